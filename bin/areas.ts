@@ -1,0 +1,74 @@
+// Every area of the API with the handlers that serve it: the one table of what is mounted.
+import { appEvents } from '#src/contract/app-events.ts'
+import { auth } from '#src/contract/auth.ts'
+import { jobs } from '#src/contract/jobs.ts'
+import { service } from '#src/contract/service.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import type { Engine } from '#src/jobs/engine.ts'
+import type { Config } from '#src/kernel/config.ts'
+import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
+import type { Server } from '#src/kernel/http/serve.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { Metrics } from '#src/kernel/metrics.ts'
+import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { CredentialCache } from '#src/modules/auth/credential-cache.ts'
+import { authHandlers } from '#src/modules/auth/index.ts'
+import type { OidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
+import type { Passwords } from '#src/modules/auth/passwords.ts'
+import { eventHandlers } from '#src/modules/events/index.ts'
+import { jobHandlers } from '#src/modules/jobs/index.ts'
+import { type Check, serviceHandlers } from '#src/modules/service/index.ts'
+import type { ReferencePage } from '#src/modules/service/reference-page.ts'
+import type { Database } from '#src/store/database.ts'
+import type { Replica } from '#src/store/replicas.ts'
+import type { Stream } from '#src/store/stream.ts'
+
+/** Everything that areas are made of. */
+export interface Parts {
+  config: Config
+  database: Database
+  secrets: SecretBox
+  stream: Stream
+  engine: Engine
+  cloudstack: CloudStack
+  log: Log
+  metrics: Metrics
+  cache: CredentialCache
+  replica: Replica
+  passwords: Passwords
+  oidc: OidcSignIn | undefined
+  version: string
+  document: string
+  page: ReferencePage
+  checks: () => Promise<Check[]>
+}
+
+/** Something that must stay true, kept up in the background. */
+export interface Watcher {
+  start(): void
+  stop(): Promise<void>
+}
+
+const HOUR_MS = 3_600_000
+
+export function mountAreas(server: Server, services: MountServices, parts: Parts): Watcher[] {
+  const { config, database, stream, engine, cloudstack, replica } = parts
+  const change = { database, replica_id: replica.id }
+
+  mountArea(server, service, serviceHandlers({ ...parts, replica_id: replica.id, subsystems: () => subsystems(cloudstack) }), services)
+  mountArea(server, auth, authHandlers({
+    ...change, cache: parts.cache, passwords: parts.passwords, oidc: parts.oidc,
+    session_ms: config.auth.session_hours * HOUR_MS, public_url: config.public_url,
+  }), services) // biome-ignore format: one row an area
+  mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
+  mountArea(server, appEvents, eventHandlers({
+    ...change, stream, cloudstack, archive_after_days: config.events.archive_after_days,
+  }), services) // biome-ignore format: one row an area
+  return []
+}
+
+function subsystems(cloudstack: CloudStack): Check[] {
+  if (!cloudstack.configured) return [{ name: 'compute', ok: false, detail: 'not configured (compute.url)' }]
+  const open = cloudstack.state() === 'open'
+  return [{ name: 'compute', ok: !open, detail: open ? 'does not answer' : 'in use' }]
+}

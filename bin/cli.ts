@@ -1,0 +1,50 @@
+#!/usr/bin/env node
+// The command `groundplane`: starts one of the other programs, or is the client of the API.
+import { enableCompileCache } from 'node:module'
+
+enableCompileCache()
+
+const PROGRAMS: Readonly<Record<string, string>> = { control: './control.ts', agent: './agent.ts', lab: './lab.ts' }
+
+const [, , first = ''] = process.argv
+const program = Object.hasOwn(PROGRAMS, first) ? PROGRAMS[first] : undefined
+if (program === undefined) await runClient()
+else await startProgram(program)
+
+/** The other program sees its own arguments alone, as if it had been started by itself. */
+async function startProgram(file: string): Promise<void> {
+  const url = new URL(file, import.meta.url)
+  process.argv.splice(1, 2, url.pathname)
+  await import(url.href)
+}
+
+async function runClient(): Promise<void> {
+  const [{ runProgram }, { areas }, { default: about }] = await Promise.all([
+    import('../cli/program.ts'),
+    import('../src/contract/index.ts'),
+    import('../package.json', { with: { type: 'json' } }),
+  ])
+  const interrupt = new AbortController()
+  process.once('SIGINT', () => {
+    interrupt.abort()
+    // A second one ends at once what does not end by itself.
+    process.once('SIGINT', () => process.exit(130))
+  })
+  // A reader that has seen enough (`… | head`) closes the pipe; that is no error.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+    process.exit(0)
+  })
+  process.exitCode = await runProgram({
+    terminal: {
+      args: process.argv.slice(2),
+      env: process.env,
+      stdin: process.stdin,
+      stdout: process.stdout,
+      stderr: process.stderr,
+      interrupted: interrupt.signal,
+    },
+    areas,
+    version: about.version,
+  })
+}

@@ -1,0 +1,51 @@
+// The whole command tree as plain data, read from the commands themselves, for completion scripts and documents.
+import type { Argument, Command, Option } from 'commander'
+
+export interface CommandNode {
+  name: string
+  summary: string
+  flags: FlagNode[]
+  /** Words an argument may be, by position. */
+  commands: CommandNode[]
+}
+
+export interface FlagNode {
+  flag: string
+  summary: string
+  takes_value: boolean
+  /** The value is the name of a file. */
+  file: boolean
+  words: readonly string[]
+}
+
+/** `words` names the words that the value of an option may be. */
+export function commandTree(command: Command, words: (option: Option) => readonly string[]): CommandNode {
+  return {
+    name: command.name(),
+    summary: command.summary() || command.description(),
+    flags: command
+      .createHelp()
+      .visibleOptions(command)
+      .filter((option) => option.long !== undefined && option.long !== null)
+      .map((option) => flagNode(option, words(option))),
+    commands: command
+      .createHelp()
+      .visibleCommands(command)
+      .filter((one) => one.name() !== 'help')
+      .map((one) => commandTree(one, words)),
+  }
+}
+
+export function argumentWords(command: Command): string[] {
+  return command.registeredArguments.map((argument: Argument) => argument.name())
+}
+
+function flagNode(option: Option, words: readonly string[]): FlagNode {
+  return {
+    flag: option.long ?? '',
+    summary: option.description.split('\n')[0] ?? '',
+    takes_value: option.required || option.optional,
+    file: /<(file|path)>/.test(option.flags),
+    words,
+  }
+}

@@ -1,0 +1,124 @@
+// What can go wrong, the exit code it ends the program with, and the lines a person reads about it.
+import { ClientError } from '#src/contract/client.ts'
+import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
+import { oneLine } from './terminal.ts'
+
+export const EXIT = {
+  ok: 0,
+  failed: 1,
+  usage: 2,
+  forbidden: 3,
+  not_found: 4,
+  conflict: 5,
+  server: 6,
+  unreachable: 7,
+  still_running: 8,
+  interrupted: 130,
+} as const
+
+export const EXIT_TEXT = `Exit codes:
+  0    done
+  1    the operation failed or was refused
+  2    the command is wrong, or the service found the input invalid
+  3    not signed in, or not allowed
+  4    no such thing
+  5    conflict
+  6    the service or a subsystem failed; trying again later may help
+  7    the service cannot be reached
+  8    --wait ended before the operation did; it goes on
+  130  interrupted`
+
+/** The command line itself is wrong. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError'
+}
+
+/** A name that stands for no thing, or for several. */
+export class NameError extends Error {
+  override readonly name = 'NameError'
+  readonly exit_code: number
+  constructor(message: string, exit_code: number) {
+    super(message)
+    this.exit_code = exit_code
+  }
+}
+
+/** No answer came: not connected, connection lost, or too late. `sent` false: the request never reached the service. */
+export class ConnectionError extends Error {
+  override readonly name = 'ConnectionError'
+  readonly reason: 'refused' | 'lost' | 'timeout'
+  constructor(message: string, reason: 'refused' | 'lost' | 'timeout', cause: unknown) {
+    super(message, { cause })
+    this.reason = reason
+  }
+}
+
+/** A job that was waited for ended badly, or not in time. */
+export class JobError extends Error {
+  override readonly name = 'JobError'
+  readonly exit_code: number
+  readonly lines: readonly string[]
+  constructor(message: string, exit_code: number, lines: readonly string[] = []) {
+    super(message)
+    this.exit_code = exit_code
+    this.lines = lines
+  }
+}
+
+export function exitCodeOf(error: unknown): number {
+  if (error instanceof UsageError) return EXIT.usage
+  if (error instanceof NameError || error instanceof JobError) return error.exit_code
+  if (error instanceof ConnectionError) return EXIT.unreachable
+  if (error instanceof ClientError) return codeOfStatus(meantStatus(error), error.code)
+  if (isInterrupt(error)) return EXIT.interrupted
+  return EXIT.failed
+}
+
+export function isInterrupt(error: unknown): boolean {
+  return error instanceof Error && error.name === 'AbortError'
+}
+
+/** A route that does not list 404 or 409 answers 400 with the code of either: the code says what was meant. */
+function meantStatus(error: ClientError): number {
+  if (error.status !== 400 || !isErrorCode(error.code)) return error.status
+  const { status } = ERRORS[error.code]
+  return typeof status === 'number' ? status : error.status
+}
+
+function isErrorCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code)
+}
+
+function codeOfStatus(status: number, code: string): number {
+  if (status === 401 || status === 403) return EXIT.forbidden
+  if (status === 404 || code.endsWith('_NOT_FOUND')) return EXIT.not_found
+  if (status === 409) return EXIT.conflict
+  if (status === 429 || status >= 500) return EXIT.server
+  return code === 'INVALID_REQUEST' ? EXIT.usage : EXIT.failed
+}
+
+/** `fieldFlag` turns the path of a field (`body.name`) into the option that sets it. */
+export function failureLines(
+  error: unknown,
+  fieldFlag: (path: string) => string | undefined = () => undefined,
+): string[] {
+  if (isInterrupt(error)) return []
+  if (error instanceof ClientError) return problemLines(error, fieldFlag)
+  const message = error instanceof Error ? error.message : String(error)
+  const lines = [`error: ${message.split('\n').map(oneLine).join('\n  ')}`]
+  if (error instanceof JobError) lines.push(...error.lines.map((line) => `  ${oneLine(line)}`))
+  return lines
+}
+
+function problemLines(error: ClientError, fieldFlag: (path: string) => string | undefined): string[] {
+  const { problem, status, code } = error
+  const lines = [`error: ${oneLine(error.message)}`]
+  for (const field of Array.isArray(problem.errors) ? problem.errors : []) {
+    const flag = fieldFlag(field.path)
+    lines.push(`  ${oneLine(field.path)}${flag === undefined ? '' : ` (${flag})`}: ${oneLine(field.message)}`)
+  }
+  if (status === 401) lines.push('  Sign in with: groundplane login URL')
+  const request = problem.request_id === undefined ? '' : `, request ${oneLine(String(problem.request_id))}`
+  lines.push(`  ${oneLine(code)} (status ${status}${request})`)
+  return lines
+}

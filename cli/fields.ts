@@ -1,0 +1,141 @@
+// The inputs of a route as a person gives them: positional arguments and options, each knowing where its value goes.
+import type { Area, RouteSpec } from '#src/contract/route.ts'
+import { commandName, kebabName } from './command-names.ts'
+import { type Shape, shapeOf } from './schema-shape.ts'
+
+export type Place = 'params' | 'query' | 'body' | 'headers'
+
+export interface Field {
+  /** Name on the wire. */
+  name: string
+  places: Place[]
+  /** Members of the body that carry the same value as a path parameter. */
+  also: string[]
+  /** Name of the argument, or of the option without its dashes. */
+  word: string
+  positional: boolean
+  required: boolean
+  shape: Shape
+  /** Noun of the command; says what a bare `id` is the id of. */
+  noun: string
+}
+
+/** Options of the program itself; a field of the same name becomes `--field-NAME`. */
+const RESERVED = new Set([
+  'all', 'body', 'columns', 'context', 'dry-run', 'force-output', 'help', 'idempotency-key', 'json', 'output', 'quiet',
+  'timeout', 'token', 'url', 'utc', 'version', 'wait',
+]) // biome-ignore format: a list of words
+
+/**
+ * Members of a body that repeat a path parameter under another name. The path wins and a differing value is refused
+ * (api-conventions, Names and forms), so asking for them again would only invite mistakes.
+ */
+const REPEATS: Readonly<Record<string, readonly string[]>> = {
+  mac_address: ['mac'],
+  ip_id: ['public_ip_id'],
+  scope_name: ['name'],
+  zone_name: ['zone', 'name'],
+  record_id: [],
+}
+
+/** Bodies that take an id under a name which is not their noun. */
+const PRIMARY: Readonly<Record<string, readonly string[]>> = {
+  vm: ['virtual_machine_id', 'vm_id'],
+  'vm-settings': ['virtual_machine_id', 'vm_id'],
+  'vm-snapshot': ['snapshot_id', 'vm_snapshot_id', 'virtual_machine_id'],
+}
+
+const STREAM_TICKET = 'ticket'
+
+export function fieldsOf(operation: string, route: RouteSpec, area: Pick<Area, 'name'>): Field[] {
+  const noun = commandName(operation, area).group
+  const fields = new Map<string, Field>()
+  for (const name of pathNames(route.path)) {
+    const shape = shapeOf(route.params?.properties[name])
+    fields.set(name, { ...blank(name, 'params', shape, noun), positional: true, required: true })
+  }
+  // A body that is not a record can only be given whole (--body).
+  addMembers(fields, 'body', shapeOf(route.body), noun, route)
+  addMembers(fields, 'query', shapeOf(route.query), noun, route)
+  addMembers(fields, 'headers', headerShape(route), noun, route)
+  return settlePositions([...fields.values()], noun)
+}
+
+export function flagOf(field: Field): string {
+  return field.positional ? `<${field.word}>` : `--${field.word}`
+}
+
+export function isSecret(field: Field): boolean {
+  return field.shape.secret || (field.shape.kind === 'text' && /password|passphrase|secret$/.test(field.name))
+}
+
+function blank(name: string, place: Place, shape: Shape, noun: string): Field {
+  const word = kebabName(place === 'headers' ? name.replace(/^x-/i, '') : name)
+  const taken = RESERVED.has(word) || word.startsWith('no-')
+  return {
+    name, places: [place], also: [], word: taken && place !== 'params' ? `field-${word}` : word, positional: false,
+    required: false, shape, noun,
+  } // biome-ignore format: a record of defaults
+}
+
+function addMembers(fields: Map<string, Field>, place: Place, shape: Shape, noun: string, route: RouteSpec): void {
+  if (shape.kind === 'list' || shape.kind === 'null') return
+  const params = pathNames(route.path)
+  const existing = (key: string): Field | undefined => fields.get(key)
+  for (const [name, member] of shape.members) {
+    if (place === 'query' && name === STREAM_TICKET) continue
+    const repeated = params.find((param) => param === name || REPEATS[param]?.includes(name))
+    if (place === 'body' && repeated !== undefined && repeats(repeated, name, shape, route)) {
+      existing(repeated)?.also.push(name)
+      continue
+    }
+    const required = shape.required.includes(name)
+    const field = blank(name, place, member, noun)
+    const same = [...fields.values()].find((other) => other.word === field.word && !other.positional)
+    if (same !== undefined) same.places.push(place)
+    else fields.set(existing(name) === undefined ? name : `${place}.${name}`, { ...field, required })
+  }
+}
+
+/** Under another name only a required member repeats the path: an optional `name` beside it may be a new name. */
+function repeats(param: string, name: string, body: Shape, route: RouteSpec): boolean {
+  if (param === name) return true
+  return body.required.includes(name) && (route.method === 'PUT' || route.method === 'POST')
+}
+
+function headerShape(route: RouteSpec): Shape {
+  const shape = shapeOf(route.headers)
+  // Accepted on every route that runs on a node (api-conventions, Behaviour that readers asked about).
+  const target = shapeOf({ type: 'string', description: 'Address of the node that shall answer.' })
+  const members = new Map<string, Shape>(route.runs_on === 'node' ? [['X-Target-Node', target]] : [])
+  for (const [name, member] of shape.members) members.set(name, member)
+  return { ...shape, kind: 'object', members }
+}
+
+/** The thing a command is about becomes its argument: `vm start NAME`, not `vm start --virtual-machine-id NAME`. */
+function settlePositions(fields: Field[], noun: string): Field[] {
+  if (fields.some((field) => field.positional)) return distinct(fields)
+  const required = fields.filter((field) => field.required && !['list', 'object', 'any'].includes(field.shape.kind))
+  const names = [...(PRIMARY[noun] ?? []), `${noun.replaceAll('-', '_')}_id`, 'id']
+  const primary =
+    names.map((name) => required.find((field) => field.name === name)).find((field) => field !== undefined) ??
+    (required.length === 1 ? required[0] : undefined)
+  if (primary === undefined || isSecret(primary) || primary.shape.kind === 'boolean') return fields
+  primary.positional = true
+  // Where a name does as well as an id, `<virtual-machine>` says so.
+  primary.word = primary.word.replace(/.-id$/, (end) => end.slice(0, 1))
+  return distinct([primary, ...fields.filter((field) => field !== primary)])
+}
+
+/** An option must not share its word with an argument: both are read from one help page. */
+function distinct(fields: Field[]): Field[] {
+  const words = new Set(fields.filter((field) => field.positional).map((field) => field.word))
+  for (const field of fields) {
+    if (!field.positional && words.has(field.word)) field.word = `new-${field.word}`
+  }
+  return fields
+}
+
+function pathNames(path: string): string[] {
+  return [...path.matchAll(/\{(\w+)\*?\}/g)].map((match) => match[1] ?? '')
+}

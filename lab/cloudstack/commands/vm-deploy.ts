@@ -1,0 +1,244 @@
+/** deployVirtualMachine: everything that is checked before the row exists, the row, and the job that starts it. */
+import { randomUUID } from 'node:crypto'
+import { denied, internal, invalid, noCapacity } from '../api-fault.ts'
+import { isFree, macOf, nextFreeIp } from '../addressing.ts'
+import { job } from '../call.ts'
+import type { Call, Commands } from '../call.ts'
+import { resolveCompute } from '../compute-size.ts'
+import { releaseGpus } from '../capacity.ts'
+import { beginStart, endStart, setVm, vmEvent, vmJob, wishOf } from '../machines.ts'
+import { requireQuota } from '../quota.ts'
+import type { DiskOffering, Network, Nic, Owned, ServiceOffering, Template, Vm } from '../records.ts'
+import { ownerFor, requireUsable } from '../scope.ts'
+import { vmView } from '../vm-view.ts'
+
+const GIB = 1024 ** 3
+
+export const vmDeploy: Commands = {
+  deployVirtualMachine: (call) => {
+    const { params, world } = call
+    const owner = ownerFor(call)
+    const account = world.tables.accounts.get(owner.accountid)
+    if (account !== null) requireUsable(account)
+    if (world.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled') throw denied('Cannot perform this operation, Zone is currently disabled')
+    checkBoot(call)
+    const offering = needOffering(call)
+    const template = needTemplate(call)
+    const size = resolveCompute(offering, params.merged('details'), null)
+    const disks = plannedDisks(call, template)
+    requireQuota(world, owner, [[0, 1], [8, size.cpunumber], [9, size.memory], [2, disks.length], [10, disks.reduce((sum, disk) => sum + disk.size_gb, 0)]])
+    const vm = makeVm(call, owner, offering, template, size)
+    for (const disk of disks) putDisk(call, vm, disk)
+    call.event(vmEvent('VM.CREATE', 'creating Vm', vm))
+    const start = params.bool('startvm') ?? true
+    const wish = wishOf(call)
+    return job({
+      ...vmJob(vm), id: vm.id, duration_ms: start ? 3000 : 500, event: vmEvent(start ? 'VM.START' : 'VM.CREATE', start ? 'starting Vm' : 'creating Vm', vm),
+      begin: () => {
+        if (!template.isready) {
+          setVm(world, vm.id, { state: 'Error' })
+          throw invalid(`Template ${template.name} has not been completely downloaded to zone ${template.zoneid}`)
+        }
+        if (!start) return
+        try {
+          beginStart(world, vm.id, wish)
+        } catch (error) {
+          setVm(world, vm.id, { state: 'Error' })
+          throw error
+        }
+      },
+      end: () => vmView(world, start ? endStart(world, vm.id) : setVm(world, vm.id, { state: 'Stopped' })),
+      fail: () => {
+        releaseGpus(world, vm.id)
+        setVm(world, vm.id, { state: 'Error', hostid: null })
+      },
+    })
+  },
+}
+
+/** BIOS without a mode is a null pointer upstream; UEFI demands one. */
+function checkBoot(call: Call): void {
+  const type = call.params.text('boottype')?.toUpperCase() ?? null
+  const mode = call.params.text('bootmode')?.toUpperCase() ?? null
+  if (type === null) return
+  if (type !== 'BIOS' && type !== 'UEFI') throw invalid(`Invalid bootType ${type}`)
+  if (type === 'UEFI' && mode === null) throw invalid('bootmode must be specified if bootType is UEFI')
+  if (type === 'BIOS' && mode === null) throw internal('Cannot invoke "com.cloud.vm.BootMode.toString()" because the return value is null')
+  if (mode !== 'LEGACY' && mode !== 'SECURE') throw invalid(`Invalid bootMode ${mode}`)
+  if (type === 'BIOS' && mode === 'SECURE') throw invalid(`Invalid boot mode ${mode} Specified for ${type}`)
+}
+
+function needOffering(call: Call): ServiceOffering {
+  const id = call.params.need('serviceofferingid')
+  const offering = call.world.tables.serviceofferings.get(id)
+  if (offering === null || offering.state !== 'Active') throw invalid(`Unable to find service offering: ${id}`)
+  return offering
+}
+
+function needTemplate(call: Call): Template {
+  const { params, world } = call
+  const sources = [params.text('templateid'), params.text('volumeid'), params.text('snapshotid')].filter((id) => id !== null)
+  if (sources.length !== 1) throw invalid('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
+  const volume = world.tables.volumes.get(params.text('volumeid') ?? world.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null)
+  const id = params.text('templateid') ?? volume?.templateid ?? null
+  const template = world.tables.templates.get(id)
+  if (template === null) throw invalid(`Unable to use template ${id ?? ''}`)
+  if (template.iso && params.text('hypervisor') === null) throw invalid('Hypervisor parameter is needed to deploy VM or the hypervisor parameter value passed is invalid')
+  if (template.iso && params.text('diskofferingid') === null) throw invalid('Installing from ISO requires a disk offering to be specified for the root disk.')
+  return template
+}
+
+interface PlannedDisk {
+  type: 'ROOT' | 'DATADISK'
+  size_gb: number
+  offering: DiskOffering | null
+}
+
+function plannedDisks(call: Call, template: Template): PlannedDisk[] {
+  const { params } = call
+  const extra = params.text('diskofferingid')
+  const disks: PlannedDisk[] = []
+  const given = extra === null ? null : diskSize(call, extra, params.int('size'))
+  if (template.iso && given !== null) disks.push({ ...given, type: 'ROOT' })
+  else {
+    const root = params.int('rootdisksize')
+    if (root !== null && root * GIB < template.size_bytes) throw invalid(`Unsupported: rootdisksize override (${root} GB) is smaller than template size ${Math.ceil(template.size_bytes / GIB)} GB`)
+    disks.push({ type: 'ROOT', size_gb: root ?? Math.ceil(template.size_bytes / GIB), offering: null })
+    if (given !== null) disks.push({ ...given, type: 'DATADISK' })
+  }
+  for (const one of params.maps('datadisksdetails')) {
+    const id = one['diskofferingid']
+    if (id !== undefined) disks.push({ ...diskSize(call, id, one['size'] === undefined ? null : Number(one['size'])), type: 'DATADISK' })
+  }
+  return disks
+}
+
+export function diskSize(call: Call, offeringid: string, size_gb: number | null): { size_gb: number; offering: DiskOffering } {
+  const offering = call.world.tables.diskofferings.get(offeringid)
+  if (offering === null || offering.state !== 'Active') throw invalid(`Unable to find disk offering ${offeringid}`)
+  if (!offering.iscustomized) {
+    if (size_gb !== null) throw invalid('This disk offering does not allow custom size')
+    return { size_gb: offering.disksize, offering }
+  }
+  if (size_gb === null || size_gb <= 0) throw invalid('This disk offering requires a custom size specified')
+  if (size_gb > 1024) throw invalid('Volume size: 1024GB is the maximum allowed size')
+  return { size_gb, offering }
+}
+
+function makeVm(call: Call, owner: Owned, offering: ServiceOffering, template: Template, size: { cpunumber: number; cpuspeed: number; memory: number }): Vm {
+  const { params, world } = call
+  const id = randomUUID()
+  const number = world.nextNumber('vm')
+  const name = params.text('name') ?? `VM-${id}`
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name)) throw invalid('Invalid name. Vm name can contain ASCII letters \'a\' through \'z\', the digits \'0\' through \'9\', and the hyphen (\'-\'), must be between 1 and 63 characters long, and can\'t start or end with "-" and can\'t start with digit')
+  const nics = plannedNics(call, id, owner)
+  for (const nic of nics) refuseSameName(call, name, nic.networkid)
+  checkGroups(call, owner)
+  const details = { ...params.merged('details') }
+  const bootmode = params.text('bootmode')?.toUpperCase() ?? null
+  const boottype = params.text('boottype')?.toUpperCase() ?? null
+  if (boottype === 'UEFI' && bootmode !== null) details['UEFI'] = bootmode
+  if (offering.iscustomized) Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
+  const days = params.int('leaseduration')
+  return world.tables.vms.put({
+    id, number, name, displayname: params.text('displayname') ?? name, state: 'Stopped', ...owner, zoneid: params.need('zoneid'), hostid: null, lasthostid: null, templateid: template.id,
+    isoid: template.iso ? template.id : null, serviceofferingid: offering.id, diskofferingid: params.text('diskofferingid'), ...size, created: Date.now(), lastupdated: Date.now(), haenable: offering.offerha,
+    details, extraconfig: extraConfig(params.text('extraconfig')), nics, affinitygroupids: params.list('affinitygroupids'), isdynamicallyscalable: template.isdynamicallyscalable && offering.dynamicscalingenabled,
+    deleteprotection: false, group: params.text('group'), ostypeid: template.ostypeid, userdata: params.text('userdata'), userdataid: params.text('userdataid'), keypairs: params.list('keypairs'),
+    backupofferingid: null, leaseduration: days, leaseexpiryaction: params.text('leaseexpiryaction'), leaseexpirydate: days === null ? null : Date.now() + days * 86_400_000, boottype, bootmode, tags: {},
+  })
+}
+
+function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
+  const { params, world } = call
+  const wanted: { networkid: string; ip: string | null; mac: string | null }[] = params.list('networkids').map((networkid) => ({ networkid, ip: null, mac: null }))
+  const mapped = params.maps('iptonetworklist')
+  if (wanted.length > 0 && mapped.length > 0) throw invalid('ipToNetworkMap can\'t be specified along with networkIds or ipAddress')
+  for (const one of mapped) wanted.push({ networkid: one['networkid'] ?? '', ip: one['ip'] ?? null, mac: one['mac'] ?? null })
+  if (wanted.length === 0) {
+    const only = world.tables.networks.filter((network) => network.type === 'Isolated' && network.accountid === owner.accountid && network.projectid === owner.projectid)
+    if (only.length > 1) throw invalid('Unable to select a network: more than 1 default Isolated networks are found for account; please specify networkIds')
+    wanted.push({ networkid: only[0]?.id ?? '', ip: null, mac: null })
+  }
+  const first = wanted[0]
+  if (first !== undefined && first.ip === null) first.ip = params.text('ipaddress')
+  if (first !== undefined && first.mac === null) first.mac = params.text('macaddress')
+  return wanted.map((one, deviceid) => {
+    const network = needNetwork(call, one.networkid)
+    requireNetworkRight(owner, network)
+    return makeNic(call, vmid, network, deviceid, one.ip, one.mac)
+  })
+}
+
+/** An isolated network serves its own account (or project) alone, whoever the caller is. */
+export function requireNetworkRight(owner: Owned, network: Network): void {
+  if (network.type !== 'Isolated' || (network.accountid === owner.accountid && network.projectid === owner.projectid)) return
+  throw denied(`Unable to use network with id= ${network.id}, permission denied`)
+}
+
+export function needNetwork(call: Call, id: string): Network {
+  const network = call.world.tables.networks.get(id)
+  if (network === null) throw invalid(`Unable to find network by id ${id}: entity does not exist`)
+  return network
+}
+
+export function makeNic(call: Call, vmid: string, network: Network, deviceid: number, ip: string | null, mac: string | null): Nic {
+  const { world } = call
+  if (ip !== null && !isFree(world, network, ip)) throw noCapacity(`Unable to acquire Guest IP address ${ip} for network ${network.name}`)
+  const ipaddress = ip ?? nextFreeIp(world, network)
+  if (ipaddress === null && network.cidr !== null) throw noCapacity(`Insufficient address capacity: unable to allocate a guest IP in network ${network.name}`)
+  const id = randomUUID()
+  return { id, networkid: network.id, ipaddress, macaddress: mac ?? macOf(id), isdefault: deviceid === 0, deviceid, secondaryips: [] }
+}
+
+/** Names are unique in a network domain only. */
+function refuseSameName(call: Call, name: string, networkid: string): void {
+  const same = call.world.tables.vms.by('name', name).some((vm) => vm.state !== 'Destroyed' && vm.nics.some((nic) => nic.networkid === networkid))
+  if (same) throw invalid(`The vm with hostName ${name} already exists in the network domain: ${call.world.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`)
+}
+
+export function checkGroups(call: Call, owner: Owned): void {
+  const ids = call.params.list('affinitygroupids')
+  if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0) throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
+  for (const id of ids) {
+    const group = call.world.tables.affinitygroups.get(id)
+    if (group === null) throw invalid(`Unable to find affinity group by id ${id}`)
+    if (group.accountid !== owner.accountid) throw denied(`Affinity Group ${group.name} does not belong to the VM's account`)
+  }
+}
+
+/** The server decodes the value a second time; snippets are separated by an empty line, a first line `name:` names the key. */
+export function extraConfig(value: string | null): Record<string, string> {
+  if (value === null) return {}
+  const entries: Record<string, string> = {}
+  let number = 1
+  for (const snippet of safeDecode(value).split(/\n\s*\n/)) {
+    const named = /^([\w-]+):\s*\n([\s\S]*)$/.exec(snippet.trim())
+    if (named?.[1] !== undefined) entries[`extraconfig-${named[1]}`] = named[2] ?? ''
+    else if (snippet.trim() !== '') {
+      entries[`extraconfig-${number}`] = snippet.trim()
+      number += 1
+    }
+  }
+  return entries
+}
+
+function safeDecode(value: string): string {
+  try {
+    return decodeURIComponent(value.replaceAll('+', ' '))
+  } catch {
+    throw internal(`Failed to decode extra configuration`)
+  }
+}
+
+function putDisk(call: Call, vm: Vm, disk: PlannedDisk): void {
+  const { world } = call
+  const deviceid = world.tables.volumes.by('vm', vm.id).length
+  const root = disk.type === 'ROOT'
+  world.tables.volumes.put({
+    id: randomUUID(), name: `${root ? 'ROOT' : 'DATA'}-${vm.number}`, type: disk.type, state: 'Allocated', size_bytes: disk.size_gb * GIB, zoneid: vm.zoneid, storageid: null, virtualmachineid: vm.id, deviceid,
+    diskofferingid: disk.offering?.id ?? null, serviceofferingid: root ? vm.serviceofferingid : null, templateid: root ? vm.templateid : null, snapshotid: null, miniops: null, maxiops: null, created: vm.created,
+    attached: vm.created, deleteprotection: false, accountid: vm.accountid, projectid: vm.projectid,
+  })
+}
+

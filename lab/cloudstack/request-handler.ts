@@ -1,0 +1,150 @@
+/** One HTTP request from its parameters to its answer: faults, signature, catalogue, command, envelope. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
+import { readText } from '../control.ts'
+import type { CallLog, Faults, Garbage } from '../control.ts'
+import { ApiFault, unverified } from './api-fault.ts'
+import type { Call, Caller } from './call.ts'
+import { COMMANDS } from './commands/table.ts'
+import type { EventLog } from './event-log.ts'
+import type { Jobs } from './jobs.ts'
+import type { Journal } from './journal.ts'
+import { readParams } from './params.ts'
+import type { CommandSpec } from './params.ts'
+import type { Json } from './records.ts'
+import { createSessions } from './sessions.ts'
+import { verifySignature } from './verification.ts'
+import type { SignatureAlgorithm } from './sign.ts'
+import type { World } from './state.ts'
+import type { WebhookSender } from './webhook-sender.ts'
+import { asFault, encode, envelope, errorEnvelope, send } from './wire.ts'
+import type { Format, Reply } from './wire.ts'
+
+export interface RequestDeps {
+  world: World
+  catalogue: ReadonlyMap<string, CommandSpec>
+  jobs: Jobs
+  events: EventLog
+  faults: Faults
+  calls: CallLog
+  webhooks: WebhookSender
+  journal: Journal
+  signature: SignatureAlgorithm
+  sample(): number
+  unknown(command: string, parameter: string): void
+  log(line: string): void
+}
+
+type Body = { [field: string]: Json | undefined }
+
+export function createRequestHandler(deps: RequestDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+  const sessions = createSessions(deps.world)
+  return async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://platform')
+    if (url.pathname.replace(/\/$/, '') !== '/client/api' || (request.method !== 'GET' && request.method !== 'POST')) {
+      response.writeHead(request.method === 'GET' || request.method === 'POST' ? 404 : 405).end()
+      return
+    }
+    const raw = await readRaw(request, url)
+    const command = raw.get('command') ?? ''
+    const format: Format = raw.get('response')?.toLowerCase() === 'json' ? 'json' : 'xml'
+    deps.calls.record(command, raw)
+    if (!(await passes(deps.faults, command, response))) return
+    const wrapper = deps.catalogue.get(command.toLowerCase())?.wrapperKey ?? 'errorresponse'
+    try {
+      const session = sessions.answer(command, raw, request, response)
+      const body = session ?? (await execute(deps, command, raw, sessions.caller(raw, request)))
+      await deps.journal.commit()
+      if (deps.faults.take('lose-answer', command) !== null) {
+        response.destroy()
+        return
+      }
+      send(response, 200, body, format)
+    } catch (error) {
+      const fault = asFault(error)
+      if (!(error instanceof ApiFault)) deps.log(`${command}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      await deps.journal.commit()
+      send(response, fault.code, errorEnvelope(wrapper, fault), format, fault.message)
+    }
+  }
+}
+
+async function execute(deps: RequestDeps, command: string, raw: ReadonlyMap<string, string>, sessionCaller: Caller | null): Promise<Body> {
+  const caller = sessionCaller ?? verifySignature(deps.world, raw, deps.signature)
+  const spec = deps.catalogue.get(command.toLowerCase())
+  const handler = spec === undefined ? undefined : COMMANDS[spec.name]
+  if (caller === null || spec === undefined || handler === undefined) throw unverified()
+  requireRight(spec, caller)
+  const injected = deps.faults.take('fail', spec.name, (fault) => fault.at === 'submit')
+  if (injected !== null) throw new ApiFault(injected.code, injected.text)
+  const params = readParams(spec, raw, (id) => deps.world.known(id), (name) => {
+    deps.unknown(spec.name, name)
+  })
+  const call: Call = {
+    spec, params, world: deps.world, caller, catalogue: deps.catalogue, webhooks: deps.webhooks, sample: deps.sample,
+    event: (subject) => {
+      deps.events.write(caller, subject, 'Completed', null)
+    },
+  }
+  const outcome = await handler(call)
+  if (outcome.kind !== 'job') return envelope(spec, withPendingJobs(deps.jobs, outcome))
+  const job = deps.jobs.submit(spec, caller, outcome.plan, raw.get('customjobid') ?? null)
+  return { [spec.wrapperKey]: { ...(outcome.plan.id === undefined ? {} : { id: outcome.plan.id }), jobid: job.id } }
+}
+
+/** Objects with a pending job carry its id in synchronous answers. */
+function withPendingJobs(jobs: Jobs, reply: Reply): Reply {
+  if (reply.kind === 'list') return { ...reply, rows: reply.rows.map((row) => withPendingJob(jobs, row)) }
+  return reply.kind === 'object' ? { ...reply, value: withPendingJob(jobs, reply.value) } : reply
+}
+
+function withPendingJob(jobs: Jobs, row: Json): Json {
+  if (typeof row !== 'object' || row === null || Array.isArray(row) || typeof row['id'] !== 'string') return row
+  const job = jobs.pendingOf(row['id'])
+  if (job === null) return row
+  row['jobid'] = job.id
+  row['jobstatus'] = job.jobstatus
+  return row
+}
+
+const ROLE_OF_TYPE: Readonly<Record<number, string>> = { 0: 'User', 1: 'Admin', 2: 'DomainAdmin', 4: 'ResourceAdmin' }
+
+function requireRight(spec: CommandSpec, caller: Caller): void {
+  const role = ROLE_OF_TYPE[caller.account.accounttype] ?? 'User'
+  if (role === 'Admin' || spec.authorized.length === 0 || spec.authorized.includes(role)) return
+  throw new ApiFault(401, `The given command '${spec.name}' either does not exist, is not available for user, or not available from ip address '/127.0.0.1'.`, null)
+}
+
+/** Query and body are merged and the query wins; of a repeated name the first value counts. */
+async function readRaw(request: IncomingMessage, url: URL): Promise<Map<string, string>> {
+  const raw = new Map<string, string>()
+  for (const [name, value] of url.searchParams) if (!raw.has(name)) raw.set(name, value)
+  if (request.method !== 'POST') return raw
+  for (const [name, value] of new URLSearchParams(await readText(request))) if (!raw.has(name)) raw.set(name, value)
+  return raw
+}
+
+/** False when a fault took the answer over. */
+async function passes(faults: Faults, command: string, response: ServerResponse): Promise<boolean> {
+  if (faults.take('silent', command) !== null) return false
+  const slow = faults.take('slow', command)
+  if (slow !== null) await pause(slow.delay_ms, undefined, { ref: false })
+  const garbage = faults.take('garbage', command)
+  if (garbage === null) return true
+  sendGarbage(response, garbage.garbage)
+  return false
+}
+
+function sendGarbage(response: ServerResponse, kind: Garbage): void {
+  if (kind === 'html200') {
+    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body><h1>Please sign in to the proxy</h1></body></html>')
+    return
+  }
+  const payload = encode({ unexpected: { shape: ['of', 'an', 'answer'] } }, 'json')
+  if (kind === 'json') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
+    return
+  }
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': payload.length })
+  response.write(payload.slice(0, payload.length / 2), () => response.destroy())
+}

@@ -1,0 +1,125 @@
+/** Whose records a list shows, and which part of it: the platform's rules for listall, account, domain, project and paging. */
+import { denied, invalid } from './api-fault.ts'
+import type { Call } from './call.ts'
+import type { Account, Json, Owned } from './records.ts'
+import type { World } from './state.ts'
+import { list } from './wire.ts'
+import type { Reply } from './wire.ts'
+
+export const MAX_PAGE_SIZE = 500
+export const ROOT_ADMIN = 1
+
+/** The test that the caller's scope parameters make; a bare id finds project resources too. */
+export function visible(call: Call): (owned: Owned) => boolean {
+  const { params, world, caller } = call
+  const admin = caller.account.accounttype === ROOT_ADMIN
+  const projectid = params.text('projectid')
+  const name = params.text('account')
+  const domainid = params.text('domainid')
+  if (name !== null && projectid !== null) throw invalid('Account and projectId can\'t be specified together')
+  if (name !== null && domainid === null) throw invalid('Must specify domainId with account parameter')
+  if (projectid !== null && projectid !== '-1') return (owned) => owned.projectid === projectid
+  if (name !== null && domainid !== null) {
+    const account = accountNamed(world, name, domainid)
+    if (!admin && account.id !== caller.account.id) throw denied(`${caller.account.name} does not have permission to operate with resource ${name}`)
+    return (owned) => owned.accountid === account.id && owned.projectid === null
+  }
+  if (domainid !== null) {
+    const inside = domainTest(world, domainid, params.bool('isrecursive') ?? false)
+    return (owned) => owned.projectid === null && inside(owned.accountid)
+  }
+  const byId = params.text('id') !== null || params.list('ids').length > 0
+  if (!admin) return (owned) => owned.accountid === caller.account.id
+  if (byId) return () => true
+  const all = params.bool('listall') ?? false
+  if (projectid === '-1') return (owned) => all || owned.projectid !== null
+  if (all) return (owned) => owned.projectid === null
+  return (owned) => owned.accountid === caller.account.id && owned.projectid === null
+}
+
+export function accountNamed(world: World, name: string, domainid: string | null): Account {
+  const account = world.tables.accounts.find((one) => one.name === name && (domainid === null || one.domainid === domainid))
+  if (account === null) throw invalid(`Unable to find account ${name} in domain ${domainid ?? ''}`)
+  return account
+}
+
+export function domainTest(world: World, domainid: string, recursive: boolean): (accountid: string) => boolean {
+  const path = world.tables.domains.get(domainid)?.path ?? ''
+  return (accountid) => {
+    const account = world.tables.accounts.get(accountid)
+    if (account === null) return false
+    if (account.domainid === domainid) return true
+    return recursive && (world.tables.domains.get(account.domainid)?.path.startsWith(`${path === 'ROOT' ? 'ROOT' : path}/`) ?? false)
+  }
+}
+
+/** The account (and project) that a new thing belongs to. */
+export function ownerFor(call: Call): Owned {
+  const { params, world, caller } = call
+  const projectid = params.text('projectid')
+  const name = params.text('account')
+  if (name !== null && projectid !== null) throw invalid('Account and projectId can\'t be specified together')
+  if (projectid !== null) {
+    const project = world.tables.projects.get(projectid)
+    const accountid = project?.['accountid']
+    if (typeof accountid !== 'string') throw invalid('Unable to find project by id')
+    return { accountid, projectid }
+  }
+  if (name !== null) {
+    const account = accountNamed(world, name, params.text('domainid'))
+    requireUsable(account)
+    return { accountid: account.id, projectid: null }
+  }
+  return { accountid: caller.account.id, projectid: null }
+}
+
+export function requireUsable(account: Account): void {
+  if (account.state === 'disabled') throw denied(`The owner of the resource is disabled: ${account.name}`)
+  if (account.state === 'locked') throw denied(`The account ${account.name} is locked and cannot allocate new resources`)
+}
+
+/** The page of a list and its whole count. */
+export function paged<T>(call: Call, found: readonly T[], view: (one: T) => Json): Reply {
+  const { start, size } = window(call)
+  return list(found.slice(start, start + size).map(view), found.length)
+}
+
+/** As `paged`, for the commands whose count is the length of the page. */
+export function pagedByLength<T>(call: Call, found: readonly T[], view: (one: T) => Json): Reply {
+  const { start, size } = window(call)
+  const rows = found.slice(start, start + size).map(view)
+  return list(rows, rows.length)
+}
+
+function window(call: Call): { start: number; size: number } {
+  const page = call.params.int('page')
+  const size = call.params.int('pagesize')
+  if (page !== null && size === null) throw invalid('"pagesize" parameter is required when "page" is specified')
+  if (size !== null && size !== -1 && page === null) throw invalid('"page" parameter is required when "pagesize" is specified')
+  if (page !== null && page < 1) throw invalid('"page" parameter can\'t be less than 1')
+  if (size !== null && size > MAX_PAGE_SIZE) throw invalid(`Page size can't exceed max allowed page size value: ${MAX_PAGE_SIZE}`)
+  if (size === -1) throw invalid(`Page size can't be unlimited: the site allows ${MAX_PAGE_SIZE} at most`)
+  const rows = size ?? MAX_PAGE_SIZE
+  return { start: ((page ?? 1) - 1) * rows, size: rows }
+}
+
+/** Case-insensitive part of a name, as `keyword` matches. */
+export function keywordTest(call: Call): (...texts: (string | null | undefined)[]) => boolean {
+  const keyword = call.params.text('keyword')?.toLowerCase() ?? null
+  if (keyword === null) return () => true
+  return (...texts) => texts.some((text) => text?.toLowerCase().includes(keyword) === true)
+}
+
+/** A filter by exact value: absent parameters let everything through. */
+export function same(call: Call, name: string): (value: string | null | undefined) => boolean {
+  const wanted = call.params.text(name)
+  return wanted === null ? () => true : (value) => value === wanted
+}
+
+export function idTest(call: Call): (id: string) => boolean {
+  const id = call.params.text('id')
+  const ids = call.params.list('ids')
+  if (id === null && ids.length === 0) return () => true
+  const wanted = new Set(id === null ? ids : [id, ...ids])
+  return (one) => wanted.has(one)
+}

@@ -1,0 +1,95 @@
+// Schemas that several areas share: ids, times, pages, jobs accepted, and what is not known.
+import { type Static, type TObject, type TProperties, type TSchema, Type } from 'typebox'
+
+/** A request body or query: unknown members are refused, so that a typo cannot silently cost anything. */
+export function Closed<P extends TProperties>(properties: P, options: Record<string, unknown> = {}): TObject<P> {
+  return Type.Object(properties, { additionalProperties: false, ...options })
+}
+
+/** A value that is null while its source is missing; 0, "" and HEALTHY never stand for "not known". */
+export function Nullable<T extends TSchema>(schema: T) {
+  const { type, ...rest } = schema as T & { type?: string }
+  return Type.Unsafe<Static<T> | null>(
+    type === undefined ? { anyOf: [schema, { type: 'null' }] } : { ...rest, type: [type, 'null'] },
+  )
+}
+
+/** One of a fixed set of words. */
+export function OneOf<const V extends string[]>(values: [...V], options: Record<string, unknown> = {}) {
+  return Type.Unsafe<V[number]>({ type: 'string', enum: values, ...options })
+}
+
+/** A word of an open set: the values named are the ones known today. */
+export function KnownText(values: readonly string[], description: string) {
+  return Type.String({ description, 'x-known-values': values })
+}
+
+export const Id = Type.String({ minLength: 1, maxLength: 128, description: 'Opaque identifier (a UUID upstream).' })
+export const Time = Type.String({ format: 'date-time', description: 'RFC 3339 UTC with milliseconds.' })
+export const NullableTime = Nullable(Time)
+export const IpAddress = Type.String({ minLength: 2, maxLength: 45, description: 'IPv4 or IPv6 address.' })
+
+/** Paging of lists that are not keyset lists: one place for the default 50 and the limit 500 (api-conventions.md). */
+export const PageFields = {
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1.' })),
+  page_size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page, 500 at most.' }),
+  ),
+}
+
+/** Paging of keyset lists: pass `next_id` of the previous answer as `after_id`. */
+export const KeysetFields = {
+  after_id: Type.Optional(
+    Type.Integer({ minimum: 0, default: 0, description: 'Id of the last item of the previous page; 0 starts.' }),
+  ),
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Kept for old clients; after_id decides.' })),
+  page_size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page, 500 at most.' }),
+  ),
+}
+
+/** `{ "<plural>": [...], count, page, page_size }`: the shape of every list whose shape the documents do not show. */
+export function ListOf<const Name extends string, T extends TSchema>(name: Name, item: T, title: string) {
+  const properties = {
+    [name]: Type.Array(item),
+    count: Type.Integer({ minimum: 0, description: 'Rows that match, over all pages.' }),
+    page: Type.Integer({ minimum: 1 }),
+    page_size: Type.Integer({ minimum: 1 }),
+  }
+  return Type.Object(
+    properties as { [K in Name]: ReturnType<typeof Type.Array<T>> } & Omit<typeof properties, Name>,
+    { title },
+  )
+}
+
+/** What an operation that goes on after its answer says at once. Follow it at GET /jobs/{job_id} or /events/sse. */
+export const ActionAccepted = Type.Object(
+  {
+    job_id: Type.String({ description: 'Id of the job; equals correlation_id.' }),
+    correlation_id: Type.String({ description: 'Ties the answer to its application event.' }),
+    status: OneOf(['IN_PROGRESS', 'SUCCESS', 'FAILED']),
+    resource_id: Nullable(Type.String({ description: 'The thing acted on, as soon as it is known.' })),
+    message: Type.String({ description: 'One sentence about now.' }),
+  },
+  { title: 'ActionAccepted' },
+)
+export type ActionAccepted = Static<typeof ActionAccepted>
+
+/** Says why a field of the same answer is null. */
+export const Unavailable = Type.Object(
+  {
+    field: Type.String({ description: 'Path of the field that is null.' }),
+    reason: Type.String({ description: 'Why its source is missing.' }),
+  },
+  { title: 'Unavailable' },
+)
+export type Unavailable = Static<typeof Unavailable>
+
+export const Done = Type.Object({ message: Type.String() }, { title: 'Done' })
+
+export const JobRef = Type.Object({ id: Id }, { additionalProperties: false })
+
+/** Page number and size with the defaults filled in. */
+export function pageOf(query: { page?: number; page_size?: number } | undefined): { page: number; page_size: number } {
+  return { page: query?.page ?? 1, page_size: query?.page_size ?? 50 }
+}

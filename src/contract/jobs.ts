@@ -1,0 +1,135 @@
+// Jobs: everything of several steps, or that outlives a request (Part 2, 4.4 for the record; the routes are extensions).
+import { type Static, Type } from 'typebox'
+import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from './common.ts'
+import { defineArea } from './route.ts'
+
+export const JobStep = Type.Object(
+  {
+    name: Type.String(),
+    status: OneOf(['succeeded', 'failed', 'skipped', 'unverified']),
+    error: Type.String({ description: 'Why it failed, was skipped, or could not be verified; empty otherwise.' }),
+  },
+  { title: 'JobStep', description: 'Only finished steps are listed.' },
+)
+
+export const Job = Type.Object(
+  {
+    id: Id,
+    parent_id: Type.String({ description: 'Job that caused this one; empty otherwise.' }),
+    job_type: Type.String(),
+    job_status: OneOf(['running', 'completed', 'failed']),
+    status: Type.String({ description: 'One sentence about now.' }),
+    progress: Type.Integer({ minimum: 0, maximum: 100 }),
+    provision_status: Type.String({ description: 'State of the node, for node jobs; empty otherwise.' }),
+    metadata: Type.Record(Type.String(), Type.Unknown(), { description: 'What was asked for, and who runs it.' }),
+    node_ip: Type.String({ description: 'BMC address that names the node; empty for other jobs.' }),
+    resource_name: Type.String(),
+    created_at: Time,
+    updated_at: Time,
+    total_jobs: Type.Integer({ minimum: 1, description: 'This job and its children.' }),
+    wipe_report: Type.String(),
+  },
+  { title: 'Job' },
+)
+export type Job = Static<typeof Job>
+
+export const JobDetail = Type.Object(
+  {
+    ...Job.properties,
+    correlation_id: Id,
+    resource_type: Type.String(),
+    resource_id: Nullable(Type.String()),
+    failed_step: Type.String(),
+    failure_code: Nullable(Type.String()),
+    failure_reason: Type.String(),
+    cancel_requested: Type.Boolean(),
+    current_step: Nullable(Type.String()),
+    planned_steps: Type.Array(Type.String()),
+    steps: Type.Array(JobStep),
+    outstanding_actions: Type.Array(Type.String()),
+    finished_at: NullableTime,
+    log: Type.Array(
+      Type.Object({
+        at: Time,
+        level: KnownText(['INFO', 'WARN', 'ERROR', 'DESTRUCTIVE'], 'Weight of the line.'),
+        step: Type.String(),
+        attempt: Type.Integer(),
+        text: Type.String(),
+      }),
+      { description: 'Newest 200 lines of the audit log, oldest first.' },
+    ),
+  },
+  { title: 'JobDetail' },
+)
+export type JobDetail = Static<typeof JobDetail>
+
+const params = Closed({ id: Id })
+
+const example: Job = {
+  id: '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d10',
+  parent_id: '',
+  job_type: 'provision',
+  job_status: 'completed',
+  status: 'Virtual machine web-41 is running.',
+  progress: 100,
+  provision_status: '',
+  metadata: { name: 'web-41' },
+  node_ip: '',
+  resource_name: 'web-41',
+  created_at: '2026-11-20T03:12:45.120Z',
+  updated_at: '2026-11-20T03:12:58.310Z',
+  total_jobs: 1,
+  wipe_report: '',
+}
+
+export const jobs = defineArea({
+  name: 'jobs',
+  description: 'Long operations: one ledger for every kind.',
+  routes: {
+    jobList: {
+      method: 'GET',
+      path: '/jobs',
+      summary: 'List jobs',
+      description: 'Newest first.',
+      access: 'viewer',
+      tenant: 'own',
+      extension: true,
+      query: Type.Object({
+        job_type: Type.Optional(Type.String({ maxLength: 100 })),
+        job_status: Type.Optional(OneOf(['running', 'completed', 'failed'])),
+        resource_id: Type.Optional(Type.String({ maxLength: 200 })),
+        node_ip: Type.Optional(Type.String({ maxLength: 45 })),
+        ...PageFields,
+      }),
+      ok: { 200: ListOf('jobs', Job, 'JobPage') },
+      errors: [400, 500],
+      example: { query: { job_status: 'running' }, answer: { jobs: [example], count: 1, page: 1, page_size: 50 } },
+    },
+    jobGet: {
+      method: 'GET',
+      path: '/jobs/{id}',
+      summary: 'Get job',
+      access: 'viewer',
+      tenant: 'own',
+      extension: true,
+      params,
+      ok: { 200: JobDetail },
+      errors: [400, 404, 500],
+      example: { params: { id: example.id } },
+    },
+    jobCancel: {
+      method: 'POST',
+      path: '/jobs/{id}/cancel',
+      summary: 'Cancel job',
+      description:
+        'Asks the job to end at its next safe point. 409 once it has passed its point of no return or has ended.',
+      access: 'operator',
+      tenant: 'own',
+      extension: true,
+      params,
+      ok: { 200: Job },
+      errors: [400, 404, 409, 500],
+      example: { params: { id: example.id }, answer: example },
+    },
+  },
+})

@@ -1,0 +1,137 @@
+// What a route is. Every route of the API is one entry of this shape; validation, OpenAPI, the client, the CLI, access
+// control and the tests read it. Nothing here knows how a route is served.
+import type { Static, TObject, TSchema } from 'typebox'
+
+/**
+ * Who may call. `viewer` < `operator` < `admin`; `cluster` is other nodes of the same cluster; `callback` is a machine
+ * that carries a single-purpose credential which the handler checks (webhooks, phone-home); `public` needs none.
+ */
+export type Access = 'public' | 'viewer' | 'operator' | 'admin' | 'cluster' | 'callback'
+
+/** `own`: a token narrowed to a tenant may call and sees that tenant's things alone. `none`: it gets 403 TENANT_SCOPE. */
+export type TenantScope = 'own' | 'none'
+
+/** How the answer travels. `json` answers a body; the others are streams or bytes. */
+export type RouteKind = 'json' | 'sse' | 'ws' | 'bytes' | 'multipart' | 'redirect'
+
+/** Declares that the operation writes an application event, and about what kind of thing (Part 1, 2.3). */
+export interface EventDeclaration {
+  /** Upper-case noun: VM, NODE, TENANT, … */
+  resource_type: string
+}
+
+export interface RouteSpec {
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE'
+  /** OpenAPI form: `/events/app-events/{id}`. A last segment `{path*}` spans slashes. */
+  path: string
+  /** Imperative, capitalised, without article or full stop. */
+  summary: string
+  /** Rules a caller must know: preconditions, side effects, where a value comes from. */
+  description?: string
+  access: Access
+  /** Default `none`: a route belongs to no tenant until it says otherwise. */
+  tenant?: TenantScope
+  /** Whether the call changes anything. Default: GET reads, the others change. A POST that only reads says `read`. */
+  effect?: 'read' | 'change'
+  kind?: RouteKind
+  params?: TObject
+  query?: TObject
+  body?: TSchema
+  /** The body may be left out altogether (a POST of optional filters). */
+  body_optional?: boolean
+  /** Request headers beyond the general ones that the route documents. */
+  headers?: TObject
+  /** Success statuses with the schema of each answer. */
+  ok: Record<number, TSchema>
+  /** Error statuses the documents give for this route; 401, 403 and 429 are implied (api-conventions.md). */
+  errors: readonly number[]
+  event?: EventDeclaration
+  /** Accepts `?dry_run=true`: all checks, no effect, the plan as answer. */
+  dry_run?: boolean
+  /** Node-local route: mounted by the agent too, and forwarded when `X-Target-Node` names another node. */
+  runs_on?: 'control' | 'node'
+  /** Not in the documents: published with `x-extension: true`. */
+  extension?: boolean
+  /** Mounted, but left out of the published document (node-to-node calls). */
+  hidden?: boolean
+  /** The route may run long (a benchmark): milliseconds before the server gives up. Default 120 s. */
+  timeout_ms?: number
+  /** For `sse` and `ws`: the schema of each message by its event name. */
+  messages?: Record<string, TSchema>
+  /** One request that works as printed, and its answer. */
+  example: RouteExample
+}
+
+export interface RouteExample {
+  params?: Record<string, unknown>
+  query?: Record<string, unknown>
+  body?: unknown
+  answer?: unknown
+}
+
+export type Routes = Record<string, RouteSpec>
+
+/** One area of the API: its routes and the habits they share, said once. */
+export interface Area<A extends Routes = Routes> {
+  /** Tag in the published document, and the name of the CLI group. */
+  name: string
+  description: string
+  /** `problem`: application/problem+json. `envelope`: the address-management envelope {success, message, …}. */
+  errors: 'problem' | 'envelope'
+  /** Status of an upstream failure: 502 under /cam, 500 elsewhere (Part 1, 1). */
+  upstream_status: 500 | 502
+  routes: A
+}
+
+/** Declares an area. The generic parameter keeps each route's exact schemas, which the types below read. */
+export function defineArea<const A extends Routes>(
+  area: Omit<Area<A>, 'errors' | 'upstream_status'> & Partial<Pick<Area<A>, 'errors' | 'upstream_status'>>,
+): Area<A> {
+  return { errors: 'problem', upstream_status: 500, ...area }
+}
+
+type StaticOf<S> = S extends TSchema ? Static<S> : undefined
+
+/** What a handler receives: params, query and body stay separate, because several routes carry an id in two of them. */
+export interface Input<R extends RouteSpec> {
+  params: StaticOf<R['params']>
+  query: StaticOf<R['query']>
+  body: R['body_optional'] extends true ? StaticOf<R['body']> | undefined : StaticOf<R['body']>
+}
+
+/** An answer with a status other than the route's first success status. */
+export interface Answer<Status extends number, Body> {
+  readonly answer_status: Status
+  readonly body: Body
+}
+
+export function answer<const Status extends number, Body>(answer_status: Status, body: Body): Answer<Status, Body> {
+  return { answer_status, body }
+}
+
+type Bodies<R extends RouteSpec> = { [S in keyof R['ok']]: StaticOf<R['ok'][S]> }[keyof R['ok']]
+type Answers<R extends RouteSpec> = { [S in keyof R['ok'] & number]: Answer<S, StaticOf<R['ok'][S]>> }[keyof R['ok'] &
+  number]
+
+/** What a JSON handler returns: the body of the (first) success status, or `answer(status, body)`. */
+export type Output<R extends RouteSpec> = Bodies<R> | Answers<R>
+/** What a client gets back. */
+export type Result<R extends RouteSpec> = Bodies<R>
+
+/** Every operation of an area as a function: a missing handler or a wrong field is a compile error. */
+export type Handlers<A extends Routes, Ctx> = {
+  [Op in keyof A]: (input: Input<A[Op]>, ctx: Ctx) => HandlerResult<A[Op]>
+}
+
+/** Streams answer with what their kind needs; the server knows how to send each (kernel/http). */
+type HandlerResult<R extends RouteSpec> = R['kind'] extends 'sse' | 'ws' | 'bytes' | 'redirect'
+  ? unknown
+  : Output<R> | Promise<Output<R>>
+
+export function routeEffect(route: RouteSpec): 'read' | 'change' {
+  return route.effect ?? (route.method === 'GET' ? 'read' : 'change')
+}
+
+export function firstStatus(route: RouteSpec): number {
+  return Math.min(...Object.keys(route.ok).map(Number))
+}

@@ -1,0 +1,47 @@
+// Opens the platform's envelopes (cloudstack.md 1.4): one wrapper key, then the content or an error.
+import type { RawAnswer } from './transport.ts'
+import { integerOf, isRaw, type Raw, textOf } from './fields.ts'
+import { CloudStackError } from './platform-error.ts'
+
+/** The content of the wrapper, whatever its name: exceptions to the naming rule exist. */
+export function contentOf(command: string, answer: RawAnswer): Raw {
+  const content = unwrap(answer.text)
+  if (content === undefined) {
+    throw new CloudStackError({
+      operation: command,
+      failure: 'error',
+      status: answer.status,
+      detail: `the answer is not one of the platform: ${answer.text.slice(0, 300)}`,
+      retryable: answer.status >= 502 && answer.status <= 504,
+    })
+  }
+  if (answer.status === 200 && content.errorcode === undefined) return content
+  throw refusal(command, integerOf(content, 'errorcode') ?? answer.status, content)
+}
+
+/** The error of a refused call, or of a failed job, whose result has the same fields. */
+export function refusal(command: string, status: number, content: Raw): CloudStackError {
+  const detail = textOf(content, 'errortext') ?? 'no reason was given'
+  return new CloudStackError({
+    operation: command,
+    failure: status === 503 ? 'unavailable' : 'error',
+    status,
+    detail,
+    cserrorcode: integerOf(content, 'cserrorcode') ?? undefined,
+    about: /[Ii]nvalid parameter (\w+) value/.exec(detail)?.[1]?.toLowerCase(),
+    retryable: status === 503 || status === 429,
+  })
+}
+
+function unwrap(text: string): Raw | undefined {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  if (!isRaw(value)) return undefined
+  const wrappers = Object.keys(value).filter((key) => key !== 'cloud-stack-version')
+  const content = wrappers.length === 1 ? value[wrappers[0] ?? ''] : undefined
+  return isRaw(content) ? content : undefined
+}

@@ -1,0 +1,85 @@
+// Lists of the platform: always paged, de-duplicated, and complete in scope (cloudstack.md 3).
+import type { Args } from './args.ts'
+import { integerOf, type Raw, rowsOf, textOf } from './fields.ts'
+
+/** Sends a listing command and answers the content of its envelope. */
+export type ListCall = (command: string, args: Args, options: ListOptions) => Promise<Raw>
+
+export interface ListOptions {
+  signal?: AbortSignal | undefined
+  timeout_ms?: number | undefined
+  traceparent?: string | undefined
+}
+
+/** Where the rows of a list stand, and how one is read. */
+export interface ListItem<T> {
+  key: string
+  read: (row: Raw) => T
+}
+
+export interface Page<T> {
+  rows: T[]
+  /** What the platform says: the total for most commands, the length of the page for some (cloudstack.md 3). */
+  count: number
+}
+
+/** Everything of every account, project resources included: what a root admin must ask for to see all. */
+export const WHOLE_SCOPE = { listall: true, projectid: '-1' } as const
+
+/** The platform's own limit; more is refused. */
+export const PAGE_SIZE = 500
+
+export async function listPage<T>(
+  call: ListCall,
+  command: string,
+  args: Args,
+  item: ListItem<T>,
+  page: { page: number; page_size: number },
+  options: ListOptions = {},
+): Promise<Page<T>> {
+  const content = await call(command, { ...args, page: page.page, pagesize: page.page_size }, options)
+  const raw = rowsOf(content, item.key)
+  const rows: T[] = []
+  for (const row of raw) rows.push(item.read(row))
+  return { rows, count: integerOf(content, 'count') ?? rows.length }
+}
+
+/** Page after page; the next one is asked for while the present one is being used. Rows that moved are given once. */
+export async function* listPages(call: ListCall, command: string, args: Args, key: string, options: ListOptions = {}): AsyncGenerator<Raw[]> {
+  const seen = new Set<string>()
+  const ask = (page: number) => {
+    const asked = call(command, { ...args, page, pagesize: PAGE_SIZE }, options)
+    // The reader may stop early; the page under way then has no one to fail for.
+    asked.catch(() => {})
+    return asked
+  }
+  let next = ask(1)
+  for (let page = 1; ; page += 1) {
+    const rows = rowsOf(await next, key)
+    const last = rows.length < PAGE_SIZE
+    if (!last) next = ask(page + 1)
+    yield rows.filter((row) => isNew(seen, row))
+    if (last) return
+  }
+}
+
+export async function* listAll<T>(call: ListCall, command: string, args: Args, item: ListItem<T>, options: ListOptions = {}): AsyncGenerator<T> {
+  for await (const rows of listPages(call, command, args, item.key, options)) {
+    for (const row of rows) yield item.read(row)
+  }
+}
+
+function isNew(seen: Set<string>, row: Raw): boolean {
+  const id = textOf(row, 'id')
+  if (id === null) return true
+  if (seen.has(id)) return false
+  seen.add(id)
+  return true
+}
+
+/** For lists that are known to be short. */
+export async function collected<T>(items: AsyncIterable<T>): Promise<T[]> {
+  const all: T[] = []
+  for await (const item of items) all.push(item)
+  return all
+}

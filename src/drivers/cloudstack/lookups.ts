@@ -1,0 +1,77 @@
+// Lists of the platform that change slowly and are read often: kept for a minute, hosts for 15 seconds (cloudstack.md 9).
+import { integerOf, numberOf, type Raw, rowsOf, textOf } from './fields.ts'
+import { collected, listAll, type ListCall } from './lists.ts'
+import { keptFor } from './memo.ts'
+
+const SLOW_MS = 60_000
+const HOSTS_MS = 15_000
+const FEATURES_MS = 10 * 60_000
+
+/** What this version of the platform can do for our account: command names and their parameters. */
+export type Features = ReadonlyMap<string, ReadonlySet<string>>
+
+export interface Lookups {
+  zones(): Promise<Raw[]>
+  clusters(): Promise<Raw[]>
+  serviceOfferings(): Promise<Raw[]>
+  hosts(): Promise<Raw[]>
+  /** Whether the platform has the command, and knows the parameter. */
+  supports(command: string, parameter?: string): Promise<boolean>
+  /** A setting of the platform as a number, as it applies to one cluster. */
+  clusterSetting(name: string, cluster_id: string): Promise<number | null>
+}
+
+export function createLookups(call: ListCall): Lookups {
+  const all = (command: string, args: Record<string, string | boolean>, key: string) => () =>
+    collected(listAll(call, command, args, { key, read: (row) => row }))
+  const features = keptFor(FEATURES_MS, () => readFeatures(call))
+  const settings = new Map<string, () => Promise<number | null>>()
+  return {
+    zones: keptFor(SLOW_MS, all('listZones', { available: true }, 'zone')),
+    clusters: keptFor(SLOW_MS, all('listClusters', {}, 'cluster')),
+    serviceOfferings: keptFor(SLOW_MS, all('listServiceOfferings', { listall: true }, 'serviceoffering')),
+    hosts: keptFor(HOSTS_MS, all('listHosts', { type: 'Routing', details: 'min,capacity' }, 'host')),
+    async supports(command, parameter) {
+      const parameters = (await features()).get(command)
+      return parameters !== undefined && (parameter === undefined || parameters.has(parameter))
+    },
+    clusterSetting(name, cluster_id) {
+      const key = `${name} ${cluster_id}`
+      const kept = settings.get(key) ?? keptFor(SLOW_MS, () => readSetting(call, name, cluster_id))
+      settings.set(key, kept)
+      return kept()
+    },
+  }
+}
+
+async function readFeatures(call: ListCall): Promise<Features> {
+  const features = new Map<string, ReadonlySet<string>>()
+  for (const api of rowsOf(await call('listApis', {}, {}), 'api')) {
+    const names = rowsOf(api, 'params').map((parameter) => textOf(parameter, 'name') ?? '')
+    features.set(textOf(api, 'name') ?? '', new Set(names))
+  }
+  return features
+}
+
+async function readSetting(call: ListCall, name: string, cluster_id: string): Promise<number | null> {
+  const content = await call('listConfigurations', { name, clusterid: cluster_id, page: 1, pagesize: 50 }, {})
+  const row = rowsOf(content, 'configuration').find((setting) => textOf(setting, 'name') === name)
+  if (row === undefined) return null
+  if (textOf(row, 'value') === 'true') return 1
+  return textOf(row, 'value') === 'false' ? 0 : numberOf(row, 'value')
+}
+
+/** Used part of one kind of capacity of a cluster, in the platform's unit. */
+export interface Capacity {
+  used: number
+  total: number
+}
+
+/** Memory is 0 and CPU is 1. Recomputing (`fetchlatest`) is never asked for: it costs the platform minutes. */
+export async function clusterCapacity(call: ListCall, cluster_id: string, type: 0 | 1): Promise<Capacity | null> {
+  const content = await call('listCapacity', { clusterid: cluster_id, type }, {})
+  const row = rowsOf(content, 'capacity').find((capacity) => integerOf(capacity, 'type') === type)
+  const used = row === undefined ? null : numberOf(row, 'capacityused')
+  const total = row === undefined ? null : numberOf(row, 'capacitytotal')
+  return used === null || total === null ? null : { used, total }
+}

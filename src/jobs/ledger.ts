@@ -1,0 +1,332 @@
+// The ledger: jobs, their steps and their audit log, the only truth about what was done. Every write of a running job
+// names the epoch it was claimed under, so that a process which lost the job writes nothing.
+import { createHash } from 'node:crypto'
+import { type Selectable, sql } from 'kysely'
+import type { Caller } from '#src/kernel/http/context.ts'
+import type { SecretBox } from '#src/kernel/secrets.ts'
+import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
+import type { Database, Trx } from '#src/store/database.ts'
+import { isAlive } from '#src/store/replicas.ts'
+import type { Tables } from '#src/store/tables.ts'
+import type { Admission } from './admit.ts'
+import type { JobDefinition, LogLevel } from './define.ts'
+import { jobMessage } from './view.ts'
+
+export type JobRow = Selectable<Tables['job']>
+export type StepRow = Selectable<Tables['job_step']>
+export type StepEnd = 'succeeded' | 'failed' | 'skipped' | 'unverified'
+
+/** Thrown by every write of a process that no longer holds the job. It must stop at once and write nothing. */
+export class FencedError extends Error {
+  constructor(job_id: string) {
+    super(`another process holds job ${job_id}`)
+    this.name = 'FencedError'
+  }
+}
+
+/** A job that this process holds, under one epoch. */
+export interface Claim {
+  row: JobRow
+  input: unknown
+  state: Record<string, unknown>
+  steps: StepRow[]
+}
+
+export interface Failure {
+  step: string
+  code: string
+  reason: string
+}
+
+export type Ledger = ReturnType<typeof createLedger>
+
+export function createLedger(database: Database, secrets: SecretBox, replica_id: string) {
+  const seal = (value: unknown, id: string): string => secrets.seal(JSON.stringify(value), `job:${id}`)
+  const unseal = (text: string, id: string): unknown => JSON.parse(secrets.open(text, `job:${id}`))
+
+  /** One fenced transaction: fails unless this process still holds the job under this epoch. */
+  function held<T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> {
+    const { id, epoch } = claim.row
+    return database.transact(async (trx, publish) => {
+      const row = await trx
+        .selectFrom('job')
+        .select('id')
+        .where('id', '=', id)
+        .where('epoch', '=', epoch)
+        .where('job_status', '=', 'running')
+        .forUpdate()
+        .executeTakeFirst()
+      if (row === undefined) throw new FencedError(id)
+      return work(trx, publish)
+    })
+  }
+
+  async function change(trx: Trx, publish: Publish, id: string, set: Record<string, unknown>): Promise<JobRow> {
+    const row = await trx
+      .updateTable('job')
+      .set({ ...set, updated_at: sql`now()` })
+      .where('id', '=', id)
+      .returningAll()
+      .executeTakeFirstOrThrow()
+    publish(jobMessage(row, 1))
+    return row
+  }
+
+  return {
+    /** Admission: job and start event, held by this process from the first moment. */
+    async insert<Deps, Input>(
+      trx: Trx,
+      publish: Publish,
+      definition: JobDefinition<Deps, Input>,
+      admission: Admission<Input>,
+    ): Promise<JobRow> {
+      const row = await trx
+        .insertInto('job')
+        .values({
+          id: admission.id,
+          parent_id: admission.parent_id ?? null,
+          type: definition.type,
+          status: admission.description,
+          input: seal(admission.input, admission.id),
+          state: seal({}, admission.id),
+          metadata: JSON.stringify(admission.metadata ?? {}),
+          planned_steps: JSON.stringify(definition.steps.map((step) => step.name)),
+          node_ip: admission.node_ip ?? null,
+          resource_type: definition.resource_type,
+          resource_id: admission.resource_id ?? null,
+          resource_name: admission.resource_name ?? '',
+          tenant_id: admission.tenant_id ?? admission.caller.tenant_id,
+          caller: JSON.stringify(admission.caller),
+          executor: replica_id,
+          epoch: 1,
+        })
+        .returningAll()
+        .executeTakeFirstOrThrow()
+      await startEvent(trx, publish, {
+        correlation_id: admission.id,
+        action: admission.action,
+        resource_type: definition.resource_type,
+        description: admission.description,
+        caller: admission.caller,
+        tenant_id: row.tenant_id,
+        replica_id,
+        ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
+      })
+      await admission.also?.(trx)
+      publish(jobMessage(row, 1))
+      return row
+    },
+
+    find: (id: string): Promise<JobRow | undefined> =>
+      database.db.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst(),
+
+    /** Takes a running job that nobody alive holds, by raising its epoch. */
+    async claim(id: string): Promise<Claim | undefined> {
+      const row = await database.db
+        .updateTable('job')
+        .set({ executor: replica_id, epoch: sql<number>`epoch + 1`, updated_at: sql`now()` })
+        .where('id', '=', id)
+        .where('job_status', '=', 'running')
+        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
+        .returningAll()
+        .executeTakeFirst()
+      return row === undefined ? undefined : this.open(row)
+    },
+
+    async open(row: JobRow): Promise<Claim> {
+      const steps = await database.db
+        .selectFrom('job_step')
+        .selectAll()
+        .where('job_id', '=', row.id)
+        .orderBy('ordinal')
+        .execute()
+      return {
+        row,
+        input: unseal(row.input, row.id),
+        state: unseal(row.state, row.id) as Record<string, unknown>,
+        steps,
+      }
+    },
+
+    save: (claim: Claim, state: Record<string, unknown>): Promise<void> =>
+      held(claim, async (trx) => {
+        await trx
+          .updateTable('job')
+          .set({ state: seal(state, claim.row.id), updated_at: sql`now()` })
+          .where('id', '=', claim.row.id)
+          .execute()
+      }),
+
+    startStep: (claim: Claim, ordinal: number, name: string, attempt: number, title: string): Promise<JobRow> =>
+      held(claim, async (trx, publish) => {
+        await trx
+          .insertInto('job_step')
+          .values({ job_id: claim.row.id, ordinal, name, attempt, state: 'running' })
+          .onConflict((conflict) =>
+            conflict.columns(['job_id', 'ordinal']).doUpdateSet({
+              attempt,
+              state: 'running',
+              error: '',
+              started_at: sql`now()`,
+              finished_at: null,
+            }),
+          )
+          .execute()
+        return change(trx, publish, claim.row.id, { status: title })
+      }),
+
+    endStep: (
+      claim: Claim,
+      ordinal: number,
+      name: string,
+      end: { state: StepEnd; error: string; attempt: number; progress: number; outstanding?: string; no_return?: boolean },
+    ): Promise<JobRow> =>
+      held(claim, async (trx, publish) => {
+        const { state, error, attempt } = end
+        await trx
+          .insertInto('job_step')
+          .values({ job_id: claim.row.id, ordinal, name, attempt, state, error, finished_at: sql`now()` as never })
+          .onConflict((conflict) =>
+            conflict.columns(['job_id', 'ordinal']).doUpdateSet({ state, error, attempt, finished_at: sql`now()` }),
+          )
+          .execute()
+        if (end.outstanding !== undefined) {
+          await trx
+            .insertInto('job_outstanding')
+            .values({ job_id: claim.row.id, step: name, text: end.outstanding })
+            .onConflict((conflict) => conflict.doNothing())
+            .execute()
+        }
+        const no_return = end.no_return && claim.row.point_of_no_return_at === null
+        return change(trx, publish, claim.row.id, {
+          progress: Math.max(end.progress, claim.row.progress),
+          ...(no_return ? { point_of_no_return_at: sql`now()` } : {}),
+        })
+      }),
+
+    undoStep: (claim: Claim, ordinal: number, undo_state: 'running' | 'undone' | 'failed'): Promise<void> =>
+      held(claim, async (trx) => {
+        await trx
+          .updateTable('job_step')
+          .set({ undo_state })
+          .where('job_id', '=', claim.row.id)
+          .where('ordinal', '=', ordinal)
+          .execute()
+      }),
+
+    beginUndo: (claim: Claim, failure: Failure, sentence: string): Promise<JobRow> =>
+      held(claim, (trx, publish) =>
+        change(trx, publish, claim.row.id, {
+          undoing: true,
+          status: sentence,
+          failed_step: failure.step,
+          failure_code: failure.code,
+          failure_reason: failure.reason,
+        }),
+      ),
+
+    /** Stored progress; the caller throttles. Progress never falls. */
+    progress: (claim: Claim, progress: number, sentence: string | undefined): Promise<JobRow> =>
+      held(claim, async (trx, publish) => {
+        await updateEvent(trx, publish, claim.row.id, { progress })
+        return change(trx, publish, claim.row.id, { progress, ...(sentence === undefined ? {} : { status: sentence }) })
+      }),
+
+    about: (claim: Claim, resource: { id?: string; name?: string }): Promise<JobRow> =>
+      held(claim, async (trx, publish) => {
+        if (resource.id !== undefined) await updateEvent(trx, publish, claim.row.id, { resource_uuid: resource.id })
+        return change(trx, publish, claim.row.id, {
+          ...(resource.id === undefined ? {} : { resource_id: resource.id }),
+          ...(resource.name === undefined ? {} : { resource_name: resource.name }),
+        })
+      }),
+
+    /** The end: job and event in one transaction. */
+    finish: (claim: Claim, end: { sentence: string; failure?: Failure }): Promise<JobRow> =>
+      held(claim, async (trx, publish) => {
+        const { sentence, failure } = end
+        await endEvent(trx, publish, claim.row.id, {
+          status: failure === undefined ? 'SUCCESS' : 'FAILED',
+          ...(failure === undefined ? {} : { error_message: failure.reason }),
+        })
+        return change(trx, publish, claim.row.id, {
+          job_status: failure === undefined ? 'completed' : 'failed',
+          status: sentence,
+          executor: null,
+          finished_at: sql`now()`,
+          ...(failure === undefined
+            ? { progress: 100 }
+            : { failed_step: failure.step, failure_code: failure.code, failure_reason: failure.reason }),
+        })
+      }),
+
+    /** Lets the job go without an end: another process continues it. */
+    async release(claim: Claim): Promise<void> {
+      await database.db
+        .updateTable('job')
+        .set({ executor: null })
+        .where('id', '=', claim.row.id)
+        .where('epoch', '=', claim.row.epoch)
+        .execute()
+    },
+
+    requestCancel: (id: string): Promise<JobRow | undefined> =>
+      database.db
+        .updateTable('job')
+        .set({ cancel_requested_at: sql`now()` })
+        .where('id', '=', id)
+        .where('job_status', '=', 'running')
+        .where('point_of_no_return_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst(),
+
+    /** One line of the audit log, chained to the one before it by its hash (node-lifecycle.md 12). */
+    note: (
+      claim: Claim,
+      line: { level: LogLevel; step: string; attempt: number; text: string; data: Record<string, unknown> | undefined },
+    ): Promise<void> =>
+      held(claim, async (trx) => {
+        const last = await trx
+          .selectFrom('job_event')
+          .select(['seq', 'hash'])
+          .where('job_id', '=', claim.row.id)
+          .orderBy('seq', 'desc')
+          .limit(1)
+          .executeTakeFirst()
+        const seq = (last?.seq ?? 0) + 1
+        const text = printable(line.text)
+        const data = line.data === undefined ? null : JSON.stringify(line.data)
+        const hash = createHash('sha256')
+          .update(last?.hash ?? Buffer.alloc(32))
+          .update(JSON.stringify([claim.row.id, seq, line.level, line.step, line.attempt, text, data]))
+          .digest()
+        await trx
+          .insertInto('job_event')
+          .values({ job_id: claim.row.id, seq, level: line.level, step: line.step, attempt: line.attempt, text, data, hash })
+          .execute()
+      }),
+
+    /** Running jobs that nobody alive holds: looked at once at start, in case their message was lost. */
+    async orphans(): Promise<string[]> {
+      const rows = await database.db
+        .selectFrom('job')
+        .select('id')
+        .where('job_status', '=', 'running')
+        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
+        .execute()
+      return rows.map((row) => row.id)
+    },
+  }
+}
+
+const MAX_LINE = 2000
+
+/** Texts from elsewhere cannot forge lines. */
+function printable(text: string): string {
+  // biome-ignore lint: control characters are what is looked for
+  return text.replace(/[\u0000-\u001f\u007f]/g, (char) => JSON.stringify(char).slice(1, -1)).slice(0, MAX_LINE)
+}
+
+export function callerOf(row: JobRow): Caller {
+  return row.caller as Caller
+}

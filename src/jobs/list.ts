@@ -1,0 +1,35 @@
+// Lists jobs: filters and paging.
+import type { Db } from '#src/store/database.ts'
+import type { JobRow } from './ledger.ts'
+
+export interface JobFilter {
+  job_type?: string
+  job_status?: string
+  resource_id?: string
+  node_ip?: string
+}
+
+export async function listJobs(
+  db: Db,
+  filter: JobFilter,
+  { page, page_size }: { page: number; page_size: number },
+  tenant_id: string | null,
+): Promise<{ rows: JobRow[]; count: number }> {
+  let matching = db.selectFrom('job')
+  if (filter.job_type !== undefined) matching = matching.where('type', 'like', `%.${filter.job_type.replace(/[\\%_]/g, '\\$&')}`)
+  if (filter.job_status !== undefined) matching = matching.where('job_status', '=', filter.job_status)
+  if (filter.resource_id !== undefined) matching = matching.where('resource_id', '=', filter.resource_id)
+  if (filter.node_ip !== undefined) matching = matching.where('node_ip', '=', filter.node_ip)
+  if (tenant_id !== null) matching = matching.where('tenant_id', '=', tenant_id)
+  const [rows, total] = await Promise.all([
+    matching
+      .selectAll()
+      .orderBy('created_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(page_size)
+      .offset((page - 1) * page_size)
+      .execute(),
+    matching.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
+  ])
+  return { rows, count: total.count }
+}

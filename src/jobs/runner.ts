@@ -1,0 +1,310 @@
+// Runs one held job: every step is probed, acted and verified, and what happened is in the ledger before anything else
+// follows. A crash at any point leaves rows from which the next process continues here.
+import { setTimeout as delay } from 'node:timers/promises'
+import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { BoundJob, Holds, Run, Step } from './define.ts'
+import { callerOf, type Claim, type Failure, FencedError, type JobRow, type Ledger, type StepEnd } from './ledger.ts'
+import { createProgress, type ProgressSink } from './progress.ts'
+
+export interface RunnerDeps {
+  ledger: Ledger
+  log: Log
+  /** Sends progress that is not stored. */
+  live: ProgressSink
+  /** Before an interrupted `once` step may act again, the world gets this long to settle. */
+  settle_ms: number
+  /** First pause before an automatic repeat; doubles each time. */
+  retry_ms: number
+  /** Test hook of the harness: called at each named point; throwing there is a crash. */
+  at?: (point: string) => void
+}
+
+/** Why a run was told to stop. */
+export type StopReason = 'cancelled' | 'shutdown'
+
+export class StopError extends Error {
+  readonly reason: StopReason
+  constructor(reason: StopReason) {
+    super(`the job was stopped: ${reason}`)
+    this.name = 'StopError'
+    this.reason = reason
+  }
+}
+
+type AnyStep = Step<unknown, unknown>
+
+const DEFAULT_TIMEOUT_MS = 15 * 60_000
+
+/** Runs the job to its end, or until this process must let go of it. Returns the final row, or undefined when let go. */
+export async function runJob(
+  claim: Claim,
+  bound: BoundJob,
+  stop: AbortSignal,
+  deps: RunnerDeps,
+): Promise<JobRow | undefined> {
+  const log = deps.log.child({ job_id: claim.row.id, job_type: claim.row.type })
+  try {
+    return await walk(claim, bound, stop, { ...deps, log })
+  } catch (error) {
+    if (error instanceof FencedError) {
+      log.warn({ err: error }, 'job lost to another process')
+      return undefined
+    }
+    if (error instanceof StopError && error.reason === 'shutdown') {
+      await deps.ledger.release(claim)
+      return undefined
+    }
+    throw error
+  }
+}
+
+async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: RunnerDeps): Promise<JobRow> {
+  const { steps, on_failure, done } = bound.definition
+  const progress = createProgress(claim, steps, deps)
+  let failure = claim.row.undoing ? storedFailure(claim) : undefined
+  for (const [ordinal, step] of steps.entries()) {
+    if (failure !== undefined) break
+    const before = claim.steps.find((row) => row.ordinal === ordinal)
+    if (before !== undefined && before.state !== 'running' && before.state !== 'failed') continue
+    const attempt = (before?.attempt ?? 0) + 1
+    const interrupted = before?.state === 'running'
+    failure = await runStep({ claim, bound, step, ordinal, attempt, interrupted, stop, progress, deps })
+  }
+  if (failure !== undefined && on_failure === 'undo') {
+    const left = await undoSteps(claim, bound, failure, stop, progress, deps)
+    return deps.ledger.finish(claim, { sentence: undone(failure, left), failure })
+  }
+  if (failure !== undefined) return deps.ledger.finish(claim, { sentence: failure.reason, failure })
+  const run = createRun({ claim, bound, step: steps.at(-1), attempt: 1, signal: stop, progress, deps })
+  return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.' })
+}
+
+interface StepRun {
+  claim: Claim
+  bound: BoundJob
+  step: AnyStep
+  ordinal: number
+  attempt: number
+  interrupted: boolean
+  stop: AbortSignal
+  progress: ReturnType<typeof createProgress>
+  deps: RunnerDeps
+}
+
+/** One step from probe to proof. Returns the failure when it failed. */
+async function runStep(context: StepRun): Promise<Failure | undefined> {
+  const { claim, step, ordinal, attempt, stop, progress, deps } = context
+  const timeout = AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)
+  const signal = AbortSignal.any([stop, timeout])
+  const run = createRun({ ...context, signal })
+  const end = async (state: StepEnd, error = '', outstanding?: string): Promise<void> => {
+    await progress.settled()
+    const row = await deps.ledger.endStep(claim, ordinal, step.name, {
+      state,
+      error,
+      attempt,
+      progress: progress.after(ordinal),
+      ...(outstanding === undefined ? {} : { outstanding }),
+      ...(step.point_of_no_return === true ? { no_return: true } : {}),
+    })
+    claim.row = row
+    deps.at?.(`${step.name}:ended`)
+  }
+  try {
+    throwIfStopped(stop)
+    const already = await probe(context, run)
+    if (already !== undefined) {
+      await end(already.state, already.reason)
+      return undefined
+    }
+    claim.row = await deps.ledger.startStep(claim, ordinal, step.name, attempt, step.title)
+    deps.at?.(`${step.name}:started`)
+    await act(context, run, signal)
+    deps.at?.(`${step.name}:acted`)
+    const holds = step.holds === undefined ? true : await step.holds(run)
+    if (holds === true) await end('succeeded')
+    else if (holds === 'unknown' && step.outstanding !== undefined) await end('unverified', step.outstanding, step.outstanding)
+    else throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" ended, but its goal was not reached.`)
+    return undefined
+  } catch (thrown) {
+    return failStep(thrown, context, timeout, end)
+  }
+}
+
+async function failStep(
+  thrown: unknown,
+  context: StepRun,
+  timeout: AbortSignal,
+  end: (state: StepEnd, error: string) => Promise<void>,
+): Promise<Failure> {
+  const { step, stop, deps, attempt, claim } = context
+  if (thrown instanceof FencedError || thrown instanceof CrashForTest) throw thrown
+  const stopped: unknown = stop.aborted ? stop.reason : thrown
+  if (stopped instanceof StopError && stopped.reason === 'shutdown') throw stopped
+  const error = errorOf(thrown, stopped, timeout, step)
+  deps.log.warn({ step: step.name, err: error }, 'job step failed')
+  await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt, text: error.message, data: { code: error.code } })
+  await end('failed', error.message)
+  return { step: step.name, code: error.code, reason: error.message }
+}
+
+function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, step: AnyStep): ApiError {
+  if (stopped instanceof StopError) return new ApiError('JOB_CANCELLED', 'cancelled')
+  if (timeout.aborted) {
+    return new ApiError('WAIT_TIMEOUT', `The step "${step.title}" did not end in time.`, { cause: thrown })
+  }
+  return asApiError(thrown)
+}
+
+/** Whether the goal holds already: never started means skipped, interrupted means it succeeded. */
+async function probe(context: StepRun, run: Run<unknown, unknown>): Promise<{ state: StepEnd; reason: string } | undefined> {
+  const { step, interrupted, deps, stop } = context
+  const applies = (await step.applies?.(run)) ?? true
+  if (applies !== true) return { state: 'skipped', reason: applies }
+  const holds: Holds = step.holds === undefined ? (interrupted ? 'unknown' : false) : await step.holds(run)
+  if (holds === true) return interrupted ? { state: 'succeeded', reason: '' } : { state: 'skipped', reason: 'already so' }
+  if (!interrupted || step.kind !== 'once') return undefined
+  // Never a blind repeat of what must happen once: the world gets time to settle and must then say clearly "no".
+  await delay(deps.settle_ms, undefined, { signal: stop })
+  const again = step.holds === undefined ? 'unknown' : await step.holds(run)
+  if (again === true) return { state: 'succeeded', reason: '' }
+  if (again === 'unknown') {
+    throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" was interrupted and its outcome cannot be told.`)
+  }
+  return undefined
+}
+
+/** The act, repeated by itself when the error says that it may pass. */
+async function act(context: StepRun, run: Run<unknown, unknown>, signal: AbortSignal): Promise<void> {
+  const { step, deps } = context
+  const retries = step.retries ?? (step.kind === 'once' ? 0 : 3)
+  for (let tried = 0; ; tried += 1) {
+    try {
+      return await abortable(step.run(run), signal)
+    } catch (error) {
+      const transient = error instanceof UpstreamError && error.retryable
+      if (!transient || tried >= retries || signal.aborted) throw error
+      deps.log.info({ step: step.name, tried, err: error }, 'job step repeated')
+      await delay(deps.retry_ms * 2 ** tried, undefined, { signal })
+    }
+  }
+}
+
+/** A step that ignores its signal must not keep a stopping process. */
+function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    signal.addEventListener('abort', stop, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
+  })
+}
+
+/** Takes back, in reverse order, every step that began. Returns what could not be taken back. */
+async function undoSteps(
+  claim: Claim,
+  bound: BoundJob,
+  failure: Failure,
+  stop: AbortSignal,
+  progress: ReturnType<typeof createProgress>,
+  deps: RunnerDeps,
+): Promise<string[]> {
+  claim.row = await deps.ledger.beginUndo(claim, failure, `Undoing: ${failure.reason}`)
+  deps.at?.('undo:began')
+  const { steps } = await deps.ledger.open(claim.row)
+  const left: string[] = []
+  for (const [ordinal, step] of [...bound.definition.steps.entries()].reverse()) {
+    const row = steps.find((candidate) => candidate.ordinal === ordinal)
+    if (row === undefined || row.state === 'skipped' || row.undo_state === 'undone' || step.undo === undefined) continue
+    await deps.ledger.undoStep(claim, ordinal, 'running')
+    const signal = AbortSignal.any([shutdownOnly(stop), AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)])
+    const run = createRun({ claim, bound, step, attempt: row.attempt, signal, progress, deps })
+    try {
+      await act({ step: { ...step, run: step.undo }, deps } as StepRun, run, signal)
+      deps.at?.(`${step.name}:undone`)
+      await deps.ledger.undoStep(claim, ordinal, 'undone')
+    } catch (thrown) {
+      if (thrown instanceof FencedError || thrown instanceof CrashForTest || thrown instanceof StopError) throw thrown
+      deps.log.error({ step: step.name, err: thrown }, 'job step not undone')
+      const text = `"${step.title}" could not be undone: ${asApiError(thrown).message}`
+      await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt: row.attempt, text, data: undefined })
+      await deps.ledger.undoStep(claim, ordinal, 'failed')
+      left.push(text)
+    }
+  }
+  return left
+}
+
+/** A cancel is what undoing answers; only the end of the process interrupts it. */
+function shutdownOnly(stop: AbortSignal): AbortSignal {
+  const controller = new AbortController()
+  const pass = (): void => {
+    if (stop.reason instanceof StopError && stop.reason.reason === 'shutdown') controller.abort(stop.reason)
+  }
+  if (stop.aborted) pass()
+  else stop.addEventListener('abort', pass, { once: true })
+  return controller.signal
+}
+
+function undone(failure: Failure, left: readonly string[]): string {
+  return left.length === 0 ? `${failure.reason} Everything done before was undone.` : `${failure.reason} ${left.join(' ')}`
+}
+
+function storedFailure({ row }: Claim): Failure {
+  return {
+    step: row.failed_step ?? '',
+    code: row.failure_code ?? 'INTERNAL_ERROR',
+    reason: row.failure_reason ?? 'The job failed.',
+  }
+}
+
+function throwIfStopped(stop: AbortSignal): void {
+  if (stop.aborted) throw stop.reason
+}
+
+interface RunParts {
+  claim: Claim
+  bound: BoundJob
+  step: AnyStep | undefined
+  attempt: number
+  signal: AbortSignal
+  progress: ReturnType<typeof createProgress>
+  deps: RunnerDeps
+}
+
+function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunParts): Run<unknown, unknown> {
+  return {
+    job_id: claim.row.id,
+    input: claim.input,
+    deps: bound.deps,
+    caller: callerOf(claim.row),
+    attempt,
+    signal,
+    log: deps.log,
+    get state() {
+      return claim.state
+    },
+    async save(change) {
+      const next = { ...claim.state, ...change }
+      await deps.ledger.save(claim, next)
+      claim.state = next
+      deps.at?.(`${step?.name ?? 'job'}:saved`)
+    },
+    note: (level, text, data) =>
+      deps.ledger.note(claim, { level, step: step?.name ?? '', attempt, text, data }),
+    progress: (percent, sentence) => progress.report(step?.name, percent, sentence),
+    async about(resource) {
+      claim.row = await deps.ledger.about(claim, resource)
+    },
+  }
+}
+
+/** Thrown by the test harness to end a run as a killed process would: nothing more is written. */
+export class CrashForTest extends Error {
+  constructor(point: string) {
+    super(`crash at ${point}`)
+    this.name = 'CrashForTest'
+  }
+}

@@ -1,0 +1,70 @@
+// Views of the ledger: the job record of Part 2, 4.4, its details, and the message on the stream.
+import type { Job, JobDetail } from '#src/contract/jobs.ts'
+import type { Db, StreamMessage } from '#src/store/database.ts'
+import type { JobRow } from './ledger.ts'
+
+const LOG_LINES = 200
+
+/** `total_jobs`: this job and its children. */
+export function jobOf(row: JobRow, total_jobs: number): Job {
+  return {
+    id: row.id,
+    parent_id: row.parent_id ?? '',
+    job_type: row.type.slice(row.type.indexOf('.') + 1),
+    job_status: row.job_status as Job['job_status'],
+    status: row.status,
+    progress: row.progress,
+    provision_status: '',
+    metadata: row.metadata as Record<string, unknown>,
+    node_ip: row.node_ip ?? '',
+    resource_name: row.resource_name,
+    created_at: row.created_at.toISOString(),
+    updated_at: row.updated_at.toISOString(),
+    total_jobs,
+    wipe_report: '',
+  }
+}
+
+export function jobMessage(row: JobRow, total_jobs: number): StreamMessage {
+  return { channel: 'job', type: 'job', tenant_id: row.tenant_id, data: jobOf(row, total_jobs) }
+}
+
+export async function jobDetail(db: Db, row: JobRow): Promise<JobDetail> {
+  const [steps, lines, outstanding, children] = await Promise.all([
+    db.selectFrom('job_step').selectAll().where('job_id', '=', row.id).orderBy('ordinal').execute(),
+    db.selectFrom('job_event').selectAll().where('job_id', '=', row.id).orderBy('seq', 'desc').limit(LOG_LINES).execute(),
+    db.selectFrom('job_outstanding').selectAll().where('job_id', '=', row.id).where('closed_at', 'is', null).execute(),
+    countChildren(db, [row.id]),
+  ])
+  return {
+    ...jobOf(row, 1 + (children.get(row.id) ?? 0)),
+    correlation_id: row.id,
+    resource_type: row.resource_type,
+    resource_id: row.resource_id,
+    failed_step: row.failed_step ?? '',
+    failure_code: row.failure_code,
+    failure_reason: row.job_status === 'failed' ? (row.failure_reason ?? '') : '',
+    cancel_requested: row.cancel_requested_at !== null,
+    current_step: steps.find((step) => step.state === 'running')?.name ?? null,
+    planned_steps: row.planned_steps,
+    steps: steps
+      .filter((step) => step.state !== 'running')
+      .map(({ name, state, error }) => ({ name, status: state as JobDetail['steps'][number]['status'], error })),
+    outstanding_actions: outstanding.map((item) => item.text),
+    finished_at: row.finished_at?.toISOString() ?? null,
+    log: lines
+      .reverse()
+      .map(({ at, level, step, attempt, text }) => ({ at: at.toISOString(), level, step, attempt, text })),
+  }
+}
+
+export async function countChildren(db: Db, ids: readonly string[]): Promise<Map<string, number>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('job')
+    .select(['parent_id', ({ fn }) => fn.countAll<number>().as('count')])
+    .where('parent_id', 'in', [...ids])
+    .groupBy('parent_id')
+    .execute()
+  return new Map(rows.flatMap((row) => (row.parent_id === null ? [] : [[row.parent_id, row.count]])))
+}

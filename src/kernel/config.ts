@@ -1,0 +1,180 @@
+// The one configuration schema: a YAML file, then environment variables over it, checked once at start with every
+// problem reported at once. `docs/reference/config.md` is generated from it.
+import { readFileSync } from 'node:fs'
+import { type Static, type TProperties, type TSchema, Type } from 'typebox'
+import Value from 'typebox/value'
+import { parse } from 'yaml'
+
+/** A group of settings: every member has a default or is optional, unknown members are refused. */
+function Group<P extends TProperties>(properties: P, description: string) {
+  return Type.Object(properties, { additionalProperties: false, default: {}, description })
+}
+
+const Secret = (description: string) => Type.String({ description, 'x-secret': true, minLength: 1 })
+
+export const ConfigSchema = Type.Object(
+  {
+    listen: Group(
+      {
+        host: Type.String({ default: '127.0.0.1', description: 'Address to listen on.' }),
+        port: Type.Integer({ default: 8080, minimum: 0, maximum: 65535, description: 'Port; 0 takes a free one.' }),
+        trust_proxy: Type.Boolean({
+          default: false,
+          description: 'Believe X-Forwarded-For of the proxy in front: only when nothing else can reach this port.',
+        }),
+      },
+      'Where the service listens.',
+    ),
+    public_url: Type.Optional(
+      Type.String({ description: 'Base URL as callers see it; needed for OIDC sign-in and for the platform webhook.' }),
+    ),
+    data_dir: Type.String({
+      default: '/var/lib/groundplane/control',
+      description: 'Folder of the key file and of the first admin token.',
+    }),
+    database: Group(
+      {
+        url: Type.Optional(Secret('PostgreSQL 14 or later: postgres://user:password@host/database.')),
+        pool_size: Type.Integer({ default: 10, minimum: 2, maximum: 100, description: 'Connections a process opens.' }),
+      },
+      'The database that all replicas share.',
+    ),
+    compute: Group(
+      {
+        url: Type.Optional(Type.String({ description: 'API of the compute platform: http(s)://host:8080/client/api.' })),
+        api_key: Type.Optional(Secret('API key of a root admin account.')),
+        secret_key: Type.Optional(Secret('Secret key of that account.')),
+        algorithm: Type.Enum(['auto', 'hmac-sha1', 'hmac-sha512'], {
+          default: 'auto',
+          description: 'Signature; auto probes SHA-512, then SHA-1, with a read-only call.',
+        }),
+        timeout_ms: Type.Integer({
+          default: 130_000,
+          minimum: 100,
+          description: 'Longest wait for one answer of the platform; some of its calls take two minutes.',
+        }),
+        read_timeout_ms: Type.Integer({ default: 20_000, minimum: 100, description: 'The same for calls that read.' }),
+        events_poll_ms: Type.Integer({ default: 3000, minimum: 100, description: 'How often events are polled.' }),
+        states_poll_ms: Type.Integer({ default: 15_000, minimum: 100, description: 'How often VM states are read.' }),
+        hook_secret: Type.Optional(Secret('Shared secret of the platform webhook at POST /hooks/compute.')),
+      },
+      'The compute platform (Apache CloudStack).',
+    ),
+    auth: Group(
+      {
+        session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),
+        cluster_secret: Type.Optional(Secret('Shared secret of the nodes of one cluster, where mutual TLS is not used.')),
+        oidc: Type.Optional(
+          Type.Object(
+            {
+              issuer: Type.String({ description: 'Issuer URL; its discovery document is read.' }),
+              audience: Type.String({ description: 'Audience that access tokens must carry.' }),
+              client_id: Type.String({ description: 'Client of the console sign-in.' }),
+              client_secret: Type.Optional(Secret('Secret of that client.')),
+              role_claim: Type.String({ default: 'groups', description: 'Claim that holds the caller’s groups.' }),
+              roles: Type.Record(Type.String(), Type.Enum(['viewer', 'operator', 'admin']), {
+                default: {},
+                description: 'Group to role; the highest counts, none means no access.',
+              }),
+              tenant_claim: Type.Optional(Type.String({ description: 'Claim with the tenant a caller is narrowed to.' })),
+              allow_http: Type.Boolean({ default: false, description: 'Accept a plain-HTTP issuer (tests only).' }),
+            },
+            { additionalProperties: false },
+          ),
+        ),
+      },
+      'Who may call.',
+    ),
+    rate_limit: Group(
+      {
+        per_second: Type.Number({ default: 200, minimum: 0.1, description: 'Requests a second a caller, on average.' }),
+        burst: Type.Integer({ default: 400, minimum: 1, description: 'Requests a caller may send at once.' }),
+        login_per_minute: Type.Number({ default: 10, minimum: 0.1, description: 'Sign-in attempts a minute an address.' }),
+      },
+      'Limits a caller.',
+    ),
+    events: Group(
+      {
+        replay_hours: Type.Number({ default: 48, minimum: 0.1, description: 'How long a stream can be resumed.' }),
+        archive_after_days: Type.Integer({ default: 90, minimum: 1, description: 'Default age for POST /events/archive.' }),
+      },
+      'Application events and live streams.',
+    ),
+    log: Group(
+      { level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }) },
+      'Logs go to standard output, one JSON object a line.',
+    ),
+    telemetry: Group(
+      { otlp_url: Type.Optional(Type.String({ description: 'OTLP/HTTP collector; traces are sent only when set.' })) },
+      'OpenTelemetry, off unless a collector is named.',
+    ),
+  },
+  { additionalProperties: false },
+)
+export type Config = Static<typeof ConfigSchema>
+
+/** Thrown when the configuration cannot be used; the message lists every problem. */
+export class ConfigError extends Error {
+  constructor(problems: readonly string[]) {
+    super(`the configuration cannot be used:\n${problems.map((line) => `  - ${line}`).join('\n')}`)
+    this.name = 'ConfigError'
+  }
+}
+
+/** Reads the file (if any), lays environment variables over it, and checks the whole. */
+export function loadConfig(file: string | undefined, env: Record<string, string | undefined>): Config {
+  const raw = file === undefined ? {} : readYaml(file)
+  return checkConfig(withEnvironment(raw, env))
+}
+
+export function checkConfig(raw: unknown): Config {
+  const filled = Value.Convert(ConfigSchema, Value.Default(ConfigSchema, structuredClone(raw)))
+  const problems = [...Value.Errors(ConfigSchema, filled)].map(
+    ({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || '(top)'}: ${message}`,
+  )
+  if (problems.length > 0) throw new ConfigError([...new Set(problems)])
+  return filled as Config
+}
+
+function readYaml(file: string): unknown {
+  try {
+    return parse(readFileSync(file, 'utf8')) ?? {}
+  } catch (cause) {
+    throw new ConfigError([`${file}: ${cause instanceof Error ? cause.message : 'cannot be read'}`])
+  }
+}
+
+/**
+ * `GROUNDPLANE_LISTEN_PORT=8080` sets `listen.port`; the path is found in the schema, so names with underscores work.
+ * `DATABASE_URL` sets `database.url`.
+ */
+function withEnvironment(raw: unknown, env: Record<string, string | undefined>): unknown {
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
+  const out = structuredClone(raw) as Record<string, unknown>
+  for (const path of leafPaths(ConfigSchema, [])) {
+    const value = env[`GROUNDPLANE_${path.join('_').toUpperCase()}`]
+    if (value !== undefined) assign(out, path, value)
+  }
+  if (env.DATABASE_URL !== undefined) assign(out, ['database', 'url'], env.DATABASE_URL)
+  return out
+}
+
+export function leafPaths(schema: TSchema, path: string[]): string[][] {
+  const properties = (schema as { properties?: Record<string, TSchema> }).properties
+  if (properties === undefined) return [path]
+  return Object.entries(properties).flatMap(([name, member]) => leafPaths(member, [...path, name]))
+}
+
+function assign(target: Record<string, unknown>, path: string[], value: string): void {
+  const [name, ...rest] = path
+  if (name === undefined) return
+  if (rest.length === 0) {
+    target[name] = value
+    return
+  }
+  const inner = target[name]
+  const next: Record<string, unknown> =
+    typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>) : {}
+  target[name] = next
+  assign(next, rest, value)
+}

@@ -1,0 +1,59 @@
+// Who may call what: the one place that compares a caller with a route's access rule.
+import type { IncomingHttpHeaders } from 'node:http'
+import type { RouteSpec } from '#src/contract/route.ts'
+import { ApiError } from '../errors.ts'
+import type { Caller, Role } from './context.ts'
+
+export interface AuthRequest {
+  method: string
+  headers: IncomingHttpHeaders
+  /** `?ticket=` of browser streams; only passed on for `sse` and `ws` routes. */
+  ticket: string | undefined
+  remote_address: string
+  /** Common name of the client certificate, when the connection is mutual TLS under our own authority. */
+  certificate_name: string | undefined
+}
+
+export interface Authenticator {
+  /**
+   * Resolves the credential of a request. No credential: the anonymous caller. One that is not valid, expired or revoked:
+   * throws UNAUTHENTICATED. A session without its CSRF header on a change: throws CSRF_REJECTED.
+   * Answers without a promise when the credential is in memory, because this is on the path of every request.
+   */
+  authenticate(request: AuthRequest): Caller | Promise<Caller>
+}
+
+/** Entry of the audit: written before a change is made, finished with its outcome. */
+export interface AuditEntry {
+  request_id: string
+  correlation_id: string | null
+  operation: string
+  method: string
+  path: string
+  caller: Caller
+  remote_address: string
+}
+
+export interface AuditLog {
+  begin(entry: AuditEntry): Promise<string>
+  finish(id: string, status: number, code: string | null): Promise<void>
+}
+
+const RANK: Record<Role, number> = { viewer: 1, operator: 2, admin: 3, cluster: 0 }
+
+/** Throws 401 or 403 when this caller may not call this route at all. */
+export function checkAccess(route: RouteSpec, caller: Caller): void {
+  if (route.access === 'public' || route.access === 'callback') return
+  if (caller.role === null) throw new ApiError('UNAUTHENTICATED', 'Send `Authorization: Bearer <token>`.')
+  if (route.access === 'cluster') {
+    if (caller.role !== 'cluster') throw new ApiError('FORBIDDEN', 'Only nodes of this cluster may call this route.')
+    return
+  }
+  if (caller.role === 'cluster' && route.runs_on !== 'node') {
+    throw new ApiError('FORBIDDEN', 'Nodes of the cluster may not call this route.')
+  }
+  if (caller.role !== 'cluster' && RANK[caller.role] < RANK[route.access]) {
+    throw new ApiError('FORBIDDEN', `This needs the role ${route.access}; the caller has ${caller.role}.`)
+  }
+  if (caller.tenant_id !== null && route.tenant !== 'own') throw new ApiError('TENANT_SCOPE')
+}

@@ -1,0 +1,59 @@
+// What a handler knows about the request beside its input: who calls, how long it may wait, where to log.
+import { randomUUIDv7 } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Log } from '../log.ts'
+
+export type Role = 'viewer' | 'operator' | 'admin' | 'cluster'
+
+/** Who sent the request. `tenant_id` is set when the caller is narrowed to a tenant. */
+export interface Caller {
+  kind: 'token' | 'session' | 'oidc' | 'cluster' | 'callback' | 'anonymous' | 'system'
+  /** Id of the token, session's user or OIDC subject: what limits and idempotency keys are counted by. */
+  id: string
+  role: Role | null
+  tenant_id: string | null
+  user_id: number | null
+  username: string
+}
+
+export const ANONYMOUS: Caller = {
+  kind: 'anonymous', id: 'anonymous', role: null, tenant_id: null, user_id: null, username: 'anonymous',
+} // biome-ignore format: one line
+
+export const SYSTEM: Caller = {
+  kind: 'system', id: 'system', role: 'admin', tenant_id: null, user_id: null, username: 'system',
+} // biome-ignore format: one line
+
+export interface RequestContext {
+  readonly request_id: string
+  /** Operation name of the contract: handler, event action, CLI and log use the same word. */
+  readonly operation: string
+  /** UUIDv7 of this operation: correlation id of its event and id of its job. */
+  readonly operation_id: string
+  readonly caller: Caller
+  readonly log: Log
+  /** Aborted when the client is gone or the service stops. */
+  readonly signal: AbortSignal
+  /** Seconds of `Prefer: wait=N`, 0 to 60. */
+  readonly wait_seconds: number
+  /** `Prefer: respond-async`. */
+  readonly prefer_async: boolean
+  readonly dry_run: boolean
+  /** W3C trace context to pass on to subsystems. */
+  readonly traceparent: string | undefined
+  readonly remote_address: string
+  readonly headers: IncomingHttpHeaders
+  /** The body as it came, kept only on `callback` routes, whose signatures cover the bytes. */
+  readonly raw_body: Buffer | undefined
+  /** Sets a header of the answer. */
+  setHeader(name: string, value: string | string[]): void
+}
+
+/** A context of our own for what the service does without a request. */
+export function systemContext(operation: string, log: Log, signal: AbortSignal): RequestContext {
+  const id = randomUUIDv7()
+  return {
+    request_id: id, operation, operation_id: id, caller: SYSTEM, log, signal, wait_seconds: 0, prefer_async: false,
+    dry_run: false, traceparent: undefined, remote_address: '', headers: {}, raw_body: undefined, setHeader: () => {},
+  } // biome-ignore format: a record of defaults
+}

@@ -1,0 +1,92 @@
+// Turns any error into the answer a caller gets. The only place that decides statuses.
+import type { Area, RouteSpec } from '#src/contract/route.ts'
+import { ERRORS } from '#src/contract/errors.ts'
+import { errorStatuses } from '#src/contract/openapi.ts'
+import type { FailureEnvelope, FieldError, Problem } from '#src/contract/problem.ts'
+import { ApiError, apiErrorOf, UpstreamError } from '../errors.ts'
+import { fieldErrors } from './validation.ts'
+
+export interface ErrorAnswer {
+  status: number
+  media_type: string
+  body: Problem | FailureEnvelope
+  retry_after_s: number | undefined
+  /** The error as thrown by us; what was hidden from the caller is in its cause. */
+  error: ApiError
+}
+
+/** Where the error happened: without a route (unknown path), the general rules hold. */
+export interface ErrorPlace {
+  area: Pick<Area, 'errors' | 'upstream_status'>
+  route: RouteSpec | undefined
+  path: string
+  request_id: string
+}
+
+export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
+  const error = asApiError(thrown)
+  const status = statusOf(error, place)
+  const envelope = place.area.errors === 'envelope'
+  const common = { code: error.code, request_id: place.request_id, ...(error.errors === undefined ? {} : { errors: error.errors }) }
+  const body: Problem | FailureEnvelope = envelope
+    ? { success: false, message: error.message, ...common }
+    : {
+        type: `urn:groundplane:error:${error.code}`,
+        title: ERRORS[error.code].title,
+        status,
+        detail: error.message,
+        instance: place.path,
+        ...common,
+      }
+  return {
+    status,
+    media_type: envelope ? 'application/json; charset=utf-8' : 'application/problem+json; charset=utf-8',
+    body,
+    retry_after_s: error.retry_after_s,
+    error,
+  }
+}
+
+/**
+ * A thing that does not exist is 404 where the route lists it, else 400; a conflict is 409 where listed, else 400; an
+ * upstream failure is 502 under /cam, 500 elsewhere. All with the same code (api-conventions.md, Errors).
+ */
+function statusOf(error: ApiError, place: ErrorPlace): number {
+  const { status } = ERRORS[error.code]
+  if (status === 'upstream') return place.area.upstream_status
+  if (place.route === undefined) return status
+  const general = [401, 403, 429, 500].includes(status) || error.code.startsWith('IDEMPOTENCY_')
+  if (general) return status
+  const documented = errorStatuses(place.route).some((entry) => entry.documented && entry.status === status)
+  if (documented) return status
+  return status < 500 ? 400 : 500
+}
+
+export function asApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown
+  if (thrown instanceof UpstreamError) return apiErrorOf(thrown)
+  return fastifyError(thrown) ?? new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
+}
+
+/** Errors that the HTTP server itself raises while it reads a request. */
+function fastifyError(thrown: unknown): ApiError | undefined {
+  if (!(thrown instanceof Error)) return undefined
+  const { code, validation, validationContext, statusCode } = thrown as {
+    code?: unknown
+    validation?: Parameters<typeof fieldErrors>[0]
+    validationContext?: string
+    statusCode?: unknown
+  }
+  if (validation !== undefined) return invalid(fieldErrors(validation, validationContext ?? 'body'))
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ApiError('BODY_TOO_LARGE')
+  if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
+    return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
+  }
+  if (statusCode === 400) return new ApiError('INVALID_REQUEST', `The request cannot be read: ${thrown.message}`)
+  return undefined
+}
+
+function invalid(errors: FieldError[]): ApiError {
+  const detail = errors.map((error) => `${error.path} ${error.message}`).join('; ')
+  return new ApiError('INVALID_REQUEST', `${detail}.`, { errors })
+}

@@ -1,0 +1,22 @@
+// What the server needs of a store of idempotent answers (api-conventions.md, Changes).
+
+export interface StoredAnswer {
+  status: number
+  headers: Record<string, string>
+  body: unknown
+}
+
+export interface IdempotentRequest {
+  caller_id: string
+  key: string
+  operation: string
+  /** Hash of everything that makes two requests the same. */
+  request_hash: Buffer
+  operation_id: string
+  signal: AbortSignal
+}
+
+export interface Idempotency {
+  /** Runs `work` for the first request with this key; the others get its stored answer, waiting for it when needed. */
+  run(request: IdempotentRequest, work: () => Promise<StoredAnswer>): Promise<{ answer: StoredAnswer; replayed: boolean }>
+}

@@ -1,0 +1,330 @@
+// Mounts one area of the contract: access, limits, validation, idempotency and audit come from the route's data; the
+// handler is called with its input and a context, and never sees the request.
+import { createHash } from 'node:crypto'
+import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { TSchema } from 'typebox'
+import type { Area, Handlers, RouteSpec, Routes } from '#src/contract/route.ts'
+import { firstStatus, routeEffect } from '#src/contract/route.ts'
+import { ApiError } from '../errors.ts'
+import { type AuditLog, type Authenticator, checkAccess } from './access.ts'
+import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
+import { errorAnswer } from './errors.ts'
+import type { Idempotency, StoredAnswer } from './idempotency.ts'
+import type { RateLimiter } from './rate-limit.ts'
+import { createRequestContext } from './request-context.ts'
+import { pathOf, peerCertificateName, type Server } from './serve.ts'
+import type { StreamSource } from './sse.ts'
+import { createValidators, enforcedQuery, type Validators } from './validation.ts'
+
+/** What mounting needs beside the area. The agent mounts with fewer of them. */
+export interface MountServices {
+  authenticator: Authenticator
+  audit?: AuditLog
+  idempotency?: Idempotency
+  limiter: RateLimiter
+  /** For signing in: counted by address, whoever calls. */
+  login_limiter: RateLimiter
+  /** Sends a call for another node to that node's agent (X-Target-Node); absent on agents. */
+  forward?: (request: ForwardedCall) => Promise<StoredAnswer | undefined>
+}
+
+/** A call that names the node it is meant for. `undefined` as answer: this node is meant. */
+export interface ForwardedCall {
+  operation: string
+  route: RouteSpec
+  target: string
+  input: { params: unknown; query: unknown; body: unknown }
+  ctx: RequestContext
+}
+
+type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
+
+export function mountArea<A extends Routes>(
+  server: Server,
+  area: Area<A>,
+  handlers: Handlers<A, RequestContext>,
+  services: MountServices,
+): void {
+  const validators = createValidators()
+  for (const [operation, route] of Object.entries(area.routes)) {
+    const handler = handlers[operation] as AnyHandler | undefined
+    if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
+    if (route.access === undefined) throw new Error(`the route ${operation} states no access`)
+    const mounted: Mounted = { server, area: area as unknown as Area, route, operation, handler, services }
+    server.app.route({
+      method: route.method,
+      url: route.path.replace(/\{\w+\*\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
+      ...routeOptions(mounted, validators),
+      onRequest: (request, _reply, done) => admit(mounted, request, done),
+      handler: (request, reply) => serve(mounted, request, reply),
+    })
+  }
+}
+
+interface Mounted {
+  server: Server
+  area: Area
+  route: RouteSpec
+  operation: string
+  handler: AnyHandler
+  services: MountServices
+}
+
+function routeOptions({ area, route, operation }: Mounted, validators: Validators): RouteShorthandOptions {
+  const schema: Record<string, TSchema> = { querystring: enforcedQuery(route) }
+  if (route.params !== undefined) schema.params = route.params
+  if (route.body !== undefined) schema.body = route.body
+  const json = (route.kind ?? 'json') === 'json' || route.kind === 'multipart'
+  return {
+    schema: json ? { ...schema, response: route.ok } : schema,
+    config: { operation, area, route },
+    validatorCompiler: ({ schema: part_schema, httpPart }) => {
+      const validate = validators.compile(part_schema as TSchema, httpPart ?? 'body')
+      if (httpPart !== 'body' || route.body_optional !== true) return validate
+      // Fastify shows an absent body as null; where the body may be left out, null and nothing are the same.
+      return (data: unknown) => (data === null ? true : validate(data) === true || { error: asError(validate.errors) })
+    },
+  }
+}
+
+function asError(errors: unknown): Error {
+  return Object.assign(new Error('validation'), { validation: errors, validationContext: 'body' })
+}
+
+const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'oidcStart', 'oidcCallback'])
+
+/** Before the body is read: who calls, how often, and whether they may. */
+function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) => void): void {
+  const { route, services } = mounted
+  const decide = (caller: Caller): void => {
+    request.state.caller = caller
+    services.limiter.take(caller.kind === 'anonymous' ? request.ip : caller.id)
+    if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(request.ip)
+    checkAccess(route, caller)
+  }
+  try {
+    // Who signs in may still carry the cookie of a session that has ended.
+    if (route.access === 'public') {
+      decide(ANONYMOUS)
+      done()
+      return
+    }
+    const found = services.authenticator.authenticate({
+      method: request.method,
+      headers: request.headers,
+      ticket: ticketOf(route, request),
+      remote_address: request.ip,
+      certificate_name: peerCertificateName(request),
+    })
+    if (!(found instanceof Promise)) {
+      decide(found)
+      done()
+      return
+    }
+    found.then(decide).then(() => done(), done)
+  } catch (error) {
+    done(error as Error)
+  }
+}
+
+function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined {
+  if (route.kind !== 'sse' && route.kind !== 'ws') return undefined
+  const { ticket } = request.query as { ticket?: unknown }
+  return typeof ticket === 'string' ? ticket : undefined
+}
+
+async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  const { route, handler } = mounted
+  const ctx = createRequestContext(mounted, request, reply)
+  const input = inputOf(route, request)
+  if (route.event !== undefined) reply.header('x-correlation-id', ctx.operation_id)
+  switch (route.kind) {
+    case 'sse':
+      return openStream(mounted.server, (await handler(input, ctx)) as StreamSource, reply)
+    case 'redirect': {
+      const answer = await answerOf(mounted, input, ctx, request)
+      return reply.redirect((answer.body as { location: string }).location, firstStatus(route))
+    }
+    case 'bytes':
+      return sendBytes((await handler(input, ctx)) as BytesAnswer, reply)
+    default: {
+      const answer = await answerOf(mounted, input, ctx, request)
+      if (answer.headers !== undefined) reply.headers(answer.headers)
+      if (answer.error !== undefined) return sendStored(answer, request, reply)
+      return reply.code(answer.status).send(answer.body)
+    }
+  }
+}
+
+function answerOf(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: RequestContext,
+  request: FastifyRequest,
+): Promise<Outcome> {
+  return routeEffect(mounted.route) === 'read' ? callHandler(mounted, input, ctx) : change(mounted, input, ctx, request)
+}
+
+/** Bytes answer with their own media type: the docs page, metrics, images. */
+export interface BytesAnswer {
+  media_type: string
+  body: string | Buffer | NodeJS.ReadableStream
+  headers?: Record<string, string>
+  status?: number
+}
+
+function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
+  if (answer.headers !== undefined) reply.headers(answer.headers)
+  return reply.code(answer.status ?? 200).type(answer.media_type).send(answer.body)
+}
+
+function openStream(server: Server, source: StreamSource, reply: FastifyReply): void {
+  const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]))
+  reply.hijack()
+  server.streams.attach(reply.raw, headers, source)
+}
+
+function inputOf(route: RouteSpec, request: FastifyRequest): { params: unknown; query: unknown; body: unknown } {
+  const params = request.params as Record<string, string>
+  if (route.path.endsWith('*}')) params[/\{(\w+)\*\}$/.exec(route.path)?.[1] ?? '*'] = params['*'] ?? ''
+  return { params, query: request.query, body: request.body ?? undefined }
+}
+
+interface Outcome {
+  status: number
+  body: unknown
+  headers?: Record<string, string>
+  /** Set when the answer is an error that was stored or must be sent with its own media type. */
+  error?: { media_type: string; code: string }
+}
+
+async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome> {
+  const forwarded = await forward(mounted, input, ctx)
+  if (forwarded !== undefined) return forwarded
+  const result = await mounted.handler(input, ctx)
+  if (typeof result === 'object' && result !== null && 'answer_status' in result) {
+    const { answer_status, body } = result as { answer_status: number; body: unknown }
+    return { status: answer_status, body }
+  }
+  return { status: firstStatus(mounted.route), body: result }
+}
+
+async function forward(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome | undefined> {
+  const target = ctx.headers['x-target-node']
+  if (mounted.route.runs_on !== 'node' || typeof target !== 'string' || mounted.services.forward === undefined) {
+    return undefined
+  }
+  return mounted.services.forward({ operation: mounted.operation, route: mounted.route, target, input, ctx })
+}
+
+/** A change is audited, and answered from the store when its idempotency key was seen before. */
+async function change(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: RequestContext,
+  request: FastifyRequest,
+): Promise<Outcome> {
+  const { audit } = mounted.services
+  const audit_id = await audit?.begin({
+    request_id: ctx.request_id,
+    correlation_id: mounted.route.event === undefined ? null : ctx.operation_id,
+    operation: mounted.operation,
+    method: request.method,
+    path: pathOf(request),
+    caller: ctx.caller,
+    remote_address: ctx.remote_address,
+  })
+  const finish = async (status: number, code: string | null): Promise<void> => {
+    if (audit !== undefined && audit_id !== undefined) await audit.finish(audit_id, status, code)
+  }
+  try {
+    const outcome = await once(mounted, input, ctx, request)
+    await finish(outcome.status, outcome.error?.code ?? null)
+    return outcome
+  } catch (error) {
+    const answer = errorAnswer(error, placeOf(mounted, request))
+    await finish(answer.status, answer.error.code)
+    throw error
+  }
+}
+
+const MAX_KEY_LENGTH = 255
+
+async function once(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: RequestContext,
+  request: FastifyRequest,
+): Promise<Outcome> {
+  const key = ctx.headers['idempotency-key']
+  const { idempotency } = mounted.services
+  if (typeof key !== 'string' || idempotency === undefined || (request.method !== 'POST' && request.method !== 'PUT')) {
+    return callHandler(mounted, input, ctx)
+  }
+  if (key === '' || key.length > MAX_KEY_LENGTH) {
+    throw new ApiError('INVALID_REQUEST', `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`)
+  }
+  const { answer, replayed } = await idempotency.run(
+    {
+      caller_id: ctx.caller.id,
+      key,
+      operation: mounted.operation,
+      request_hash: hashOf(input),
+      operation_id: ctx.operation_id,
+      signal: ctx.signal,
+    },
+    () => storable(mounted, input, ctx, request),
+  )
+  const headers = replayed ? { ...answer.headers, 'idempotency-replayed': 'true' } : answer.headers
+  const media_type = answer.headers['content-type']
+  if (answer.status < 400 || media_type === undefined) return { ...answer, headers }
+  const code = (answer.body as { code?: string }).code ?? 'INTERNAL_ERROR'
+  return { ...answer, headers, error: { media_type, code } }
+}
+
+/** Answer or error as something that can be kept and sent again. */
+async function storable(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: RequestContext,
+  request: FastifyRequest,
+): Promise<StoredAnswer> {
+  const correlation: Record<string, string> =
+    mounted.route.event === undefined ? {} : { 'x-correlation-id': ctx.operation_id }
+  try {
+    const { status, body } = await callHandler(mounted, input, ctx)
+    return { status, body, headers: correlation }
+  } catch (error) {
+    const answer = errorAnswer(error, placeOf(mounted, request))
+    if (answer.status >= 500) ctx.log.error({ err: answer.error }, 'request failed')
+    return { status: answer.status, body: answer.body, headers: { ...correlation, 'content-type': answer.media_type } }
+  }
+}
+
+function sendStored(outcome: Outcome, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  request.state.code = outcome.error?.code ?? null
+  return reply
+    .code(outcome.status)
+    .type(outcome.error?.media_type ?? 'application/json; charset=utf-8')
+    .serializer(JSON.stringify)
+    .send(outcome.body)
+}
+
+function placeOf(mounted: Mounted, request: FastifyRequest): Parameters<typeof errorAnswer>[1] {
+  return { area: mounted.area, route: mounted.route, path: pathOf(request), request_id: request.id }
+}
+
+/** Members are sorted, so that two spellings of one body are one request. */
+function hashOf(input: unknown): Buffer {
+  return createHash('sha256').update(JSON.stringify(sorted(input))).digest()
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([name, member]) => [name, sorted(member)]),
+  )
+}

@@ -1,0 +1,110 @@
+// Makes the context of one request. What few handlers need is computed when it is first asked for.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Log } from '../log.ts'
+import type { Caller, RequestContext } from './context.ts'
+import type { Server } from './serve.ts'
+
+const MAX_WAIT_SECONDS = 60
+
+export function createRequestContext(
+  mounted: { server: Server; operation: string },
+  request: FastifyRequest,
+  reply: FastifyReply,
+): RequestContext {
+  return new LazyContext(mounted.server, mounted.operation, request, reply)
+}
+
+class LazyContext implements RequestContext {
+  readonly operation: string
+  readonly #server: Server
+  readonly #request: FastifyRequest
+  readonly #reply: FastifyReply
+  #operation_id: string | undefined
+  #log: Log | undefined
+  #signal: AbortSignal | undefined
+  #traceparent: string | undefined
+
+  constructor(server: Server, operation: string, request: FastifyRequest, reply: FastifyReply) {
+    this.operation = operation
+    this.#server = server
+    this.#request = request
+    this.#reply = reply
+  }
+
+  get request_id(): string {
+    return this.#request.id
+  }
+
+  get operation_id(): string {
+    this.#operation_id ??= randomUUIDv7()
+    return this.#operation_id
+  }
+
+  get caller(): Caller {
+    return this.#request.state.caller
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return this.#request.headers
+  }
+
+  get remote_address(): string {
+    return this.#request.ip
+  }
+
+  get raw_body(): Buffer | undefined {
+    return this.#request.state.raw_body
+  }
+
+  get log(): Log {
+    this.#log ??= this.#server.log.child({ request_id: this.#request.id, operation: this.operation })
+    return this.#log
+  }
+
+  get signal(): AbortSignal {
+    if (this.#signal === undefined) {
+      const gone = new AbortController()
+      this.#reply.raw.once('close', () => {
+        if (!this.#reply.raw.writableFinished) gone.abort(new Error('the client is gone'))
+      })
+      this.#signal = AbortSignal.any([gone.signal, this.#server.stopping])
+    }
+    return this.#signal
+  }
+
+  get wait_seconds(): number {
+    const wait = /(?:^|[,;\s])wait=(\d{1,5})/.exec(preferences(this.headers))
+    return Math.min(MAX_WAIT_SECONDS, Number(wait?.[1] ?? 0))
+  }
+
+  get prefer_async(): boolean {
+    return /(?:^|[,;\s])respond-async/.test(preferences(this.headers))
+  }
+
+  get dry_run(): boolean {
+    return (this.#request.query as { dry_run?: unknown }).dry_run === true
+  }
+
+  get traceparent(): string | undefined {
+    this.#traceparent ??= childTrace(this.headers.traceparent)
+    return this.#traceparent
+  }
+
+  setHeader(name: string, value: string | string[]): void {
+    this.#reply.header(name, value)
+  }
+}
+
+function preferences(headers: IncomingHttpHeaders): string {
+  const { prefer } = headers
+  return Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')
+}
+
+/** W3C trace context: the caller's trace goes on with a span of ours; without one a new trace begins. */
+function childTrace(incoming: string | string[] | undefined): string {
+  const match = typeof incoming === 'string' ? /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/.exec(incoming) : null
+  const trace = match?.[1] ?? randomBytes(16).toString('hex')
+  return `00-${trace}-${randomBytes(8).toString('hex')}-${match?.[2] ?? '00'}`
+}

@@ -1,0 +1,189 @@
+// The HTTP server: one Fastify instance with the habits that every route shares. Routes are mounted by mount.ts.
+import { randomUUIDv7 } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { TLSSocket } from 'node:tls'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Area, RouteSpec } from '#src/contract/route.ts'
+import { ApiError } from '../errors.ts'
+import type { Log } from '../log.ts'
+import type { Metrics } from '../metrics.ts'
+import { validatingSerializer } from './answers.ts'
+import { ANONYMOUS, type Caller } from './context.ts'
+import { errorAnswer } from './errors.ts'
+import { createSseStreams, type SseStreams } from './sse.ts'
+
+/** What the server knows about a request, besides Fastify's own. */
+export interface RequestState {
+  started: number
+  caller: Caller
+  raw_body: Buffer | undefined
+  /** Code of the error that was answered, for the log line and the audit. */
+  code: string | null
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState
+  }
+  interface FastifyContextConfig {
+    operation?: string
+    area?: Area
+    route?: RouteSpec
+  }
+}
+
+export interface ServerOptions {
+  log: Log
+  metrics: Metrics
+  trust_proxy?: boolean
+  /** Checks every answer against its schema: tests and development. */
+  validate_answers?: boolean
+  /** Mutual TLS between nodes: key and certificate of this program, and the authority of its peers. */
+  tls?: { key: string; cert: string; ca: string }
+}
+
+export interface Server {
+  app: FastifyInstance
+  log: Log
+  streams: SseStreams
+  /** Aborted when the server begins to stop. */
+  stopping: AbortSignal
+  listen(host: string, port: number): Promise<string>
+  /** Refuses new requests, ends streams, lets running requests finish for a while. */
+  close(): Promise<void>
+}
+
+const BODY_LIMIT_BYTES = 2 * 1024 * 1024
+
+export function createServer(options: ServerOptions): Server {
+  const stop = new AbortController()
+  const streams = createSseStreams()
+  const app = Fastify({
+    logger: false,
+    trustProxy: options.trust_proxy ?? false,
+    bodyLimit: BODY_LIMIT_BYTES,
+    genReqId: requestId,
+    forceCloseConnections: 'idle',
+    routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
+    ...(options.tls === undefined ? {} : { https: { ...options.tls, requestCert: true, rejectUnauthorized: false } }),
+  }) as unknown as FastifyInstance
+  app.decorateRequest('state', null as never)
+  if (options.validate_answers) app.setSerializerCompiler(validatingSerializer)
+  readJsonBodies(app)
+  shareHeaders(app)
+  answerErrors(app, options.log)
+  writeOneLine(app, options)
+  app.addHook('preClose', async () => {
+    stop.abort(new ApiError('SHUTTING_DOWN'))
+    streams.closeAll()
+  })
+  return {
+    app,
+    log: options.log,
+    streams,
+    stopping: stop.signal,
+    listen: (host, port) => app.listen({ host, port }),
+    close: () => app.close(),
+  }
+}
+
+/** A caller's own id is kept when it is harmless, so that one id runs through several systems. */
+function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+  const given = request.headers['x-request-id']
+  return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUIDv7()
+}
+
+/** Keeps the bytes where a signature covers them; an empty body is no body. */
+function readJsonBodies(app: FastifyInstance): void {
+  const parse = app.getDefaultJsonParser('error', 'ignore')
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = body as Buffer
+    if (request.routeOptions.config.route?.access === 'callback') request.state.raw_body = bytes
+    if (bytes.length === 0) return done(null, undefined)
+    return parse(request, bytes.toString('utf8'), done)
+  })
+}
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+  'cache-control': 'no-store',
+}
+
+function shareHeaders(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, done) => {
+    request.state = { started: performance.now(), caller: ANONYMOUS, raw_body: undefined, code: null }
+    reply.headers(SECURITY_HEADERS)
+    reply.header('x-request-id', request.id)
+    done()
+  })
+}
+
+const NO_ROUTE = { errors: 'problem', upstream_status: 500 } as const
+
+function answerErrors(app: FastifyInstance, log: Log): void {
+  app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, log))
+  app.setNotFoundHandler((request, reply) => {
+    const error = new ApiError('ROUTE_NOT_FOUND', `There is no route ${request.method} ${pathOf(request)}.`)
+    return sendError(error, request, reply, log)
+  })
+}
+
+export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
+  const { area, route, operation } = request.routeOptions.config
+  const place = { area: area ?? envelopeBy(request), route, path: pathOf(request), request_id: request.id }
+  const answer = errorAnswer(thrown, place)
+  request.state.code = answer.error.code
+  if (answer.status >= 500) {
+    log.error({ request_id: request.id, operation, err: answer.error }, 'request failed')
+  } else if (answer.error.cause !== undefined) {
+    log.info({ request_id: request.id, operation, err: answer.error }, 'request refused')
+  }
+  if (answer.retry_after_s !== undefined) reply.header('retry-after', String(answer.retry_after_s))
+  if (answer.status === 401) reply.header('www-authenticate', 'Bearer')
+  return reply.code(answer.status).type(answer.media_type).serializer(JSON.stringify).send(answer.body)
+}
+
+/** An unknown path under /ddi still answers in that area's envelope. */
+function envelopeBy(request: FastifyRequest): Pick<Area, 'errors' | 'upstream_status'> {
+  return request.url.startsWith('/ddi/') ? { errors: 'envelope', upstream_status: 500 } : NO_ROUTE
+}
+
+export function pathOf(request: FastifyRequest): string {
+  const end = request.url.indexOf('?')
+  return end === -1 ? request.url : request.url.slice(0, end)
+}
+
+/** One line a request; the query stays out, because it may carry a ticket. */
+function writeOneLine(app: FastifyInstance, { log, metrics }: ServerOptions): void {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { state } = request
+    const milliseconds = performance.now() - state.started
+    const operation = request.routeOptions.config.operation ?? 'none'
+    metrics.request(operation, reply.statusCode, milliseconds / 1000)
+    log.info(
+      {
+        request_id: request.id,
+        method: request.method,
+        path: pathOf(request),
+        operation,
+        status: reply.statusCode,
+        ...(state.code === null ? {} : { code: state.code }),
+        ms: Math.round(milliseconds * 10) / 10,
+        caller: state.caller.username,
+      },
+      'request',
+    )
+    done()
+  })
+}
+
+export function peerCertificateName(request: FastifyRequest): string | undefined {
+  const socket = request.raw.socket as Partial<TLSSocket>
+  if (socket.authorized !== true) return undefined
+  const name = socket.getPeerCertificate?.().subject?.CN
+  return Array.isArray(name) ? name[0] : name
+}

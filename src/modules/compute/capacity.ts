@@ -1,0 +1,115 @@
+// The check before a virtual machine is made: does any cluster of the zone stay below the threshold above which the
+// platform's own planner refuses it (cloudstack.md 5)? A race remains; the platform's later refusal says the same.
+import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { clusterCapacity } from '#src/drivers/cloudstack/lookups.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+
+const DEFAULT_THRESHOLD = 0.85
+const MIB = 1024 * 1024
+const GIB = 1024 * MIB
+const ALLOCATED_STORAGE = 3
+const MEMORY = 0
+const CPU = 1
+
+interface Need {
+  cpu_mhz: number | null
+  memory_bytes: number | null
+  storage_bytes: number
+}
+
+/** Throws CAPACITY_EXCEEDED before anything was made. What cannot be known does not refuse. */
+export async function requireCapacity(cloudstack: CloudStack, body: VmProvision): Promise<void> {
+  const offering = (await cloudstack.lookups.serviceOfferings()).find((row) => textOf(row, 'id') === body.service_offering_id)
+  const need = needOf(body, offering)
+  // A machine that is not started takes disk space only.
+  if (body.start !== false) {
+    await requireCluster(cloudstack, body, need)
+    if (offering !== undefined) await requireGpus(cloudstack, offering)
+  }
+  await requireStorage(cloudstack, body.zone_id, need.storage_bytes)
+}
+
+function needOf(body: VmProvision, offering: Raw | undefined): Need {
+  const cores = body.cpu_cores ?? (offering === undefined ? null : integerOf(offering, 'cpunumber'))
+  const speed_mhz = body.cpu_speed_mhz ?? (offering === undefined ? null : integerOf(offering, 'cpuspeed'))
+  const memory_mb = body.memory_mb ?? (offering === undefined ? null : integerOf(offering, 'memory'))
+  const data_gb = (body.data_disks ?? []).reduce((sum, disk) => sum + (disk.size_gb ?? 0), 0)
+  return {
+    cpu_mhz: cores === null || speed_mhz === null ? null : cores * speed_mhz,
+    memory_bytes: memory_mb === null ? null : memory_mb * MIB,
+    storage_bytes: ((body.root_disk_size_gb ?? 0) + (body.disk_size_gb ?? 0) + data_gb) * GIB,
+  }
+}
+
+async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: Need): Promise<void> {
+  const clusters = (await cloudstack.lookups.clusters()).filter(
+    (row) =>
+      textOf(row, 'zoneid') === body.zone_id &&
+      textOf(row, 'allocationstate') !== 'Disabled' &&
+      (body.cluster_id === undefined || textOf(row, 'id') === body.cluster_id) &&
+      (body.pod_id === undefined || textOf(row, 'podid') === body.pod_id) &&
+      (body.hypervisor === undefined || textOf(row, 'hypervisortype')?.toLowerCase() === body.hypervisor.toLowerCase()),
+  )
+  for (const cluster of clusters) {
+    if (await hasRoom(cloudstack, textOf(cluster, 'id') ?? '', need)) return
+  }
+  // No cluster at all: the zone or cluster is wrong, which the platform says better than "full".
+  if (clusters.length === 0) return
+  throw new ApiError('CAPACITY_EXCEEDED', 'No cluster of the zone stays below its CPU and memory thresholds with this virtual machine.')
+}
+
+async function hasRoom(cloudstack: CloudStack, cluster_id: string, need: Need): Promise<boolean> {
+  if ((await cloudstack.lookups.clusterSetting('cluster.threshold.enabled', cluster_id)) === 0) return true
+  const [cpu, memory] = await Promise.all([
+    stays(cloudstack, cluster_id, CPU, need.cpu_mhz),
+    stays(cloudstack, cluster_id, MEMORY, need.memory_bytes),
+  ])
+  return cpu && memory
+}
+
+const THRESHOLDS = {
+  [CPU]: 'cluster.cpu.allocated.capacity.disablethreshold',
+  [MEMORY]: 'cluster.memory.allocated.capacity.disablethreshold',
+} as const
+
+/** (used + reserved + requested) / total must not be greater than the threshold; `used` holds what is reserved. */
+async function stays(cloudstack: CloudStack, cluster_id: string, type: 0 | 1, requested: number | null): Promise<boolean> {
+  if (requested === null) return true
+  const [capacity, setting] = await Promise.all([
+    clusterCapacity(cloudstack.call, cluster_id, type),
+    cloudstack.lookups.clusterSetting(THRESHOLDS[type], cluster_id),
+  ])
+  if (capacity === null || capacity.total <= 0) return true
+  return (capacity.used + requested) / capacity.total <= (setting ?? DEFAULT_THRESHOLD)
+}
+
+async function requireStorage(cloudstack: CloudStack, zone_id: string, requested: number): Promise<void> {
+  if (requested === 0) return
+  const content = await cloudstack.call('listCapacity', { zoneid: zone_id, type: ALLOCATED_STORAGE })
+  let used = 0
+  let total = 0
+  for (const row of rowsOf(content, 'capacity')) {
+    if (integerOf(row, 'type') !== ALLOCATED_STORAGE) continue
+    used += numberOf(row, 'capacityused') ?? 0
+    total += numberOf(row, 'capacitytotal') ?? 0
+  }
+  if (total <= 0 || (used + requested) / total <= DEFAULT_THRESHOLD) return
+  throw new ApiError('CAPACITY_EXCEEDED', 'The primary storage of the zone would exceed its threshold.')
+}
+
+/** GPUs come with the service offering, and all of a machine's GPUs come from one host. */
+async function requireGpus(cloudstack: CloudStack, offering: Raw): Promise<void> {
+  const profile_id = textOf(offering, 'vgpuprofileid')
+  const wanted = integerOf(offering, 'gpucount') ?? 1
+  if (profile_id === null) return
+  const free = new Map<string, number>()
+  for await (const device of cloudstack.listAll('listGpuDevices', { vgpuprofileid: profile_id }, { key: 'gpudevice', read: (row) => row })) {
+    if (textOf(device, 'state') !== 'Free' || textOf(device, 'managedstate') !== 'Managed') continue
+    const host_id = textOf(device, 'hostid') ?? ''
+    free.set(host_id, (free.get(host_id) ?? 0) + 1)
+  }
+  if ([...free.values()].some((count) => count >= wanted)) return
+  throw new ApiError('CAPACITY_EXCEEDED', 'No host has as many free GPUs as the service offering needs.')
+}

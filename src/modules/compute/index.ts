@@ -1,0 +1,54 @@
+// Handlers of the virtual machine areas.
+import type { computeHooks } from '#src/contract/compute/hooks.ts'
+import type { vmMetrics } from '#src/contract/compute/metrics.ts'
+import { vms } from '#src/contract/compute/vms.ts'
+import type { infrastructure } from '#src/contract/infrastructure.ts'
+import type { Handlers } from '#src/contract/route.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { computeHookReceive, type HookDeps } from './hook.ts'
+import { clusterList, hostList, serviceOfferingList, templateList, zoneList } from './infrastructure.ts'
+import { vmMetricsAggregate } from './metrics.ts'
+import { provisionVm } from './provision.ts'
+import { vmUsageGet, vmUsageList } from './usage.ts'
+import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
+import { vmRows } from './vm-rows.ts'
+
+export type ComputeDeps = ForwardDeps
+
+export function computeHandlers(deps: ComputeDeps): Handlers<typeof vms.routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vms, deps, vmRows(cloudstack)),
+    ...refusing({
+      vmProvision: provisionVm(deps),
+      vmList: vmList(cloudstack),
+      vmGet: vmGet(cloudstack),
+      vmGetByName: vmGetByName(cloudstack),
+      vmIdGet: vmIdGet(cloudstack),
+      isoList: isoList(cloudstack),
+    }),
+  }
+}
+
+export function vmMetricsHandlers({ cloudstack }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof vmMetrics.routes, RequestContext> {
+  return refusing({
+    vmMetricsAggregate: vmMetricsAggregate(cloudstack),
+    vmUsageList: vmUsageList(cloudstack),
+    vmUsageGet: vmUsageGet(cloudstack),
+  })
+}
+
+export function infrastructureHandlers({ cloudstack }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof infrastructure.routes, RequestContext> {
+  return refusing({
+    zoneList: zoneList(cloudstack),
+    clusterList: clusterList(cloudstack),
+    hostList: hostList(cloudstack),
+    templateList: templateList(cloudstack),
+    serviceOfferingList: serviceOfferingList(cloudstack),
+  })
+}
+
+export function computeHookHandlers(deps: HookDeps): Handlers<typeof computeHooks.routes, RequestContext> {
+  return { computeHookReceive: computeHookReceive(deps) }
+}

@@ -1,0 +1,40 @@
+// Whether a thing that a narrowed caller names belongs to its tenant. The platform checks the rights of our own root
+// account, so it would let one tenant use another's volume; these checks come before any effect.
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { rowsOf } from '#src/drivers/cloudstack/fields.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+
+const OWNED = {
+  volume: { command: 'listVolumes', key: 'volume' },
+  snapshot: { command: 'listSnapshots', key: 'snapshot' },
+  project: { command: 'listProjects', key: 'project' },
+  user_data: { command: 'listUserData', key: 'userdata' },
+  security_group: { command: 'listSecurityGroups', key: 'securitygroup' },
+  affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup' },
+  network: { command: 'listNetworks', key: 'network' },
+} as const
+
+/** Does nothing for callers that are not narrowed, and for a field that was left out. */
+export async function requireOwn(
+  cloudstack: CloudStack,
+  tenant_id: string | null,
+  kind: keyof typeof OWNED,
+  id: string | undefined,
+): Promise<void> {
+  if (tenant_id === null || id === undefined) return
+  const { command, key } = OWNED[kind]
+  if (await isListed(cloudstack, command, key, tenant_id, id)) return
+  throw new ApiError('RESOURCE_NOT_FOUND', `There is nothing with this ${kind}_id.`)
+}
+
+async function isListed(cloudstack: CloudStack, command: string, key: string, tenant_id: string, id: string): Promise<boolean> {
+  try {
+    const content = await cloudstack.call(command, { id, ...scopeOf(tenant_id), page: 1, pagesize: 2 })
+    return rowsOf(content, key).length > 0
+  } catch (error) {
+    if (error instanceof CloudStackError && (error.status === 431 || error.status === 531)) return false
+    throw error
+  }
+}

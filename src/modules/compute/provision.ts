@@ -1,0 +1,131 @@
+// POST /compute/vms/provision: checks everything that can be checked, then admits the job that makes the machine.
+import type { vms } from '#src/contract/compute/vms.ts'
+import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
+import type { Input } from '#src/contract/route.ts'
+import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
+import { requireCapacity } from './capacity.ts'
+import { requireOwn } from './ownership.ts'
+import { isDeployed, vmProvisionJob } from './provision.job.ts'
+import { rawVm } from './vm-lookup.ts'
+import { placement } from './vm-rows.ts'
+import { vmOf } from './vm-view.ts'
+
+type In = Input<(typeof vms.routes)['vmProvision']>
+
+export function provisionVm(deps: ForwardDeps) {
+  return async ({ body }: In, ctx: RequestContext) => {
+    checkBody(body)
+    const owner = await ownerOf(deps.cloudstack, body, ctx)
+    await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
+    await requireCapacity(deps.cloudstack, body)
+    const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
+    const subject: Subject = {
+      resource_id: null,
+      resource_name: name,
+      tenant_id: textOf(owner, 'domainid'),
+      description: `Creating virtual machine ${name}.`,
+      done: `Virtual machine ${name} is there.`,
+    }
+    await deps.jobs.admit(vmProvisionJob, {
+      id: ctx.operation_id,
+      input: { name, args: encodeArgs({ ...deployArgs(body, name), ...placement(body, ctx), ...owner }), starts: body.start ?? true },
+      caller: ctx.caller,
+      action: ctx.operation,
+      description: subject.description,
+      resource_name: name,
+      tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
+      metadata: { name, zone_id: body.zone_id, service_offering_id: body.service_offering_id },
+    })
+    const job = await submittedOrEnded(deps.jobs, ctx, isDeployed)
+    if (ctx.wait_seconds === 0 || job.job_status !== 'completed' || job.resource_id === null) return acceptedOf(job, subject)
+    return { ...vmOf(await rawVm(deps.cloudstack, job.resource_id, ctx)), initial_password: await passwordOf(deps.cloudstack, ctx) }
+  }
+}
+
+/** The platform tells the password once, in the result of its job; we keep none. */
+async function passwordOf(cloudstack: CloudStack, ctx: RequestContext): Promise<string | null> {
+  const job = await cloudstack.queryJob(ctx.operation_id, { signal: ctx.signal })
+  const vm = job === undefined ? null : objectOf(job.result, 'virtualmachine')
+  return vm === null ? null : textOf(vm, 'password')
+}
+
+/** Rules that a schema cannot say. */
+function checkBody(body: VmProvision): void {
+  const sources = [body.template_id, body.volume_id, body.snapshot_id].filter((id) => id !== undefined)
+  if (sources.length !== 1) throw invalidField('body.template_id', 'give exactly one of template_id, volume_id and snapshot_id')
+  if (body.network_ids !== undefined && body.networks !== undefined) throw invalidField('body.networks', 'excludes network_ids')
+  if (body.project_id !== undefined && body.account !== undefined) throw invalidField('body.project_id', 'excludes account')
+  if (body.account !== undefined && body.domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
+  if (body.boot_type === 'UEFI' && body.boot_mode === undefined) throw invalidField('body.boot_mode', 'is needed with boot_type UEFI')
+  if (body.boot_type !== 'UEFI' && body.boot_mode === 'SECURE') throw invalidField('body.boot_mode', 'SECURE needs boot_type UEFI')
+  if (body.user_data !== undefined && body.user_data_id !== undefined) throw invalidField('body.user_data', 'excludes user_data_id')
+}
+
+/** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */
+async function ownerOf(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<Record<string, string>> {
+  const { tenant_id } = ctx.caller
+  if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
+    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot provision for another.')
+  }
+  if (body.project_id !== undefined) {
+    await requireOwn(cloudstack, tenant_id, 'project', body.project_id)
+    return { projectid: body.project_id }
+  }
+  const domainid = tenant_id ?? body.domain_id
+  if (domainid === undefined) return {}
+  const account = body.account ?? (await firstAccount(cloudstack, domainid, ctx.signal))
+  return { domainid, account }
+}
+
+async function firstAccount(cloudstack: CloudStack, domainid: string, signal: AbortSignal): Promise<string> {
+  const content = await cloudstack.call('listAccounts', { domainid, listall: true, details: 'min', page: 1, pagesize: 500 }, { signal })
+  const accounts = rowsOf(content, 'account').filter((row) => textOf(row, 'domainid') === domainid && textOf(row, 'state') !== 'disabled')
+  const names = accounts.map((row) => textOf(row, 'name') ?? '').toSorted()
+  const [name] = names
+  if (name === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no account that could own the virtual machine.')
+  return name
+}
+
+/** Networks and offerings are checked by the platform against the owner; these it checks against us. */
+async function requireNamed(cloudstack: CloudStack, body: VmProvision, tenant_id: string | null): Promise<void> {
+  await requireOwn(cloudstack, tenant_id, 'volume', body.volume_id)
+  await requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id)
+  await requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id)
+  for (const id of body.affinity_group_ids ?? []) await requireOwn(cloudstack, tenant_id, 'affinity_group', id)
+}
+
+function deployArgs(body: VmProvision, name: string): Args {
+  return {
+    name,
+    displayname: body.display_name,
+    group: body.group,
+    zoneid: body.zone_id,
+    templateid: body.template_id,
+    volumeid: body.volume_id,
+    snapshotid: body.snapshot_id,
+    serviceofferingid: body.service_offering_id,
+    diskofferingid: body.disk_offering_id,
+    size: body.disk_size_gb,
+    rootdisksize: body.root_disk_size_gb,
+    networkids: body.network_ids,
+    iptonetworklist: body.networks?.map((nic) => ({ networkid: nic.network_id, ip: nic.ip_address, mac: nic.mac_address })),
+    hypervisor: body.hypervisor,
+    boottype: body.boot_type,
+    // BIOS without a mode makes the platform fail inside (cloudstack.md 10, 5).
+    bootmode: body.boot_type === undefined ? undefined : (body.boot_mode ?? 'LEGACY'),
+    userdata: body.user_data,
+    userdataid: body.user_data_id,
+    keypairs: body.key_pairs,
+    affinitygroupids: body.affinity_group_ids,
+    startvm: body.start,
+    datadisksdetails: body.data_disks?.map((disk) => ({ diskofferingid: disk.disk_offering_id, size: disk.size_gb })),
+    // Decoded once more by the server, so encoded once more here (cloudstack.md 6.3).
+    extraconfig: body.extra_config === undefined ? undefined : encodeURIComponent(body.extra_config),
+    details: { ...body.details, cpuNumber: body.cpu_cores, memory: body.memory_mb, cpuSpeed: body.cpu_speed_mhz },
+  }
+}

@@ -1,0 +1,139 @@
+// Reads virtual machines and the images they may be given.
+import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
+import type { vms } from '#src/contract/compute/vms.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Input } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { flagOf, integerOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { readVm, vmNotFound } from './vm-lookup.ts'
+import { VM_DETAILS, vmOf } from './vm-view.ts'
+
+type In<Op extends keyof typeof vms.routes> = Input<(typeof vms.routes)[Op]>
+
+const COMMAND = 'listVirtualMachines'
+const ITEM = { key: 'virtualmachine', read: vmOf }
+
+export function vmList(cloudstack: CloudStack) {
+  return async ({ body }: In<'vmList'>, ctx: RequestContext) => {
+    const page = pageOf(body)
+    const args = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx), details: VM_DETAILS }
+    const { rows, count } = await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
+    return { virtual_machines: rows, count, ...page }
+  }
+}
+
+export function vmGet(cloudstack: CloudStack) {
+  return ({ body }: In<'vmGet'>, ctx: RequestContext): Promise<VirtualMachine> => readVm(cloudstack, body.virtual_machine_id, ctx)
+}
+
+export function vmGetByName(cloudstack: CloudStack) {
+  return ({ body }: In<'vmGetByName'>, ctx: RequestContext): Promise<VirtualMachine> => onlyOne(cloudstack, body, ctx, VM_DETAILS)
+}
+
+export function vmIdGet(cloudstack: CloudStack) {
+  return async ({ body }: In<'vmIdGet'>, ctx: RequestContext) => {
+    const { id, name } = await onlyOne(cloudstack, body, ctx, 'min')
+    return { id, name }
+  }
+}
+
+/** The root admin sees every image with `all`; what tenants may use is `executable` for their own account. */
+export function isoList(cloudstack: CloudStack) {
+  return async ({ query }: In<'isoList'>, ctx: RequestContext) => {
+    const page = pageOf(query)
+    const narrowed = ctx.caller.tenant_id !== null
+    const args = {
+      isofilter: narrowed ? 'executable' : 'all',
+      isready: true,
+      zoneid: query.zone_id,
+      keyword: query.keyword,
+      bootable: query.bootable,
+      ...scopeOf(ctx.caller.tenant_id),
+    }
+    const { rows, count } = await cloudstack.listPage('listIsos', args, { key: 'iso', read: isoOf }, page, optionsOf(ctx))
+    return { isos: rows, count, ...page }
+  }
+}
+
+type VmFilter = NonNullable<In<'vmList'>['body']>
+
+function filterOf(body: VmFilter): Args {
+  return {
+    id: body.id,
+    ids: body.ids,
+    name: body.name,
+    state: body.state,
+    zoneid: body.zone_id,
+    podid: body.pod_id,
+    clusterid: body.cluster_id,
+    hostid: body.host_id,
+    networkid: body.network_id,
+    vpcid: body.vpc_id,
+    templateid: body.template_id,
+    serviceofferingid: body.service_offering_id,
+    hypervisor: body.hypervisor,
+    haenable: body.ha_enabled,
+    gpuenabled: body.gpu_enabled,
+    affinitygroupid: body.affinity_group_id,
+    tags: Object.entries(body.tags ?? {}).map(([key, value]) => ({ key, value })),
+    keyword: body.keyword,
+  }
+}
+
+/** Whose machines: a narrowed caller's tenant whatever was asked for, else the owner named, else everybody's. */
+export function ownerScope(body: { account?: string; domain_id?: string; project_id?: string }, ctx: RequestContext): Args {
+  const { tenant_id } = ctx.caller
+  if (tenant_id !== null) {
+    const foreign = (body.domain_id !== undefined && body.domain_id !== tenant_id) || body.project_id !== undefined
+    if (foreign) throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
+    return { ...scopeOf(tenant_id), account: body.account }
+  }
+  if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }
+  if (body.account !== undefined) return { listall: true, account: body.account, domainid: body.domain_id }
+  return scopeOf(body.domain_id ?? null)
+}
+
+/** More than one machine may carry the name, because names are unique in a network domain only. */
+async function onlyOne(
+  cloudstack: CloudStack,
+  body: { name: string; zone_id?: string; domain_id?: string },
+  ctx: RequestContext,
+  details: string,
+): Promise<VirtualMachine> {
+  const args = { name: body.name, zoneid: body.zone_id, ...ownerScope(body, ctx), details }
+  const { rows } = await cloudstack.listPage(COMMAND, args, ITEM, { page: 1, page_size: 20 }, optionsOf(ctx))
+  // The parameter is documented as a substring and behaves as the whole name; only the whole name counts here.
+  const [vm, ...others] = rows.filter((row) => row.name.toLowerCase() === body.name.toLowerCase())
+  if (vm === undefined) throw vmNotFoundByName(body.name)
+  if (others.length === 0) return vm
+  const ids = [vm, ...others].map((row) => row.id).join(', ')
+  throw new ApiError('VM_NAME_AMBIGUOUS', `Several virtual machines are called ${body.name}: ${ids}. Narrow by zone_id or domain_id, or use the id.`)
+}
+
+function vmNotFoundByName(name: string): ApiError {
+  return new ApiError(vmNotFound().code, `There is no virtual machine called ${name}.`)
+}
+
+export function optionsOf(ctx: RequestContext): { signal: AbortSignal; traceparent: string | undefined } {
+  return { signal: ctx.signal, traceparent: ctx.traceparent }
+}
+
+function isoOf(raw: Raw) {
+  return {
+    id: textOf(raw, 'id') ?? '',
+    name: textOf(raw, 'name') ?? '',
+    display_text: textOf(raw, 'displaytext'),
+    size_bytes: integerOf(raw, 'size'),
+    is_ready: flagOf(raw, 'isready'),
+    bootable: flagOf(raw, 'bootable'),
+    os_type_name: textOf(raw, 'ostypename'),
+    zone_id: textOf(raw, 'zoneid'),
+    zone_name: textOf(raw, 'zonename'),
+    status: textOf(raw, 'status'),
+    arch: textOf(raw, 'arch'),
+  }
+}

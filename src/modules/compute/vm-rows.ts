@@ -1,0 +1,116 @@
+// The virtual machine operations that are one call each.
+import { vms } from '#src/contract/compute/vms.ts'
+import type { RouteSpec } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf } from '#src/drivers/cloudstack/fields.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { JobRowSpec, SyncRow } from '../forward.ts'
+import { requireOwn } from './ownership.ts'
+import { aboutVm, readVm } from './vm-lookup.ts'
+import { vmOf } from './vm-view.ts'
+
+type Spec<Op extends keyof typeof vms.routes> = (typeof vms.routes)[Op] & RouteSpec
+type VmBody = { body: { virtual_machine_id: string } }
+
+export function vmRows(cloudstack: CloudStack) {
+  const present = (_result: unknown, { body }: VmBody, ctx: RequestContext) => readVm(cloudstack, body.virtual_machine_id, ctx)
+  const becomes =
+    (...states: string[]) =>
+    ({ body }: VmBody) => ({ virtual_machine_id: body.virtual_machine_id, states })
+
+  const vmStart: JobRowSpec<Spec<'vmStart'>> = {
+    mode: 'job',
+    command: 'startVirtualMachine',
+    about: aboutVm(cloudstack, 'start', { doing: 'Starting', done: 'running' }),
+    args: ({ body }, ctx) => ({
+      id: body.virtual_machine_id,
+      ...placement(body, ctx),
+      considerlasthost: body.consider_last_host,
+      bootintosetup: body.boot_into_setup,
+    }),
+    goal: becomes('Running'),
+    reply: present,
+  }
+  const vmStop: JobRowSpec<Spec<'vmStop'>> = {
+    mode: 'job',
+    command: 'stopVirtualMachine',
+    about: aboutVm(cloudstack, 'stop', { doing: 'Stopping', done: 'stopped' }),
+    args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced }),
+    goal: becomes('Stopped'),
+    reply: present,
+  }
+  const vmReboot: JobRowSpec<Spec<'vmReboot'>> = {
+    mode: 'job',
+    command: 'rebootVirtualMachine',
+    about: aboutVm(cloudstack, 'reboot', { doing: 'Rebooting', done: 'rebooted' }),
+    args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced, bootintosetup: body.boot_into_setup }),
+    reply: present,
+  }
+  return { vmStart, vmStop, vmReboot, ...changingRows(cloudstack) }
+}
+
+function changingRows(cloudstack: CloudStack) {
+  const vmUpdate: SyncRow<Spec<'vmUpdate'>> = {
+    mode: 'sync',
+    command: 'updateVirtualMachine',
+    about: async (input, ctx) => {
+      const subject = await aboutVm(cloudstack, 'update', { doing: 'Updating', done: 'updated' })(input, ctx)
+      await requireOwn(cloudstack, ctx.caller.tenant_id, 'user_data', input.body.user_data_id)
+      for (const id of input.body.security_group_ids ?? []) await requireOwn(cloudstack, ctx.caller.tenant_id, 'security_group', id)
+      return subject
+    },
+    args: ({ body }) => ({
+      id: body.virtual_machine_id,
+      displayname: body.display_name,
+      name: body.name,
+      group: body.group,
+      haenable: body.ha_enabled,
+      ostypeid: body.os_type_id,
+      isdynamicallyscalable: body.dynamically_scalable,
+      deleteprotection: body.delete_protection,
+      userdata: body.user_data,
+      userdataid: body.user_data_id,
+      securitygroupids: body.security_group_ids,
+      leaseduration: body.lease_duration_days,
+      leaseexpiryaction: body.lease_expiry_action,
+    }),
+    reply: (answer, { body }, ctx) => {
+      const vm = objectOf(answer, 'virtualmachine')
+      return vm === null ? readVm(cloudstack, body.virtual_machine_id, ctx) : vmOf(vm)
+    },
+  }
+  const vmDestroy: JobRowSpec<Spec<'vmDestroy'>> = {
+    mode: 'job',
+    command: 'destroyVirtualMachine',
+    about: aboutVm(cloudstack, 'destroy', { doing: 'Destroying', done: 'destroyed' }),
+    args: ({ body }) => ({ id: body.virtual_machine_id, expunge: body.expunge, volumeids: body.volume_ids }),
+    reply: async (_result, { body }, ctx) => orGone(readVm(cloudstack, body.virtual_machine_id, ctx)),
+  }
+  const vmExpunge: JobRowSpec<Spec<'vmExpunge'>> = {
+    mode: 'job',
+    command: 'expungeVirtualMachine',
+    about: aboutVm(cloudstack, 'expunge', { doing: 'Expunging', done: 'expunged' }),
+    args: ({ body }) => ({ id: body.virtual_machine_id }),
+  }
+  return { vmUpdate, vmDestroy, vmExpunge }
+}
+
+/** Hosts, clusters and pods belong to no tenant: a narrowed caller cannot choose among them. */
+export function placement(body: { host_id?: string; cluster_id?: string; pod_id?: string }, ctx: RequestContext): Args {
+  const chosen = { hostid: body.host_id, clusterid: body.cluster_id, podid: body.pod_id }
+  if (ctx.caller.tenant_id !== null && Object.values(chosen).some((id) => id !== undefined)) {
+    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot choose a host, cluster or pod.')
+  }
+  return chosen
+}
+
+async function orGone<T>(vm: Promise<T>): Promise<T | undefined> {
+  try {
+    return await vm
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'VM_NOT_FOUND') return undefined
+    throw error
+  }
+}

@@ -1,0 +1,216 @@
+// Makes handlers of table rows: one call to the compute platform with renamed arguments and answer. A row has no branch;
+// the day it needs one it becomes a function.
+import type { ActionAccepted } from '#src/contract/common.ts'
+import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
+import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/contract/route.ts'
+import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import type { Raw } from '#src/drivers/cloudstack/fields.ts'
+import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
+import type { Admission, Jobs } from '#src/jobs/admit.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
+import { type CallInput, computeCall, isSubmitted } from './compute/call.job.ts'
+
+export interface ForwardDeps extends ChangeDeps {
+  cloudstack: CloudStack
+  jobs: Jobs
+}
+
+/** What a change is about: for its event, its job, and the answer. */
+export interface Subject {
+  resource_id: string | null
+  resource_name?: string
+  tenant_id?: string | null
+  /** One sentence while it happens. */
+  description: string
+  /** One sentence when it has happened. */
+  done?: string
+}
+
+interface Common<R extends RouteSpec> {
+  command: string
+  args(input: Input<R>, ctx: RequestContext): Args
+  /** Longer than the configuration says, for commands that are known to take minutes. */
+  timeout_ms?: number
+}
+
+export interface ReadRow<R extends RouteSpec> extends Common<R> {
+  mode: 'read'
+  reply(answer: Raw, input: Input<R>, ctx: RequestContext): Result<R> | Promise<Result<R>>
+}
+
+interface ChangeRow<R extends RouteSpec> extends Common<R> {
+  /** Finds what the change is about; throws when the caller may not touch it or its state does not allow it. */
+  about(input: Input<R>, ctx: RequestContext): Subject | Promise<Subject>
+}
+
+export interface SyncRow<R extends RouteSpec> extends ChangeRow<R> {
+  mode: 'sync'
+  reply(answer: Raw, input: Input<R>, ctx: RequestContext): Result<R> | Promise<Result<R>>
+}
+
+export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
+  /** `create`: the platform makes the thing before it queues the job. */
+  mode: 'job' | 'create'
+  /** For work that copies: polled less often. */
+  slow?: boolean
+  /** The states of the machine that mean: done. */
+  goal?(input: Input<R>): NonNullable<CallInput['goal']>
+  /**
+   * The resource for `Prefer: wait`. `result` is that of the platform's job, undefined when nothing had to be sent.
+   * Left out, or answering undefined: the accepted form, with its final status.
+   */
+  reply?(result: Raw | undefined, input: Input<R>, ctx: RequestContext): Result<R> | undefined | Promise<Result<R> | undefined>
+}
+
+export type Row<R extends RouteSpec> = ReadRow<R> | SyncRow<R> | JobRowSpec<R>
+
+/** Handlers for the rows given; the compiler says which operations of the area are still missing. */
+export function forward<A extends Routes, K extends keyof A>(
+  area: Area<A>,
+  deps: ForwardDeps,
+  rows: { [Op in K]: Row<A[Op]> },
+): Pick<Handlers<A, RequestContext>, K> {
+  const handlers: Partial<Record<K, unknown>> = {}
+  for (const operation in rows) handlers[operation] = handlerOf(area.routes[operation], rows[operation], deps)
+  // Each entry was made from the row of the same operation, which carries the route's own types.
+  return handlers as Pick<Handlers<A, RequestContext>, K>
+}
+
+/** Handlers written as functions: a refusal of the platform leaves them as an error of ours. */
+export function refusing<H extends object>(handlers: H): H {
+  const entries = Object.entries(handlers).map(([operation, handler]: [string, (...args: unknown[]) => unknown]) => [
+    operation,
+    (...args: unknown[]) => orRefusal((async () => handler(...args))()),
+  ])
+  return Object.fromEntries(entries) as H
+}
+
+function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps) {
+  return (input: Input<R>, ctx: RequestContext): Promise<unknown> => {
+    switch (row.mode) {
+      case 'read':
+        return orRefusal(read(row, deps, input, ctx))
+      case 'sync':
+        return orRefusal(sync(route, row, deps, input, ctx))
+      default:
+        return orRefusal(job(route, row, deps, input, ctx))
+    }
+  }
+}
+
+async function read<R extends RouteSpec>(row: ReadRow<R>, deps: ForwardDeps, input: Input<R>, ctx: RequestContext): Promise<Result<R>> {
+  const { signal, traceparent } = ctx
+  const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), { signal, traceparent, timeout_ms: row.timeout_ms })
+  return row.reply(answer, input, ctx)
+}
+
+async function sync<R extends RouteSpec>(
+  route: R,
+  row: SyncRow<R>,
+  deps: ForwardDeps,
+  input: Input<R>,
+  ctx: RequestContext,
+): Promise<Result<R>> {
+  const subject = await row.about(input, ctx)
+  const about = {
+    resource_type: resourceType(route),
+    resource_uuid: subject.resource_id ?? '',
+    description: subject.description,
+    tenant_id: subject.tenant_id ?? null,
+  }
+  return recordChange(deps, ctx, about, (note) =>
+    // Mapped inside, so that the event's message is the public one. The caller leaving does not stop a change half-way.
+    orRefusal(
+      (async () => {
+        const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), { traceparent: ctx.traceparent, timeout_ms: row.timeout_ms })
+        if (subject.done !== undefined) note.description = subject.done
+        return row.reply(answer, input, ctx)
+      })(),
+    ),
+  )
+}
+
+async function job<R extends RouteSpec>(
+  route: R,
+  row: JobRowSpec<R>,
+  deps: ForwardDeps,
+  input: Input<R>,
+  ctx: RequestContext,
+): Promise<Result<R> | ActionAccepted> {
+  const subject = await row.about(input, ctx)
+  const call: CallInput = {
+    command: row.command,
+    args: encodeArgs(row.args(input, ctx)),
+    creates: row.mode === 'create',
+    slow: row.slow ?? false,
+    resource_type: resourceType(route),
+    done: subject.done ?? subject.description,
+    ...(row.goal === undefined ? {} : { goal: row.goal(input) }),
+  }
+  await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
+  const ended = await submittedOrEnded(deps.jobs, ctx)
+  const answered = ended.job_status === 'completed' && ctx.wait_seconds > 0 && row.reply !== undefined
+  if (answered) {
+    const platform_job = await deps.cloudstack.queryJob(ctx.operation_id, { signal: ctx.signal })
+    const resource = await row.reply?.(platform_job?.result, input, ctx)
+    if (resource !== undefined) return resource
+  }
+  return acceptedOf(ended, subject)
+}
+
+function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {
+  return {
+    id: ctx.operation_id,
+    input,
+    caller: ctx.caller,
+    action: ctx.operation,
+    description: subject.description,
+    tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
+    ...(subject.resource_id === null ? {} : { resource_id: subject.resource_id }),
+    ...(subject.resource_name === undefined ? {} : { resource_name: subject.resource_name }),
+  }
+}
+
+/** How long a caller without `Prefer` waits for the platform to take the job over, or refuse it. */
+const SUBMIT_WAIT_MS = 15_000
+
+/**
+ * The job once the platform has taken it over, or ended within the time the caller waits. A failed one answers the
+ * caller with its error: what the platform refuses at once is a 400 and not an accepted operation.
+ */
+export async function submittedOrEnded(jobs: Jobs, ctx: RequestContext, submitted: (job: JobRow) => boolean = isSubmitted): Promise<JobRow> {
+  const row =
+    ctx.wait_seconds > 0
+      ? await jobs.wait(ctx.operation_id, { timeout_ms: ctx.wait_seconds * 1000, signal: ctx.signal })
+      : await jobs.wait(ctx.operation_id, { timeout_ms: SUBMIT_WAIT_MS, signal: ctx.signal, until: submitted })
+  if (row.job_status === 'failed') throw failureOf(row)
+  return row
+}
+
+function failureOf(row: JobRow): ApiError {
+  const code = row.failure_code ?? ''
+  const known = (name: string): name is ErrorCode => name in ERRORS
+  return new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.')
+}
+
+const EVENT_STATUS = { running: 'IN_PROGRESS', completed: 'SUCCESS', failed: 'FAILED' } as const
+
+export function acceptedOf(row: JobRow, subject: Subject): ActionAccepted {
+  const status = row.job_status === 'completed' || row.job_status === 'failed' ? EVENT_STATUS[row.job_status] : 'IN_PROGRESS'
+  return {
+    job_id: row.id,
+    correlation_id: row.id,
+    status,
+    resource_id: row.resource_id ?? subject.resource_id,
+    message: status === 'SUCCESS' ? (subject.done ?? subject.description) : subject.description,
+  }
+}
+
+function resourceType(route: RouteSpec): string {
+  if (route.event === undefined) throw new Error(`${route.path} changes something but declares no event`)
+  return route.event.resource_type
+}

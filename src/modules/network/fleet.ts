@@ -1,0 +1,184 @@
+// What only the whole fleet can tell: MTUs that drift between nodes, nodes that are silent, tunnels that miss an end,
+// and the sums of the dashboard. Pure: plain records in, plain records out.
+import type { FrrNode } from '#src/contract/network/frr.ts'
+import type { MonitoredNode, MtuDrift, NetworkAlert, NetworkSummary } from '#src/contract/network/monitoring.ts'
+import type { NodeNet } from '#src/contract/network/node-net.ts'
+
+/** MTUs that the operator declared, by device name. */
+export type DeclaredMtus = Readonly<Record<string, number>>
+
+/** Routing records by the address of their node; a node without one is not judged. */
+export type FabricByNode = ReadonlyMap<string, FrrNode>
+
+interface Seen {
+  type: MtuDrift['device_type']
+  per_node: MtuDrift['per_node']
+}
+
+/** Same-named bridges, and the NICs and bonds under them, whose MTU differs between nodes or from what is declared. */
+export function mtuDrifts(nodes: readonly MonitoredNode[], declared: DeclaredMtus = {}): MtuDrift[] {
+  const seen = new Map<string, Seen>()
+  for (const node of nodes) {
+    if (node.data === null) continue
+    for (const device of comparedDevices(node.data)) {
+      const entry = seen.get(device.name) ?? { type: device.type, per_node: [] }
+      entry.per_node.push({ fqdn: nodeName(node), mtu: device.mtu })
+      seen.set(device.name, entry)
+    }
+  }
+  return [...seen]
+    .map(([device_name, { type, per_node }]) => {
+      const mtus = per_node.map((one) => one.mtu)
+      const range = { min_mtu: Math.min(...mtus), max_mtu: Math.max(...mtus) }
+      return { device_name, device_type: type, expected_mtu: declared[device_name] ?? 0, ...range, per_node }
+    })
+    .filter(({ expected_mtu: expected, min_mtu, max_mtu }) =>
+      expected > 0 ? min_mtu !== expected || max_mtu !== expected : min_mtu !== max_mtu,
+    )
+    .sort((a, b) => a.device_name.localeCompare(b.device_name))
+}
+
+export function fleetAlerts(
+  nodes: readonly MonitoredNode[],
+  drifts: readonly MtuDrift[],
+  fabric: FabricByNode = new Map(),
+): NetworkAlert[] {
+  return [...silentNodes(nodes), ...driftAlerts(drifts), ...missingVteps(nodes, fabric)]
+}
+
+export function dashboardSummary(
+  nodes: readonly MonitoredNode[],
+  drifts: readonly MtuDrift[],
+  fabric: FabricByNode = new Map(),
+): NetworkSummary {
+  const pictures = nodes.flatMap((node) => node.data ?? [])
+  const sum = (value: (net: NodeNet) => number): number => pictures.reduce((total, net) => total + value(net), 0)
+  const count = (test: (node: MonitoredNode) => boolean): number => nodes.filter(test).length
+  return {
+    total_nodes: nodes.length,
+    online_nodes: count((node) => node.status === 'online'),
+    offline_nodes: count((node) => node.status === 'offline'),
+    unconfigured_nodes: count((node) => node.status.startsWith('unconfigured')),
+    management_nodes: count((node) => node.node_role === 'management'),
+    kvm_nodes: count((node) => node.node_role === 'kvm_host'),
+    nodes_with_mtu_issues: pictures.filter(hasMtuIssue).length,
+    total_bridges: sum((net) => net.bridge_count),
+    total_errors: sum((net) => net.total_nic_errors + net.total_bridge_errors),
+    total_links_up: sum((net) => net.links_up),
+    total_links_down: sum((net) => net.links_down),
+    total_mtu_mismatches: sum((net) => net.mtu_mismatches.length),
+    total_physical_nics: sum((net) => net.physical_nic_count),
+    total_traffic_bytes: sum((net) => net.total_traffic_bytes),
+    total_vlans: sum((net) => net.active_vlan_count),
+    total_vxlans: sum((net) => net.active_vxlan_count),
+    vxlan_fabric_healthy: count((node) => fabricState(node, fabric) === 'healthy'),
+    network_health_pct: healthPercent(nodes, fabric),
+    mtu_drifts: [...drifts],
+  }
+}
+
+/** A note (a member larger than its bridge) is harmless and is no issue. */
+function hasMtuIssue(net: NodeNet): boolean {
+  return net.mtu_mismatches.some((row) => row.severity !== 'info')
+}
+
+function comparedDevices(net: NodeNet): { name: string; mtu: number; type: MtuDrift['device_type'] }[] {
+  const members = new Set(net.main_bridges.flatMap((bridge) => bridge.members).flatMap((name) => [name, parentOf(name)]))
+  return [
+    ...net.main_bridges.map(({ name, mtu }) => ({ name, mtu, type: 'bridge' as const })),
+    ...net.nics
+      .filter((nic) => members.has(nic.name))
+      .map(({ name, mtu }) => ({ name, mtu, type: 'interface' as const })),
+  ]
+}
+
+/** `bond0.100` stands on `bond0`: the usual name of a VLAN device. */
+function parentOf(name: string): string {
+  return name.split('.')[0] ?? name
+}
+
+function silentNodes(nodes: readonly MonitoredNode[]): NetworkAlert[] {
+  return nodes.flatMap((node): NetworkAlert[] => {
+    if (node.status === 'online') return []
+    const offline = node.status === 'offline'
+    const lacks = node.status === 'unconfigured-noIP' ? 'address' : 'full name'
+    const message = offline
+      ? `The node gave no picture of its network: ${node.error ?? 'it did not answer'}`
+      : `The node record has no ${lacks}, so the node is not watched.`
+    return [
+      { category: 'node_offline', severity: offline ? 'critical' : 'info', node: nodeName(node), device: '', message },
+    ]
+  })
+}
+
+function driftAlerts(drifts: readonly MtuDrift[]): NetworkAlert[] {
+  return drifts.flatMap((drift) => {
+    const usual = drift.expected_mtu > 0 ? drift.expected_mtu : mostCommon(drift.per_node.map((one) => one.mtu))
+    return drift.per_node
+      .filter((one) => one.mtu !== usual)
+      .map((one): NetworkAlert => {
+        const against = drift.expected_mtu > 0 ? `${usual} is declared` : `other nodes have ${usual}`
+        const message = `${drift.device_name} has MTU ${one.mtu}; ${against}.`
+        return { category: 'mtu_drift', severity: 'warning', node: one.fqdn, device: drift.device_name, message }
+      })
+  })
+}
+
+/** Of equally frequent values the largest: the smaller one is what makes frames vanish. */
+function mostCommon(values: readonly number[]): number {
+  const counts = new Map<number, number>()
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
+  return [...counts].sort(([a, timesA], [b, timesB]) => timesB - timesA || b - a)[0]?.[0] ?? 0
+}
+
+/** Every node that has a VNI should know the tunnels of all the others that have it. */
+function missingVteps(nodes: readonly MonitoredNode[], fabric: FabricByNode): NetworkAlert[] {
+  const sharing = new Map<number, number>()
+  for (const frr of fabric.values()) {
+    for (const { vni, type } of frr.vnis ?? []) if (type === 'L2') sharing.set(vni, (sharing.get(vni) ?? 0) + 1)
+  }
+  return nodes.flatMap((node) =>
+    (fabric.get(node.node_ip ?? '')?.vnis ?? []).flatMap((record): NetworkAlert[] => {
+      const expected = (sharing.get(record.vni) ?? 1) - 1
+      if (record.type !== 'L2' || record.num_remote_vteps === null || record.num_remote_vteps >= expected) return []
+      const message = `VNI ${record.vni} reaches ${record.num_remote_vteps} of ${expected} other nodes that share it.`
+      const device = record.vxlan_if ?? `VNI ${record.vni}`
+      return [{ category: 'vxlan_fabric', severity: 'warning', node: nodeName(node), device, message }]
+    }),
+  )
+}
+
+/** `none`: the node has no tunnel. `unknown`: it has, and nobody told about its sessions. */
+function fabricState(node: MonitoredNode, fabric: FabricByNode): 'none' | 'unknown' | 'healthy' | 'unhealthy' {
+  if (node.data === null || node.data.vxlan_count === 0) return 'none'
+  const frr = fabric.get(node.node_ip ?? '')
+  if (frr === undefined) return 'unknown'
+  const sessions = (frr.bgp?.sessions ?? []).filter((one) => one.address_families.some((name) => /evpn/i.test(name)))
+  const established = sessions.length > 0 && sessions.every((one) => one.state === 'Established')
+  const up = node.data.active_vxlan_count >= node.data.vxlan_count
+  return frr.status === 'online' && established && up ? 'healthy' : 'unhealthy'
+}
+
+/** 100 less each weight times its share of bad ones; null without nodes, 0 when none answers. */
+function healthPercent(nodes: readonly MonitoredNode[], fabric: FabricByNode): number | null {
+  const watched = nodes.filter((node) => node.status === 'online' || node.status === 'offline')
+  const pictures = watched.flatMap((node) => node.data ?? [])
+  if (watched.length === 0) return null
+  if (pictures.length === 0) return 0
+  const share = (bad: number, all: number): number => (all === 0 ? 0 : bad / all)
+  const links = pictures.reduce((sum, net) => sum + net.links_up + net.links_down, 0)
+  const down = pictures.reduce((sum, net) => sum + net.links_down, 0)
+  const states = watched.map((node) => fabricState(node, fabric))
+  const judged = states.filter((state) => state === 'healthy' || state === 'unhealthy')
+  const lost =
+    40 * share(watched.filter((node) => node.status === 'offline').length, watched.length) +
+    20 * share(down, links) +
+    20 * share(pictures.filter(hasMtuIssue).length, pictures.length) +
+    10 * share(judged.filter((state) => state === 'unhealthy').length, judged.length) +
+    10 * share(pictures.filter((net) => net.ntp_synced !== true).length, pictures.length)
+  return Math.max(0, Math.min(100, Math.round(100 - lost)))
+}
+
+function nodeName(node: MonitoredNode): string {
+  return node.fqdn ?? node.node_ip ?? 'a node without name and address'
+}

@@ -1,0 +1,84 @@
+// The offline API reference at /docs: Scalar's page and script, served from memory, loaded when somebody first asks.
+import { createHash } from 'node:crypto'
+import type { BytesAnswer } from '#src/kernel/http/mount.ts'
+
+export interface ReferencePage {
+  html(): Promise<BytesAnswer>
+  script(): Promise<BytesAnswer>
+}
+
+interface Parts {
+  html: string
+  script: string
+  /** Hashes of the page's own inline scripts: the only inline ones its policy allows. */
+  inline: string[]
+}
+
+const SCRIPT_PATH = '/docs/reference.js'
+
+/** Nothing of this set as a whole asks the network: no fonts, no agent, no telemetry. */
+const SETTINGS = {
+  url: '/openapi.json',
+  withDefaultFonts: false,
+  agent: { disabled: true },
+  mcp: { disabled: true },
+  telemetry: false,
+  hideClientButton: true,
+  showDeveloperTools: 'never',
+}
+
+export function createReferencePage(): ReferencePage {
+  let loaded: Promise<Parts> | undefined
+  const parts = (): Promise<Parts> => {
+    loaded ??= load()
+    return loaded
+  }
+  return {
+    async html() {
+      const { html, inline } = await parts()
+      return { media_type: 'text/html; charset=utf-8', body: html, headers: { 'content-security-policy': policy(inline) } }
+    },
+    async script() {
+      const { script } = await parts()
+      return {
+        media_type: 'text/javascript; charset=utf-8',
+        body: script,
+        headers: { 'cache-control': 'public, max-age=86400' },
+      }
+    },
+  }
+}
+
+/** The package gives its page only as a Fastify plugin: a private instance renders it once. */
+async function load(): Promise<Parts> {
+  const [{ default: Fastify }, { default: scalar }] = await Promise.all([
+    import('fastify'),
+    import('@scalar/fastify-api-reference'),
+  ])
+  const inner = Fastify({ logger: false })
+  await inner.register(scalar as never, { routePrefix: '/docs', configuration: SETTINGS } as never)
+  const page = await inner.inject('/docs/')
+  const script = await inner.inject('/docs/js/scalar.js')
+  await inner.close()
+  const html = page.body.replace(/(src=")[^"]*scalar\.js[^"]*(")/, `$1${SCRIPT_PATH}$2`)
+  const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map((match) =>
+    createHash('sha256')
+      .update(match[1] ?? '')
+      .digest('base64'),
+  )
+  return { html, script: script.body, inline }
+}
+
+function policy(inline: readonly string[]): string {
+  const hashes = inline.map((hash) => `'sha256-${hash}'`).join(' ')
+  return [
+    "default-src 'none'",
+    `script-src 'self' ${hashes}`,
+    "style-src 'self' 'unsafe-inline'",
+    "img-src 'self' data:",
+    "font-src 'self' data:",
+    "connect-src 'self'",
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join('; ')
+}

@@ -1,0 +1,247 @@
+// POST /network/mtu/node-apply on this node, and the reconcile that finishes what a crash or a reboot left behind.
+import { mkdir, realpath } from 'node:fs/promises'
+import type { MtuNodeApplyRequest, MtuNodeApplyResult } from '#src/contract/network/mtu.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Host } from '#src/kernel/host.ts'
+import {
+  advisoryFailures,
+  type ChangeDeps,
+  type ChangeStep,
+  commit,
+  planMessage,
+  probe,
+  raise,
+  restore,
+  sameChange,
+  uptimeCs,
+} from './change.ts'
+import { bootId, type ChangeLimits, type ChangePlan, planChange } from './change-plan.ts'
+import { createJournal, type JournalEntry } from './journal.ts'
+import { readLinks } from './links.ts'
+import { ownDevices } from './persist/configuration.ts'
+import type { ProbeOutcome } from './probe.ts'
+import { createWatchdog } from './watchdog.ts'
+
+export interface NodeApplyOptions {
+  host: Host
+  /** Folder of the journal; survives a reboot. */
+  state_dir: string
+  /** Root of the configuration files, `/` on a node. */
+  config_root: string
+  allowed_devices: readonly string[]
+  uplinks: readonly string[]
+  underlayLimit?: () => Promise<number | null>
+  /** Watchdog window when the request says 0, and the least window of all; milliseconds. */
+  default_window_ms?: number
+  least_window_ms?: number
+  sh_path?: string
+  /** Called after each step; tests end the process in it. */
+  after_step?: (step: ChangeStep) => void | Promise<void>
+}
+
+export interface NodeApply {
+  /** With `plan_only` nothing is touched. */
+  apply(request: MtuNodeApplyRequest, plan_only?: boolean): Promise<MtuNodeApplyResult>
+  /** Finishes changes that nobody looks after any more; the answer names what was done to which bridge. */
+  reconcile(): Promise<{ bridge: string; done: 'restored' | 'put away' | 'left' | 'failed' }[]>
+  /** Reconciles, sets the devices of the product's own files, and reconciles again every 30 s. */
+  start(): Promise<void>
+  stop(): void
+}
+
+const RECONCILE_MS = 30_000
+
+export async function createNodeApply(options: NodeApplyOptions): Promise<NodeApply> {
+  await mkdir(options.state_dir, { recursive: true, mode: 0o700 })
+  const sh = options.sh_path ?? '/bin/sh'
+  const journal = createJournal(await realpath(options.state_dir))
+  const { host } = options
+  const watchdog = createWatchdog(host, journal, sh)
+  const deps: ChangeDeps = { host, journal, watchdog, sh, after_step: options.after_step ?? (() => {}) }
+  const limits: ChangeLimits = {
+    ...options,
+    underlayLimit: options.underlayLimit ?? (() => Promise.resolve(null)),
+    default_window_ms: options.default_window_ms ?? 120_000,
+    least_window_ms: options.least_window_ms ?? 10_000,
+  }
+  const busy = new Set<string>()
+  let timer: NodeJS.Timeout | undefined
+  const reconcile: NodeApply['reconcile'] = async () => {
+    const done: Awaited<ReturnType<NodeApply['reconcile']>> = []
+    for (const bridge of await journal.open()) {
+      if (busy.has(bridge)) continue
+      done.push({ bridge, done: await alone(busy, bridge, () => settle(deps, bridge)) })
+    }
+    return done
+  }
+  return {
+    async apply(request, plan_only = false) {
+      const { bridge } = request
+      if (busy.has(bridge)) throw new ApiError('MTU_CHANGE_RUNNING', `An MTU change of ${bridge} is under way.`)
+      return alone(busy, bridge, () => perform({ deps, limits, request, plan_only }))
+    },
+    reconcile,
+    async start() {
+      await reconcile()
+      await setOwnDevices(host, await ownDevices(options.config_root))
+      timer = setInterval(() => void reconcile().catch(() => {}), RECONCILE_MS)
+      timer.unref()
+    },
+    stop: () => clearInterval(timer),
+  }
+}
+
+interface Performance {
+  deps: ChangeDeps
+  limits: ChangeLimits
+  request: MtuNodeApplyRequest
+  plan_only: boolean
+}
+
+function perform(work: Performance): Promise<MtuNodeApplyResult> {
+  switch (work.request.phase ?? '') {
+    case 'raise':
+      return raiseOnly(work)
+    case 'probe':
+      return pending(work, (entry) => probeOnly(work, entry))
+    case 'commit':
+      return pending(work, (entry) => finish(work.deps, entry, { keep: true, outcome: null, advisory_failures: [] }))
+    case 'revert':
+      return pending(work, (entry) => finish(work.deps, entry, { keep: false, outcome: null, advisory_failures: [] }))
+    default:
+      return wholeSequence(work)
+  }
+}
+
+async function wholeSequence(work: Performance): Promise<MtuNodeApplyResult> {
+  const { deps, request } = work
+  const plan = await planChange(work.limits, request)
+  if (work.plan_only) return planned(plan)
+  const { entry } = plan
+  await raise(deps, plan)
+  let keep = false
+  try {
+    const advisory_failures = await advisoryFailures(deps, entry, request.advisory_targets ?? [])
+    const outcome = await probeTarget(deps, entry, request)
+    keep = !entry.dry_run && (outcome === null || outcome.verdict === 'pass')
+    return await finish(deps, entry, { keep, outcome, advisory_failures })
+  } catch (error) {
+    if (!keep) await restore(deps, entry.bridge, entry)
+    throw error
+  }
+}
+
+async function raiseOnly({ deps, limits, request, plan_only }: Performance): Promise<MtuNodeApplyResult> {
+  const plan = await planChange(limits, request)
+  if (plan_only) return planned(plan)
+  await raise(deps, plan)
+  const seconds = Math.round(plan.entry.window_ms / 1000)
+  return { ...resultOf(plan.entry), applied: true, persisted: !plan.entry.dry_run, detail: `raised; reverts by itself in ${seconds} s` }
+}
+
+async function probeOnly({ deps, request }: Performance, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+  const advisory_failures = await advisoryFailures(deps, entry, request.advisory_targets ?? [])
+  const outcome = await probeTarget(deps, entry, request)
+  const detail = outcome?.detail ?? 'there is no probe target'
+  return { ...resultOf(entry), ...probeFields(outcome), advisory_failures, applied: true, persisted: !entry.dry_run, detail }
+}
+
+function probeTarget(deps: ChangeDeps, entry: JournalEntry, request: MtuNodeApplyRequest): Promise<ProbeOutcome | null> {
+  const target = request.probe_target ?? ''
+  return target === '' ? Promise.resolve(null) : probe(deps, entry, target)
+}
+
+/** Runs a phase on the pending change of the bridge; a change of another value is not the caller's. */
+async function pending(
+  { deps, request, plan_only }: Performance,
+  act: (entry: JournalEntry) => Promise<MtuNodeApplyResult>,
+): Promise<MtuNodeApplyResult> {
+  const entry = await deps.journal.entry(request.bridge)
+  const marker = await deps.journal.marker(request.bridge)
+  if (entry === null || marker !== 'pending' || !sameChange(entry, request) || entry.boot_id !== (await bootId(deps.host))) {
+    throw new ApiError('MTU_NOTHING_PENDING', `${request.bridge} has no pending change to ${request.mtu}; it may have reverted.`)
+  }
+  if (plan_only) return { ...resultOf(entry), detail: `would ${request.phase} the pending change` }
+  return act(entry)
+}
+
+interface Decision {
+  keep: boolean
+  outcome: ProbeOutcome | null
+  advisory_failures: string[]
+}
+
+async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision): Promise<MtuNodeApplyResult> {
+  const { outcome, advisory_failures } = decision
+  const base = { ...resultOf(entry), ...probeFields(outcome), advisory_failures, applied: true, persisted: !entry.dry_run }
+  const keep = decision.keep && !entry.dry_run
+  if (keep && (await commit(deps, entry))) {
+    const proof = outcome === null ? 'read back, not probed' : outcome.detail
+    return { ...base, detail: `${entry.bridge} runs at ${entry.mtu}: ${proof}` }
+  }
+  const reverted = await restore(deps, entry.bridge, entry)
+  const why = keep ? 'the window was over' : entry.dry_run ? `dry run: ${outcome?.detail ?? 'read back, not probed'}` : (outcome?.detail ?? 'asked to')
+  const how = reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
+  return { ...base, reverted, detail: `${why}; ${how}` }
+}
+
+function planned(plan: ChangePlan): MtuNodeApplyResult {
+  return { ...resultOf(plan.entry), detail: planMessage(plan) }
+}
+
+function resultOf(entry: JournalEntry): MtuNodeApplyResult {
+  return {
+    advisory_failures: [],
+    devices: entry.devices.map(({ name }) => name),
+    applied: false,
+    persisted: false,
+    probed: false,
+    probe_ok: false,
+    reverted: false,
+    bridge: entry.bridge,
+    detail: '',
+    probe_verdict: '',
+    limit_mtu: entry.limit_mtu,
+    mtu: entry.mtu,
+  }
+}
+
+function probeFields(outcome: ProbeOutcome | null): Partial<MtuNodeApplyResult> {
+  if (outcome === null) return {}
+  const peer = outcome.peer_mac === null ? {} : { peer_mac: outcome.peer_mac }
+  return { probed: true, probe_ok: outcome.verdict === 'pass', probe_verdict: outcome.verdict, ...peer }
+}
+
+/** One change found at start or in passing (linux-node.md 4.5, layer 3). */
+async function settle(deps: ChangeDeps, bridge: string): Promise<'restored' | 'put away' | 'left' | 'failed'> {
+  const marker = await deps.journal.marker(bridge)
+  if (marker === 'committed' || marker === 'reverted') {
+    await deps.journal.archive(bridge)
+    return 'put away'
+  }
+  const entry = await deps.journal.entry(bridge)
+  const same_boot = entry !== null && entry.boot_id === (await bootId(deps.host))
+  const over = (await uptimeCs(deps.host)) > (await deps.journal.deadline(bridge))
+  if (same_boot && !over && (await deps.watchdog.isAlive(entry))) return 'left'
+  // The script stands for itself: it restores even when the entry beside it cannot be read.
+  return (await restore(deps, bridge, entry)) ? 'restored' : 'failed'
+}
+
+/** Bridges whose files no network manager reads get their value here. */
+async function setOwnDevices(host: Host, devices: readonly { name: string; mtu: number }[]): Promise<void> {
+  const links = (await readLinks(host)) ?? []
+  for (const { name, mtu } of devices) {
+    const link = links.find((known) => known.name === name)
+    if (link === undefined || link.mtu === mtu) continue
+    await host.run('ip', ['link', 'set', 'dev', name, 'mtu', `${mtu}`], { timeout_ms: 10_000 })
+  }
+}
+
+async function alone<T>(busy: Set<string>, bridge: string, work: () => Promise<T>): Promise<T> {
+  busy.add(bridge)
+  try {
+    return await work()
+  } finally {
+    busy.delete(bridge)
+  }
+}

@@ -1,0 +1,70 @@
+// Starts and watches the process that undoes an MTU change when nobody commits it in time (linux-node.md 4.5).
+import { join } from 'node:path'
+import type { Host } from '#src/kernel/host.ts'
+import type { Journal, JournalEntry } from './journal.ts'
+
+export interface Watchdog {
+  /** Resolves once it is known to run; false when it could not be started. */
+  start(entry: JournalEntry): Promise<boolean>
+  isAlive(entry: JournalEntry): Promise<boolean>
+  /** It ends by itself when the change is decided; this only spares the service manager a dead timer. */
+  disarm(entry: JournalEntry): Promise<void>
+}
+
+const START_MS = 3000
+
+export function createWatchdog(host: Host, journal: Journal, sh: string): Watchdog {
+  const byServiceManager = async (): Promise<boolean> => (await host.list('/run/systemd/system')) !== null
+  const ownProcess = async ({ bridge }: JournalEntry): Promise<boolean> => {
+    const pid = await journal.watchdogPid(bridge)
+    // The current directory tells our watchdog from a stranger that was given the same number later.
+    return pid !== null && (await host.link(`/proc/${pid}/cwd`)) === journal.folderOf(bridge)
+  }
+  const unitState = async (entry: JournalEntry): Promise<boolean> => {
+    const unit = unitOf(entry)
+    const run = await host.run('systemctl', ['is-active', `${unit}.timer`, `${unit}.service`], { timeout_ms: 5000 })
+    return run.stdout.split('\n').some((line) => line === 'active' || line === 'activating')
+  }
+  const detached = async (entry: JournalEntry, script: string): Promise<boolean> => {
+    await host.run('setsid', ['--fork', sh, script, 'wait'], { timeout_ms: START_MS })
+    const until = host.monotonic() + START_MS
+    while (host.monotonic() < until) {
+      if (await ownProcess(entry)) return true
+      // A window of a few milliseconds may be over before the first look.
+      if ((await journal.marker(entry.bridge)) !== 'pending') return true
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    return false
+  }
+  return {
+    async start(entry) {
+      const script = join(journal.folderOf(entry.bridge), 'revert.sh')
+      if (!(await byServiceManager())) return detached(entry, script)
+      // A child of ours would be killed together with the service; a timer belongs to the service manager.
+      const seconds = Math.max(1, Math.ceil(entry.window_ms / 1000))
+      const run = await host.run(
+        'systemd-run',
+        [
+          `--unit=${unitOf(entry)}`,
+          `--on-active=${seconds}s`,
+          '--timer-property=AccuracySec=1s',
+          '--collect',
+          sh,
+          script,
+          'wait',
+        ],
+        { timeout_ms: 10_000 },
+      )
+      return run.exit_code === 0 || detached(entry, script)
+    },
+    isAlive: async (entry) => (await ownProcess(entry)) || ((await byServiceManager()) && (await unitState(entry))),
+    async disarm(entry) {
+      if (!(await byServiceManager())) return
+      await host.run('systemctl', ['stop', `${unitOf(entry)}.timer`], { timeout_ms: 10_000 })
+    },
+  }
+}
+
+function unitOf({ bridge, run_id }: JournalEntry): string {
+  return `mtu-revert-${bridge}-${run_id.slice(0, 8)}`
+}

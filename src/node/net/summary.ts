@@ -1,0 +1,293 @@
+// The network picture of this node (Part 3, 4.7): computed from what was read, without touching the machine.
+import type { MonitoredNic, NodeNet, RingBuffer } from '#src/contract/network/node-net.ts'
+import { mainBridges } from './bridges.ts'
+import { knownOffloads } from './ethtool.ts'
+import { kernelNet, protocolCounter, socketCounts } from './kernel-counters.ts'
+import { dropTotal, errorBreakdown, errorTotal, largest, linkErrors } from './link-errors.ts'
+import { hasCarrier, isAdminUp, type Link } from './links.ts'
+import { mtuMismatches } from './mtu-mismatch.ts'
+import type { NetPicture } from './picture.ts'
+import { queueDisciplines } from './queue-disciplines.ts'
+import { createMissing, lost, type Missing } from './reading.ts'
+
+export function summarise(picture: NetPicture): NodeNet {
+  const missing = createMissing()
+  const { kernel } = picture
+  const parts = {
+    ...identity(picture, missing),
+    ...inventory(picture, missing),
+    ...counters(picture, missing),
+    ...time(picture, missing),
+    congestion_control: missing.orNull(
+      'congestion_control',
+      kernel.congestion?.trim() || null,
+      'the kernel does not show this setting',
+    ),
+    available_congestion_control: missing.orNull(
+      'available_congestion_control',
+      kernel.available_congestion?.trim().split(/\s+/),
+      'the kernel does not show this setting',
+    ),
+    offloads: offloadCounts(picture, missing),
+    kernel_net: kernelNet(kernel, missing),
+    sockets: socketCounts(kernel, missing),
+    main_bridges: mainBridges(picture, missing),
+    mtu_mismatches: mtuMismatches(picture.links, picture.physical),
+    nics: monitoredNics(picture, missing),
+    queue_disciplines: picture.qdiscs.ok
+      ? queueDisciplines(picture.qdiscs.value, picture.links, picture.physical)
+      : missing.none('queue_disciplines', picture.qdiscs.reason),
+    ring_buffers: ringBuffers(picture, missing),
+  }
+  return { ...parts, unavailable: missing.list }
+}
+
+type Identity = Pick<
+  NodeNet,
+  'hostname' | 'fqdn' | 'node_ip' | 'node_role' | 'collected_at' | 'default_gateway' | 'default_gateway_dev'
+>
+
+function identity(picture: NetPicture, missing: Missing): Identity {
+  const { config, default_route: route } = picture
+  const node_ip = nodeAddress(picture)
+  const fqdn = config.fqdn ?? (node_ip === null ? null : canonicalName(picture.hosts_file ?? '', node_ip))
+  const noRoute = route.ok ? 'the default route names none' : route.reason
+  return {
+    hostname: missing.orNull('hostname', picture.hostname, 'the kernel does not show its name'),
+    fqdn: missing.orNull('fqdn', fqdn, 'neither the node record nor /etc/hosts names the node'),
+    node_ip: missing.orNull('node_ip', node_ip, 'no management bridge has an address and there is no default route'),
+    node_role: missing.orNull('node_role', config.node_role, 'the node record gives no role'),
+    collected_at: picture.collected_at,
+    default_gateway: missing.orNull('default_gateway', route.ok ? route.value.gateway : null, noRoute),
+    default_gateway_dev: missing.orNull('default_gateway_dev', route.ok ? route.value.dev : null, noRoute),
+  }
+}
+
+/** The node record, else the address of the management bridge, else the source address towards the gateway. */
+export function nodeAddress(picture: Pick<NetPicture, 'config' | 'links' | 'source_address'>): string | null {
+  if (picture.config.node_ip !== undefined) return picture.config.node_ip
+  const managed = picture.links.filter((link) => picture.config.roles[link.ifname] === 'management')
+  const addresses = managed.flatMap((link) => link.addresses).filter((address) => address.scope === 'global')
+  const preferred = addresses.find((address) => address.family === 'inet') ?? addresses[0]
+  return preferred?.local ?? picture.source_address
+}
+
+/** First name on the line of the address. A name without a dot is not a full name. */
+export function canonicalName(hosts_file: string, address: string): string | null {
+  for (const line of hosts_file.split('\n')) {
+    const [ip, name] = line.replace(/#.*/, '').trim().split(/\s+/)
+    if (ip === address && name?.includes('.') === true) return name
+  }
+  return null
+}
+
+type Inventory = Pick<
+  NodeNet,
+  | 'physical_nic_count'
+  | 'links_up'
+  | 'links_down'
+  | 'bridge_count'
+  | 'active_vlan_ids'
+  | 'active_vlan_count'
+  | 'active_vxlan_vnis'
+  | 'active_vxlan_count'
+  | 'vxlan_count'
+  | 'fastest_nic'
+  | 'fastest_nic_speed_mbps'
+  | 'highest_mtu'
+  | 'highest_mtu_owner'
+  | 'highest_mtu_type'
+  | 'state_breakdown'
+>
+
+function inventory(picture: NetPicture, missing: Missing): Inventory {
+  const { links, physical } = picture
+  const nics = links.filter((link) => physical.has(link.ifname))
+  const ofKind = (kind: string): Link[] => links.filter((link) => link.kind === kind)
+  const idsOf = (kind: string): number[] =>
+    ofKind(kind)
+      .filter(isAdminUp)
+      .flatMap((link) => link.info.id ?? [])
+  const vlans = ascending([...idsOf('vlan'), ...picture.bridge_vlans])
+  const vnis = ascending([...idsOf('vxlan'), ...picture.device_vnis])
+  const fastest = largest(
+    nics.filter((link) => link.operstate === 'UP'),
+    (link) => speedOf(picture, link),
+  )
+  const widest = largest(links, (link) => link.mtu)
+  const breakdown: Record<string, number> = {}
+  for (const { operstate } of links) breakdown[operstate.toLowerCase()] = (breakdown[operstate.toLowerCase()] ?? 0) + 1
+  const noSpeed = 'no physical NIC that is up tells its speed'
+  return {
+    physical_nic_count: nics.length,
+    links_up: nics.filter((link) => link.operstate === 'UP').length,
+    links_down: nics.filter((link) => isAdminUp(link) && !hasCarrier(link)).length,
+    bridge_count: ofKind('bridge').length,
+    active_vlan_ids: vlans,
+    active_vlan_count: vlans.length,
+    active_vxlan_vnis: vnis,
+    active_vxlan_count: vnis.length,
+    vxlan_count: ofKind('vxlan').length,
+    fastest_nic: missing.orNull('fastest_nic', fastest?.link.ifname, noSpeed),
+    fastest_nic_speed_mbps: missing.orNull('fastest_nic_speed_mbps', fastest?.value, noSpeed),
+    highest_mtu: missing.orNull('highest_mtu', widest?.value, 'the node has no device but the loopback'),
+    highest_mtu_owner: missing.orNull('highest_mtu_owner', widest?.link.ifname, 'the node has no device but the loopback'),
+    highest_mtu_type: missing.orNull('highest_mtu_type', mtuOwnerType(widest?.link), 'the node has no device but the loopback'),
+    state_breakdown: breakdown,
+  }
+}
+
+type Counters = Pick<
+  NodeNet,
+  | 'total_packet_errors'
+  | 'total_packet_drops'
+  | 'total_nic_errors'
+  | 'highest_error_nic'
+  | 'highest_error_nic_errors'
+  | 'highest_error_nic_breakdown'
+  | 'total_bridge_errors'
+  | 'highest_error_bridge'
+  | 'highest_error_bridge_errors'
+  | 'top_talker_nic'
+  | 'top_talker_bytes'
+  | 'top_talker_speed_mbps'
+  | 'top_talker_bridge'
+  | 'top_talker_bridge_bytes'
+  | 'total_traffic_bytes'
+  | 'tcp_retrans_segs'
+>
+
+function counters(picture: NetPicture, missing: Missing): Counters {
+  const nics = picture.links.filter((link) => picture.physical.has(link.ifname))
+  const bridges = picture.links.filter((link) => link.kind === 'bridge')
+  const errors = (link: Link): number => errorTotal(link.counters)
+  const bytes = (link: Link): number => link.counters.rx_bytes + link.counters.tx_bytes
+  const sum = (some: readonly Link[], value: (link: Link) => number): number =>
+    some.reduce((total, link) => total + value(link), 0)
+  const worstNic = largest(nics, errors)
+  const worstBridge = largest(bridges, errors)
+  const talker = largest(nics, bytes)
+  const talkingBridge = largest(bridges, bytes)
+  const speed = talker === null ? -1 : speedOf(picture, talker.link)
+  const noNicErrors = nics.length === 0 ? 'the node has no physical NIC' : 'no physical NIC has errors'
+  const noBridgeErrors = bridges.length === 0 ? 'the node has no bridge' : 'no bridge has errors'
+  const silentNics = nics.length === 0 ? 'the node has no physical NIC' : 'no physical NIC carried anything'
+  const silentBridges = bridges.length === 0 ? 'the node has no bridge' : 'no bridge carried anything'
+  const zeroOf = (some: readonly Link[]): number | null => (some.length === 0 ? null : 0)
+  return {
+    total_packet_errors: sum(nics, ({ counters: own }) => own.rx_errors + own.tx_errors),
+    total_packet_drops: sum(nics, ({ counters: own }) => dropTotal(own)),
+    total_nic_errors: sum(nics, errors),
+    highest_error_nic: missing.orNull('highest_error_nic', worstNic?.link.ifname, noNicErrors),
+    highest_error_nic_errors: missing.orNull('highest_error_nic_errors', worstNic?.value ?? zeroOf(nics), noNicErrors),
+    highest_error_nic_breakdown: missing.orNull(
+      'highest_error_nic_breakdown',
+      worstNic === null ? null : errorBreakdown(worstNic.link.counters),
+      noNicErrors,
+    ),
+    total_bridge_errors: sum(bridges, errors),
+    highest_error_bridge: missing.orNull('highest_error_bridge', worstBridge?.link.ifname, noBridgeErrors),
+    highest_error_bridge_errors: missing.orNull(
+      'highest_error_bridge_errors',
+      worstBridge?.value ?? zeroOf(bridges),
+      noBridgeErrors,
+    ),
+    top_talker_nic: missing.orNull('top_talker_nic', talker?.link.ifname, silentNics),
+    top_talker_bytes: missing.orNull('top_talker_bytes', talker?.value ?? zeroOf(nics), silentNics),
+    top_talker_speed_mbps: missing.orNull(
+      'top_talker_speed_mbps',
+      speed > 0 ? speed : null,
+      talker === null ? silentNics : 'the device does not tell its speed',
+    ),
+    top_talker_bridge: missing.orNull('top_talker_bridge', talkingBridge?.link.ifname, silentBridges),
+    top_talker_bridge_bytes: missing.orNull(
+      'top_talker_bridge_bytes',
+      talkingBridge?.value ?? zeroOf(bridges),
+      silentBridges,
+    ),
+    total_traffic_bytes: sum(nics, bytes),
+    tcp_retrans_segs: missing.take('tcp_retrans_segs', protocolCounter(picture.kernel.snmp, 'Tcp', 'RetransSegs')),
+  }
+}
+
+function time(picture: NetPicture, missing: Missing): Pick<NodeNet, 'ntp_synced' | 'ntp_offset_ms' | 'ntp_source'> {
+  return {
+    ntp_synced: missing.take('ntp_synced', picture.time.synced),
+    ntp_offset_ms: missing.take('ntp_offset_ms', picture.time.offset_ms),
+    ntp_source: missing.take('ntp_source', picture.time.source),
+  }
+}
+
+function monitoredNics(picture: NetPicture, missing: Missing): MonitoredNic[] {
+  return picture.links
+    .filter((link) => picture.physical.has(link.ifname) || link.kind === 'bond')
+    .map((link) => {
+      const name = link.ifname
+      const facts = picture.devices.get(name)
+      const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
+      return {
+        name,
+        state: link.operstate === 'UP' ? 'up' : 'down',
+        driver: missing.orNull(`nics[${name}].driver`, facts?.driver ?? link.kind, 'the device names no driver'),
+        is_virtual: facts?.hardware !== true,
+        mtu: link.mtu,
+        speed: speedOf(picture, link),
+        offloads: missing.take(`nics[${name}].offloads`, offloads),
+        errors: linkErrors(link),
+      } satisfies MonitoredNic
+    })
+}
+
+/** NICs on which each offload is active; null only when no NIC could be asked. */
+function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['offloads'] {
+  const counts: Record<string, number> = {}
+  let reason = 'the node has no physical NIC'
+  let asked = 0
+  for (const name of picture.physical) {
+    const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
+    if (!offloads.ok) {
+      reason = offloads.reason
+      continue
+    }
+    asked += 1
+    for (const [feature, active] of Object.entries(offloads.value)) {
+      counts[feature] = (counts[feature] ?? 0) + (active ? 1 : 0)
+    }
+  }
+  return asked === 0 ? missing.none('offloads', reason) : counts
+}
+
+/** NICs without rings are left out; null when ethtool could not be asked at all. */
+function ringBuffers(picture: NetPicture, missing: Missing): RingBuffer[] | null {
+  const rows: RingBuffer[] = []
+  for (const [nic_name, reading] of picture.rings) {
+    if (!reading.ok) {
+      if (reading.reason.includes('not installed')) return missing.none('ring_buffers', reading.reason)
+      continue
+    }
+    const field = (name: keyof typeof reading.value): number | null =>
+      missing.orNull(`ring_buffers[${nic_name}].${name}`, reading.value[name], 'the driver has no such ring')
+    rows.push({
+      nic_name,
+      rx_current: field('rx_current'),
+      rx_max: field('rx_max'),
+      tx_current: field('tx_current'),
+      tx_max: field('tx_max'),
+    })
+  }
+  return rows
+}
+
+/** What a veth or a bridge says about its speed is invented by the kernel; only hardware and bonds are believed. */
+export function speedOf(picture: Pick<NetPicture, 'devices'>, link: Link): number {
+  return picture.devices.get(link.ifname)?.speed ?? -1
+}
+
+function mtuOwnerType(link: Link | undefined): 'bridge' | 'vxlan' | 'interface' | null {
+  if (link === undefined) return null
+  return link.kind === 'bridge' || link.kind === 'vxlan' ? link.kind : 'interface'
+}
+
+function ascending(ids: readonly number[]): number[] {
+  return [...new Set(ids)].sort((a, b) => a - b)
+}

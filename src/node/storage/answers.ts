@@ -1,0 +1,177 @@
+// The answers of the storage routes, made of the last results of the background reads.
+import type { Unavailable } from '#src/contract/common.ts'
+import type {
+  ArcStats,
+  ClusterStoreStatus,
+  Disk,
+  LocalpoolSubsystem,
+  StorageHealth,
+  StorageMetrics,
+} from '#src/contract/storage/host.ts'
+import { userPools } from './cluster.ts'
+import { diskViews, neverRead } from './disks.ts'
+import { judgeStorage } from './health.ts'
+import type { StorageSnapshot } from './monitor.ts'
+
+export function clusterStatusAnswer(snapshot: StorageSnapshot): ClusterStoreStatus {
+  const cluster = snapshot.cluster.value
+  const common = { timestamp: new Date(snapshot.now).toISOString(), readings: readings(snapshot, ['clusterstore']) }
+  if (cluster === undefined) {
+    const reason = neverRead(snapshot.cluster, 'the cluster store')
+    const fields = ['has_storage', 'osd_count', 'pool_count', 'device_classes']
+    const unavailable = fields.map((field) => ({ field, reason }))
+    const nothing = { has_storage: null, osd_count: null, pool_count: null, device_classes: null }
+    return { ...nothing, message: `Nothing is known: ${reason}.`, ...common, unavailable }
+  }
+  const { status, layout } = cluster
+  if (!cluster.configured || status === null || layout === null) {
+    const none = { has_storage: false, osd_count: 0, pool_count: 0, device_classes: [] }
+    return { ...none, message: 'No cluster store is configured on this node.', ...common, unavailable: [] }
+  }
+  const pool_count = userPools(layout.pools).length
+  return {
+    has_storage: status.osds_up === null ? null : pool_count > 0 && status.osds_up > 0,
+    osd_count: status.osds_up,
+    pool_count,
+    device_classes: layout.device_classes,
+    message: clusterMessage(snapshot),
+    ...common,
+    unavailable: status.osds_up === null ? [{ field: 'osd_count', reason: 'the cluster store does not tell' }] : [],
+  }
+}
+
+export function healthAnswer(snapshot: StorageSnapshot): StorageHealth {
+  const verdict = judgeStorage(snapshot)
+  const notes = createNotes()
+  return {
+    host_name: notes.known('host_name', snapshot.host_name, 'the kernel was not asked yet'),
+    overall_status: notes.known('overall_status', verdict.overall, verdict.meaning),
+    overall_status_meaning: verdict.meaning,
+    overall_status_reasons: verdict.reasons,
+    localpool_health: notes.known('localpool_health', verdict.localpool, neverRead(snapshot.pools, 'the list of local pools')),
+    clusterstore_health: notes.known(
+      'clusterstore_health',
+      verdict.clusterstore,
+      neverRead(snapshot.cluster, 'the cluster store'),
+    ),
+    critical_alerts: verdict.critical_alerts,
+    failed_disks: notes.known('failed_disks', verdict.failed_disks, neverRead(snapshot.inventory, 'the list of disks')),
+    timestamp: new Date(snapshot.now).toISOString(),
+    readings: snapshot.readings,
+    unavailable: notes.all,
+  }
+}
+
+export function metricsAnswer(snapshot: StorageSnapshot): StorageMetrics {
+  const verdict = judgeStorage(snapshot)
+  const notes = createNotes()
+  const reason = neverRead(snapshot.inventory, 'the list of disks')
+  const disks = notes.known('disks', diskViews(snapshot)?.map((view) => view.disk) ?? null, reason)
+  const used_by = (user: Disk['allocated_to']): Disk[] | null =>
+    notes.known(`${user}_disks`, disks?.filter((disk) => disk.allocated_to === user) ?? null, reason)
+  const space = spaceOf(snapshot)
+  return {
+    host_name: notes.known('host_name', snapshot.host_name, 'the kernel was not asked yet'),
+    overall_health_status: notes.known('overall_health_status', verdict.overall, verdict.meaning),
+    overall_health_meaning: verdict.meaning,
+    critical_alerts: verdict.critical_alerts,
+    total_storage_capacity_mb: notes.known('total_storage_capacity_mb', space.capacity_mb, space.reason),
+    total_storage_used_mb: notes.known('total_storage_used_mb', space.used_mb, space.reason),
+    disks,
+    localpool_disks: used_by('localpool'),
+    clusterstore_disks: used_by('clusterstore'),
+    unallocated_disks: used_by('unallocated'),
+    localpool_subsystem: localpool(snapshot, verdict.localpool, notes),
+    timestamp: new Date(snapshot.now).toISOString(),
+    readings: snapshot.readings,
+    unavailable: notes.all,
+  }
+}
+
+function localpool(
+  snapshot: StorageSnapshot,
+  health_status: LocalpoolSubsystem['health_status'],
+  notes: Notes,
+): LocalpoolSubsystem {
+  const field = (name: string): string => `localpool_subsystem.${name}`
+  const { value, read_at } = snapshot.pools
+  const reason = neverRead(snapshot.pools, 'the list of local pools')
+  const io = snapshot.pool_io.value
+  const last_status_check_time = read_at === null ? null : new Date(read_at).toISOString()
+  const pools = value?.pools.map(({ pool }) => {
+    const path = field(`pools[${pool.pool_name}]`)
+    const io_stats = notes.known(`${path}.io_stats`, io?.get(pool.pool_name) ?? null, neverRead(snapshot.pool_io, 'its throughput'))
+    if (pool.state === 'SUSPENDED') notes.add(path, 'a suspended pool is not asked: the question would hang')
+    else if (pool.total_space_mb === null) notes.add(`${path}.total_space_mb`, 'its root dataset could not be read')
+    return { ...pool, io_stats, last_status_check_time }
+  })
+  return {
+    health_status: notes.known(field('health_status'), health_status, reason),
+    is_healthy: notes.known(field('is_healthy'), health_status === null ? null : health_status === 'HEALTHY', reason),
+    arc_stats: notes.known(field('arc_stats'), value?.arc ?? null, 'the counters of the read cache cannot be read') ?? UNKNOWN_ARC,
+    pools: notes.known(field('pools'), pools ?? null, reason),
+  }
+}
+
+const UNKNOWN_ARC: ArcStats = {
+  size_bytes: null,
+  max_bytes: null,
+  hits_count: null,
+  misses_count: null,
+  hit_ratio_percent: null,
+  evictions_count: null,
+  l2arc_present: null,
+  l2arc_size_bytes: null,
+  l2arc_hit_ratio_percent: null,
+}
+
+/** Usable space of the pools and of the storage daemons here. One unknown part makes the sum unknown. */
+function spaceOf(snapshot: StorageSnapshot): { capacity_mb: number | null; used_mb: number | null; reason: string } {
+  const pools = snapshot.pools.value?.pools
+  const cluster = snapshot.cluster.value
+  if (pools === undefined) return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.pools, 'the list of local pools') }
+  if (cluster === undefined) return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.cluster, 'the cluster store') }
+  const parts = [
+    ...pools.map(({ pool }) => [pool.total_space_mb, pool.used_space_mb] as const),
+    ...(cluster.osds ?? []).map((osd) => [osd.size_mb, osd.used_mb] as const),
+  ]
+  const sum = (numbers: (number | null)[]): number | null =>
+    numbers.reduce<number | null>((total, one) => (total === null || one === null ? null : total + one), 0)
+  return {
+    capacity_mb: sum(parts.map(([size]) => size)),
+    used_mb: sum(parts.map(([, used]) => used)),
+    reason: 'a pool or storage daemon does not tell its size',
+  }
+}
+
+function clusterMessage(snapshot: StorageSnapshot): string {
+  const status = snapshot.cluster.value?.status
+  const problems = status?.checks.map((check) => check.message).join('; ') ?? ''
+  const now = problems === '' ? 'The cluster store is healthy.' : `The cluster store reports: ${problems}.`
+  return snapshot.cluster.failure === null ? now : `Last known state: ${now} It does not answer at the moment.`
+}
+
+export function readings(snapshot: StorageSnapshot, names: readonly string[]): StorageSnapshot['readings'] {
+  return snapshot.readings.filter((one) => names.includes(one.name))
+}
+
+interface Notes {
+  all: Unavailable[]
+  add(field: string, reason: string): void
+  known<T>(field: string, value: T | null, reason: string): T | null
+}
+
+function createNotes(): Notes {
+  const all: Unavailable[] = []
+  const add = (field: string, reason: string): void => {
+    all.push({ field, reason })
+  }
+  return {
+    all,
+    add,
+    known(field, value, reason) {
+      if (value === null) add(field, reason)
+      return value
+    },
+  }
+}

@@ -1,0 +1,144 @@
+// Reads application events: filters, sorting, paging, archiving, made for a table of millions.
+import { type Expression, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
+import { type AppEventFilter, appEventSorts, type AppEventSort } from '#src/contract/app-events.ts'
+import { pageOf } from '#src/contract/common.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { AppEventRow } from './app-events.ts'
+import type { Db } from './database.ts'
+import type { Tables } from './tables.ts'
+
+/** Above this many matches the count is an estimate: counting a million rows takes longer than reading a page of them. */
+const EXACT_COUNT_LIMIT = 10_000
+
+export interface AppEventPage {
+  rows: AppEventRow[]
+  count: number
+  count_exact: boolean
+  page: number
+  page_size: number
+}
+
+export async function listAppEvents(db: Db, filter: AppEventFilter, tenant_id: string | null): Promise<AppEventPage> {
+  const { page, page_size } = pageOf(filter)
+  const sort = sortOf(filter)
+  const matching = filtered(db.selectFrom('app_event'), filter, tenant_id)
+  const [rows, total] = await Promise.all([
+    matching
+      .selectAll()
+      .orderBy(sort.by, sort.order)
+      .orderBy('id', sort.order)
+      .limit(page_size)
+      .offset((page - 1) * page_size)
+      .execute(),
+    countUpTo(db, matching),
+  ])
+  return { rows, ...total, page, page_size }
+}
+
+export async function findAppEvent(db: Db, id: string, tenant_id: string | null): Promise<AppEventRow> {
+  const row = isUuid(id)
+    ? await db
+        .selectFrom('app_event')
+        .selectAll()
+        .where('id', '=', id)
+        .$if(tenant_id !== null, (query) => query.where('tenant_id', '=', tenant_id))
+        .executeTakeFirst()
+    : undefined
+  if (row === undefined) throw new ApiError('EVENT_NOT_FOUND', `There is no application event ${id}.`)
+  return row
+}
+
+export interface ArchiveFilter {
+  ids?: string[]
+  action?: string
+  from?: Date
+  to?: Date
+}
+
+/** Archives ended events; one that still runs is left where its operator looks for it. */
+export async function archiveAppEvents(db: Db, filter: ArchiveFilter): Promise<number> {
+  let query = db
+    .updateTable('app_event')
+    .set({ archived: true })
+    .where('archived', '=', false)
+    .where('status', '!=', 'IN_PROGRESS')
+  if (filter.ids !== undefined) query = query.where('id', 'in', filter.ids.filter(isUuid).concat(NO_ID))
+  if (filter.action !== undefined) query = query.where('action', '=', filter.action)
+  if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from)
+  if (filter.to !== undefined) query = query.where('created_at', '<=', filter.to)
+  const result = await query.executeTakeFirst()
+  return Number(result.numUpdatedRows)
+}
+
+export async function knownActions(db: Db): Promise<string[]> {
+  // A loose index scan: one probe an action instead of a read of the whole table.
+  const { rows } = await sql<{ action: string }>`
+    with recursive t as (
+      (select action from app_event order by action limit 1)
+      union all
+      select (select action from app_event where action > t.action order by action limit 1) from t where t.action is not null
+    )
+    select action from t where action is not null`.execute(db)
+  return rows.map((row) => row.action)
+}
+
+/** A list for SQL `in` must not be empty. */
+const NO_ID = '00000000-0000-0000-0000-000000000000'
+
+type Query = SelectQueryBuilder<Tables, 'app_event', object>
+
+function filtered(query: Query, filter: AppEventFilter, tenant_id: string | null): Query {
+  let out = query.where('archived', '=', filter.archived ?? false)
+  for (const field of ['action', 'level', 'resource_type', 'resource_uuid', 'username', 'user_id', 'status'] as const) {
+    const value = filter[field]
+    if (value !== undefined) out = out.where(field, '=', value as never)
+  }
+  const from = timeOf(filter.created_at_from, 'created_at_from')
+  const to = timeOf(filter.created_at_to, 'created_at_to')
+  if (from !== undefined) out = out.where('created_at', '>=', from)
+  if (to !== undefined) out = out.where('created_at', '<=', to)
+  if (filter.error_message !== undefined) out = out.where(contains(sql`error_message`, filter.error_message))
+  if (filter.keyword !== undefined) out = out.where(contains(WORDS, filter.keyword))
+  if (tenant_id !== null) out = out.where('tenant_id', '=', tenant_id)
+  return out
+}
+
+/** The very expression of the trigram index. */
+const WORDS = sql`(description || ' ' || error_message || ' ' || action || ' ' || resource_uuid || ' ' || username)`
+
+function contains(text: Expression<unknown>, part: string): Expression<SqlBool> {
+  const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
+  return sql<SqlBool>`${text} ilike ${pattern}`
+}
+
+async function countUpTo(db: Db, matching: Query): Promise<{ count: number; count_exact: boolean }> {
+  const capped = matching.select(sql<number>`1`.as('one')).limit(EXACT_COUNT_LIMIT + 1)
+  const { count } = await db
+    .selectFrom(capped.as('capped'))
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  if (count <= EXACT_COUNT_LIMIT) return { count, count_exact: true }
+  const plan = await matching.select('id').explain<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>('json')
+  const estimate = plan[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
+  return { count: Math.max(EXACT_COUNT_LIMIT + 1, Math.round(estimate)), count_exact: false }
+}
+
+function sortOf(filter: AppEventFilter): { by: AppEventSort; order: 'asc' | 'desc' } {
+  const by = filter.sort_by ?? 'created_at'
+  const order = (filter.sort_order ?? 'desc').toLowerCase()
+  if (!appEventSorts.includes(by)) throw invalidField('body.sort_by', `must be one of ${appEventSorts.join(', ')}`)
+  if (order !== 'asc' && order !== 'desc') throw invalidField('body.sort_order', 'must be asc or desc')
+  return { by: by as AppEventSort, order }
+}
+
+/** Reads a time of a filter; anything that is not one is the caller's mistake. */
+export function timeOf(text: string | undefined, field: string): Date | undefined {
+  if (text === undefined) return undefined
+  const time = new Date(text)
+  if (Number.isNaN(time.getTime())) throw invalidField(`body.${field}`, 'must be an RFC 3339 time')
+  return time
+}
+
+export function isUuid(text: string): boolean {
+  return /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)
+}

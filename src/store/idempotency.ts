@@ -1,0 +1,167 @@
+// Idempotent answers: one row a key and caller, shared by all replicas (api-conventions.md, Changes).
+import { setTimeout as delay } from 'node:timers/promises'
+import { sql } from 'kysely'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Idempotency, IdempotentRequest, StoredAnswer } from '#src/kernel/http/idempotency.ts'
+import type { Database } from './database.ts'
+import { isAlive } from './replicas.ts'
+
+const WAIT_MS = 10_000
+const POLL_MS = 50
+
+export function createIdempotency(database: Database, replica_id: string): Idempotency {
+  return {
+    async run(request, work) {
+      if (await claim(database, replica_id, request)) {
+        return { answer: await runAndKeep(database, request, work), replayed: false }
+      }
+      const deadline = performance.now() + WAIT_MS
+      for (;;) {
+        const found = await look(database, request)
+        if (found === 'gone' || found === 'never-began') {
+          if (await takeOver(database, replica_id, request)) {
+            return { answer: await runAndKeep(database, request, work), replayed: false }
+          }
+        } else if (found !== 'running') {
+          return { answer: found, replayed: true }
+        }
+        if (performance.now() > deadline) {
+          throw new ApiError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this key is still running; ask again.')
+        }
+        await delay(POLL_MS, undefined, { signal: request.signal })
+      }
+    },
+  }
+}
+
+async function claim(database: Database, replica_id: string, request: IdempotentRequest): Promise<boolean> {
+  const row = await database.db
+    .insertInto('idempotency')
+    .values({
+      caller_id: request.caller_id,
+      key: request.key,
+      operation: request.operation,
+      request_hash: request.request_hash,
+      operation_id: request.operation_id,
+      replica_id,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['caller_id', 'key'])
+        .doUpdateSet((eb) => ({
+          operation: eb.ref('excluded.operation'),
+          request_hash: eb.ref('excluded.request_hash'),
+          operation_id: eb.ref('excluded.operation_id'),
+          replica_id: eb.ref('excluded.replica_id'),
+          status: null,
+          headers: null,
+          body: null,
+          created_at: sql<Date>`now()`,
+        }))
+        .where('idempotency.created_at', '<', sql<Date>`now() - interval '24 hours'`),
+    )
+    .returning('operation_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+async function runAndKeep(
+  database: Database,
+  request: IdempotentRequest,
+  work: () => Promise<StoredAnswer>,
+): Promise<StoredAnswer> {
+  let answer: StoredAnswer
+  try {
+    answer = await work()
+  } catch (error) {
+    await forget(database, request)
+    throw error
+  }
+  // A failure of ours before anything was begun may be tried again with the same key.
+  if (answer.status >= 500 && !(await wasBegun(database, request.operation_id))) {
+    await forget(database, request)
+    return answer
+  }
+  await database.db
+    .updateTable('idempotency')
+    .set({ status: answer.status, headers: JSON.stringify(answer.headers), body: JSON.stringify(answer.body ?? null) })
+    .where('caller_id', '=', request.caller_id)
+    .where('key', '=', request.key)
+    .where('operation_id', '=', request.operation_id)
+    .execute()
+  return answer
+}
+
+async function forget(database: Database, request: IdempotentRequest): Promise<void> {
+  await database.db
+    .deleteFrom('idempotency')
+    .where('caller_id', '=', request.caller_id)
+    .where('key', '=', request.key)
+    .where('operation_id', '=', request.operation_id)
+    .execute()
+}
+
+/**
+ * `running`: its process is alive. `gone`: the row vanished. `never-began`: its process died before it had written a job or
+ * an event, so the work may be done now. Otherwise the answer: the stored one, or what the job says that was begun.
+ */
+async function look(
+  database: Database,
+  request: IdempotentRequest,
+): Promise<StoredAnswer | 'running' | 'gone' | 'never-began'> {
+  const row = await database.db
+    .selectFrom('idempotency')
+    .selectAll()
+    .select(isAlive('idempotency.replica_id').as('alive'))
+    .where('caller_id', '=', request.caller_id)
+    .where('key', '=', request.key)
+    .executeTakeFirst()
+  if (row === undefined) return 'gone'
+  if (row.operation !== request.operation || !row.request_hash.equals(request.request_hash)) {
+    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This key was used with another request within the last 24 hours.')
+  }
+  if (row.status !== null) {
+    return { status: row.status, headers: row.headers ?? {}, body: JSON.parse(row.body ?? 'null') }
+  }
+  if (row.alive) return 'running'
+  const job = await database.db.selectFrom('job').selectAll().where('id', '=', row.operation_id).executeTakeFirst()
+  if (job !== undefined) {
+    const status = ({ running: 'IN_PROGRESS', completed: 'SUCCESS' } as const)[job.job_status] ?? 'FAILED'
+    const body = { job_id: job.id, correlation_id: job.id, status, resource_id: job.resource_id, message: job.status }
+    return { status: 200, headers: { 'x-correlation-id': job.id }, body }
+  }
+  if (await wasBegun(database, row.operation_id)) {
+    throw new ApiError(
+      'IDEMPOTENCY_KEY_IN_USE',
+      'The first request with this key was interrupted; read the resource, then use a new key.',
+    )
+  }
+  return 'never-began'
+}
+
+async function takeOver(database: Database, replica_id: string, request: IdempotentRequest): Promise<boolean> {
+  const { numUpdatedRows } = await database.db
+    .updateTable('idempotency')
+    .set({ replica_id, operation_id: request.operation_id, created_at: sql<Date>`now()` })
+    .where('caller_id', '=', request.caller_id)
+    .where('key', '=', request.key)
+    .where('status', 'is', null)
+    .where(({ not }) => not(isAlive('idempotency.replica_id')))
+    .executeTakeFirst()
+  return numUpdatedRows > 0n || (await claim(database, replica_id, request))
+}
+
+async function wasBegun(database: Database, operation_id: string): Promise<boolean> {
+  const { rows } = await sql<{ begun: boolean }>`
+    select exists (select 1 from job where id = ${operation_id})
+      or exists (select 1 from app_event where correlation_id = ${operation_id}::text) as begun`.execute(database.db)
+  return rows[0]?.begun ?? false
+}
+
+/** Keys older than a day mean nothing any more. */
+export async function forgetOldKeys(database: Database): Promise<void> {
+  await database.db
+    .deleteFrom('idempotency')
+    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
+    .execute()
+}

@@ -1,0 +1,200 @@
+// The live stream: what transactions published, in commit order, to every subscriber of every replica; missed messages are
+// replayed from the store. Positions are in commit order (store/database.ts), so the newest position seen is all a reader
+// must remember.
+import { sql } from 'kysely'
+import type { Log } from '#src/kernel/log.ts'
+import { type SseClient, type StreamSource, sseFrame } from '#src/kernel/http/sse.ts'
+import { type Channel, type Database, LIVE_NOTIFY, STREAM_NOTIFY, type StreamMessage } from './database.ts'
+import type { Listener } from './listener.ts'
+
+export interface Subscription {
+  channels: ReadonlySet<string>
+  /** Only messages of this tenant; null for all. */
+  tenant_id: string | null
+  /** Position of the last message the client saw; undefined starts with what comes next. */
+  after: number | undefined
+}
+
+export interface Stream {
+  start(): Promise<void>
+  /** A source that first replays what was missed and then follows. */
+  source(subscription: Subscription): StreamSource
+  /** Sends a message that is not stored to the subscribers of every replica: progress between two stored states. */
+  sendLive(message: StreamMessage): void
+  /** Called in this process for every stored message. */
+  onMessage(reader: (message: StreamMessage) => void): void
+  /** Forgets what is older than the replay window. */
+  prune(replay_hours: number): Promise<number>
+  subscribers(): number
+  close(): void
+}
+
+interface Row {
+  position: number
+  channel: string
+  type: string
+  tenant_id: string | null
+  data: object
+}
+
+const PAGE = 500
+/** PostgreSQL refuses a NOTIFY payload of 8,000 bytes or more; a longer live message is simply not sent. */
+const MAX_LIVE_BYTES = 7800
+
+export function createStream(database: Database, listener: Listener, log: Log): Stream {
+  const followers = new Set<Follower>()
+  const readers: ((message: StreamMessage) => void)[] = []
+  let position = 0
+  let reading: Promise<void> | undefined
+  let again = false
+
+  /** One reader at a time; a notice that comes meanwhile makes it read once more. */
+  function catchUp(): void {
+    if (reading !== undefined) {
+      again = true
+      return
+    }
+    reading = readNew()
+      .catch((err: unknown) => log.warn({ err }, 'stream cannot be read'))
+      .finally(() => {
+        reading = undefined
+        if (again) {
+          again = false
+          catchUp()
+        }
+      })
+  }
+
+  async function readNew(): Promise<void> {
+    for (;;) {
+      const rows = await readRows(database, position, undefined)
+      for (const row of rows) {
+        position = row.position
+        deliver(row, sseFrame({ id: row.position, event: row.type, data: row.data }), row.position)
+        for (const reader of readers) reader(row as StreamMessage)
+      }
+      if (rows.length < PAGE) return
+    }
+  }
+
+  function deliver(message: Omit<Row, 'position'>, frame: Buffer, at: number | undefined): void {
+    for (const follower of followers) {
+      if (!wants(follower.subscription, message)) continue
+      if (at !== undefined && at <= follower.seen) continue
+      follower.client.send(frame)
+    }
+  }
+
+  function heardLive(payload: string): void {
+    const message = JSON.parse(payload) as StreamMessage
+    deliver(message, sseFrame({ event: message.type, data: message.data }), undefined)
+  }
+
+  return {
+    async start() {
+      position = (await storedPositions(database)).newest
+      listener.on(STREAM_NOTIFY, catchUp, catchUp)
+      listener.on(LIVE_NOTIFY, heardLive)
+    },
+    source: (subscription) => ({
+      open(client) {
+        const follower: Follower = { subscription, client, seen: subscription.after ?? position }
+        const attach = (): void => void followers.add(follower)
+        if (subscription.after === undefined) {
+          // An id without data: the client can resume from here even if nothing arrives before it is cut off.
+          client.send(`id: ${position}\n\n`)
+          attach()
+        } else {
+          replay(database, follower, () => position).then(attach, (err: unknown) => {
+            log.warn({ err }, 'stream cannot be replayed')
+            client.end()
+          })
+        }
+        return () => void followers.delete(follower)
+      },
+    }),
+    sendLive(message) {
+      const payload = JSON.stringify(message)
+      if (Buffer.byteLength(payload) > MAX_LIVE_BYTES) return
+      sql`select pg_notify(${LIVE_NOTIFY}, ${payload})`
+        .execute(database.db)
+        .catch((err: unknown) => log.warn({ err }, 'live message not sent'))
+    },
+    onMessage: (reader) => void readers.push(reader),
+    async prune(replay_hours) {
+      const result = await database.db
+        .deleteFrom('stream_event')
+        .where('at', '<', sql<Date>`now() - make_interval(secs => ${replay_hours * 3600})`)
+        .executeTakeFirst()
+      return Number(result.numDeletedRows)
+    },
+    subscribers: () => followers.size,
+    close() {
+      followers.clear()
+    },
+  }
+}
+
+interface Follower {
+  subscription: Subscription
+  client: SseClient
+  /** Everything up to this position has been sent or is not wanted. */
+  seen: number
+}
+
+/**
+ * Sends what the follower missed, page by page at the client's own pace, until it has everything that this process has
+ * delivered to the others. The caller attaches it in the same turn, so that nothing falls in between.
+ */
+async function replay(database: Database, follower: Follower, newest: () => number): Promise<void> {
+  const stored = await storedPositions(database)
+  if (follower.seen < stored.oldest - 1 || follower.seen > stored.newest) {
+    const gap = { last_event_id: follower.seen, oldest_event_id: stored.oldest, newest_event_id: stored.newest }
+    follower.client.send(sseFrame({ event: 'replay-gap', data: gap }))
+    follower.seen = Math.min(follower.seen, stored.newest)
+  }
+  while (follower.seen < newest() && !follower.client.closed) {
+    const rows = await readRows(database, follower.seen, newest())
+    for (const row of rows) {
+      if (wants(follower.subscription, row)) {
+        follower.client.send(sseFrame({ id: row.position, event: row.type, data: row.data }))
+      }
+      follower.seen = row.position
+    }
+    if (rows.length < PAGE) follower.seen = Math.max(follower.seen, rows.at(-1)?.position ?? newest())
+    await follower.client.drained()
+  }
+}
+
+function wants(subscription: Subscription, message: { channel: string; tenant_id: string | null }): boolean {
+  if (!subscription.channels.has(message.channel)) return false
+  return subscription.tenant_id === null || message.tenant_id === subscription.tenant_id
+}
+
+async function readRows(database: Database, after: number, up_to: number | undefined): Promise<Row[]> {
+  const rows = await database.db
+    .selectFrom('stream_event')
+    .select(['position', 'channel', 'type', 'tenant_id', 'data'])
+    .where('position', '>', after)
+    .$if(up_to !== undefined, (query) => query.where('position', '<=', up_to as number))
+    .orderBy('position')
+    .limit(PAGE)
+    .execute()
+  return rows as Row[]
+}
+
+/** Zero for both when nothing is stored. */
+async function storedPositions(database: Database): Promise<{ oldest: number; newest: number }> {
+  const row = await database.db
+    .selectFrom('stream_event')
+    .select(({ fn }) => [fn.min('position').as('oldest'), fn.max('position').as('newest')])
+    .executeTakeFirst()
+  return { oldest: row?.oldest ?? 0, newest: row?.newest ?? 0 }
+}
+
+export function channelsOf(text: string | undefined, known: readonly Channel[]): ReadonlySet<string> | string {
+  if (text === undefined || text === '') return new Set(known)
+  const names = text.split(',').map((name) => name.trim())
+  const unknown = names.find((name) => !known.some((channel) => channel === name))
+  return unknown === undefined ? new Set(names) : unknown
+}

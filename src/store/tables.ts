@@ -1,0 +1,191 @@
+// Row types of every table, for Kysely. Each table's SQL stands in the store file of its owner.
+import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+
+/** A time: read as Date, written as Date or left to the database clock. */
+type Time = ColumnType<Date, Date | string | undefined, Date | string>
+type NullableTime = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
+type Json<T extends object | null> = JSONColumnType<T, string, string>
+
+export interface Tables {
+  replica: { id: string; hostname: string; started_at: Time; seen_at: Time }
+  setting: { name: string; value: Json<object> }
+  user_account: {
+    id: Generated<number>
+    username: string
+    password_hash: string
+    role: string
+    tenant_id: string | null
+    created_at: Time
+    disabled_at: NullableTime
+    last_login_at: NullableTime
+  }
+  api_token: {
+    id: string
+    name: string
+    hash: Buffer
+    prefix: string
+    role: string
+    tenant_id: string | null
+    user_id: number | null
+    created_by: string
+    created_at: Time
+    expires_at: NullableTime
+    revoked_at: NullableTime
+    last_used_at: NullableTime
+  }
+  session: {
+    id: string
+    hash: Buffer
+    csrf_hash: Buffer
+    user_id: number | null
+    caller: Json<object>
+    created_at: Time
+    seen_at: Time
+    expires_at: Time
+    ended_at: NullableTime
+  }
+  ticket: { hash: Buffer; caller: Json<object>; expires_at: Time; used_at: NullableTime }
+  oidc_login: { state_hash: Buffer; sealed: string; expires_at: Time }
+  audit: {
+    id: Generated<string>
+    at: Time
+    request_id: string
+    correlation_id: string | null
+    operation: string
+    method: string
+    path: string
+    caller_kind: string
+    caller_id: string
+    username: string
+    role: string | null
+    tenant_id: string | null
+    remote_address: string
+    status: number | null
+    code: string | null
+  }
+  idempotency: {
+    caller_id: string
+    key: string
+    operation: string
+    request_hash: Buffer
+    operation_id: string
+    replica_id: string
+    status: number | null
+    headers: JSONColumnType<Record<string, string>, string | null, string | null> | null
+    body: string | null
+    created_at: Time
+  }
+  app_event: {
+    id: string
+    action: string
+    level: Generated<string>
+    status: string
+    description: Generated<string>
+    error_message: Generated<string>
+    progress: Generated<number>
+    correlation_id: string | null
+    cs_start_id: number | null
+    platform_event_id: string | null
+    created_at: Time
+    completed_at: NullableTime
+    resource_type: string
+    resource_uuid: Generated<string>
+    tenant_id: string | null
+    user_id: number | null
+    username: Generated<string>
+    archived: Generated<boolean>
+    replica_id: string | null
+  }
+  stream_event: {
+    position: Generated<number>
+    at: Time
+    channel: string
+    type: string
+    tenant_id: string | null
+    data: Json<object>
+  }
+  vm_state: {
+    id: string
+    name: string
+    state: string
+    host_id: string | null
+    tenant_id: string | null
+    seen_at: Time
+  }
+  platform_event: {
+    id: string
+    type: string
+    level: string
+    state: string
+    description: string
+    username: string
+    account: string | null
+    tenant_id: string | null
+    resource_id: string | null
+    resource_type: string | null
+    resource_name: string | null
+    parent_id: string | null
+    created_at: Time
+  }
+  hook_delivery: { id: string; received_at: Time }
+  job: {
+    id: string
+    parent_id: string | null
+    type: string
+    job_status: Generated<string>
+    status: Generated<string>
+    progress: Generated<number>
+    input: string
+    state: string
+    metadata: Json<object>
+    planned_steps: Json<string[]>
+    undoing: Generated<boolean>
+    node_ip: string | null
+    resource_type: string
+    resource_id: string | null
+    resource_name: Generated<string>
+    tenant_id: string | null
+    caller: Json<object>
+    executor: string | null
+    epoch: Generated<number>
+    cancel_requested_at: NullableTime
+    point_of_no_return_at: NullableTime
+    failed_step: string | null
+    failure_code: string | null
+    failure_reason: string | null
+    created_at: Time
+    updated_at: Time
+    finished_at: NullableTime
+  }
+  job_step: {
+    job_id: string
+    ordinal: number
+    name: string
+    attempt: Generated<number>
+    state: string
+    undo_state: string | null
+    error: Generated<string>
+    started_at: Time
+    finished_at: NullableTime
+  }
+  job_event: {
+    job_id: string
+    seq: number
+    at: Time
+    level: string
+    step: Generated<string>
+    attempt: Generated<number>
+    actor: Generated<string>
+    text: string
+    data: JSONColumnType<object | null, string | null, string | null>
+    hash: Buffer
+  }
+  job_outstanding: {
+    job_id: string
+    step: string
+    text: string
+    created_at: Time
+    closed_at: NullableTime
+    closed_by: string | null
+  }
+}

@@ -1,0 +1,285 @@
+// People: signing in and out, the CSRF rule, users and their rights.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type CallAnswer, type CallOptions, call } from '../support/api-call.ts'
+import { type AuthService, startAuthService } from '../support/auth-service.ts'
+
+const PASSWORD = 'correct horse battery'
+
+let service: AuthService
+before(async () => {
+  service = await startAuthService({})
+})
+after(() => service.stop())
+
+const admin = (method: string, path: string, body?: unknown): Promise<CallAnswer> =>
+  call(service.url, method, path, { token: service.admin_token, ...(body === undefined ? {} : { body }) })
+
+async function makeUser(username: string, role: string, more: object = {}): Promise<number> {
+  const { status, body } = await admin('POST', '/auth/users', { username, password: PASSWORD, role, ...more })
+  assert.equal(status, 201, JSON.stringify(body))
+  return Number(body.id)
+}
+
+interface Browser {
+  cookie: string
+  csrf_token: string
+  send(method: string, path: string, options?: CallOptions): Promise<CallAnswer>
+}
+
+async function signIn(username: string, password = PASSWORD, base = service.url): Promise<Browser> {
+  const answer = await call(base, 'POST', '/auth/login', { body: { username, password } })
+  assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  const cookie = `gp_session=${answer.cookies.get('gp_session')?.value ?? ''}`
+  const csrf_token = String(answer.body.csrf_token)
+  return {
+    cookie,
+    csrf_token,
+    send: (method, path, options = {}) =>
+      call(base, method, path, { ...options, cookie, headers: { 'x-csrf-token': csrf_token, ...options.headers } }),
+  }
+}
+
+test('a user signs in, is known by the cookie, and is a stranger after signing out', async () => {
+  await makeUser('mira', 'operator')
+  const browser = await signIn('MIRA')
+  const me = await browser.send('GET', '/auth/me')
+  assert.equal(me.status, 200)
+  assert.deepEqual(
+    { kind: me.body.kind, username: me.body.username, role: me.body.role, csrf_token: me.body.csrf_token },
+    { kind: 'session', username: 'mira', role: 'operator', csrf_token: browser.csrf_token },
+  )
+  const out = await browser.send('POST', '/auth/logout')
+  assert.equal(out.status, 200)
+  assert.match(out.cookies.get('gp_session')?.attributes ?? '', /Max-Age=0/)
+  const later = await browser.send('GET', '/auth/me')
+  assert.equal(later.status, 401)
+  assert.equal(later.body.code, 'UNAUTHENTICATED')
+})
+
+test('who signs in again with the cookie of an ended session gets a new one', async () => {
+  await makeUser('again', 'viewer')
+  const old = await signIn('again')
+  await old.send('POST', '/auth/logout')
+  const body = { username: 'again', password: PASSWORD }
+  const answer = await call(service.url, 'POST', '/auth/login', { cookie: old.cookie, body })
+  assert.equal(answer.status, 200)
+})
+
+test('a wrong password and an unknown name get the same answer after about the same time', async () => {
+  await makeUser('nina', 'viewer')
+  const attempt = async (username: string): Promise<{ ms: number; answer: CallAnswer }> => {
+    const started = performance.now()
+    const answer = await call(service.url, 'POST', '/auth/login', { body: { username, password: 'wrong password 1' } })
+    return { ms: performance.now() - started, answer }
+  }
+  const known = await attempt('nina')
+  const unknown = await attempt('nobody')
+  for (const { answer } of [known, unknown]) {
+    assert.equal(answer.status, 401)
+    assert.equal(answer.body.code, 'LOGIN_FAILED')
+    assert.equal(answer.cookies.size, 0)
+  }
+  assert.equal(known.answer.body.detail, unknown.answer.body.detail)
+  assert.ok(unknown.ms > known.ms / 4, `unknown ${unknown.ms} ms, known ${known.ms} ms`)
+})
+
+test('sign-in attempts of one address are limited', async (t) => {
+  const strict = await startAuthService({ login_per_minute: 12 })
+  t.after(() => strict.stop())
+  const attempt = () => call(strict.url, 'POST', '/auth/login', { body: { username: 'x', password: 'y' } })
+  assert.deepEqual([(await attempt()).status, (await attempt()).status], [401, 401])
+  const third = await attempt()
+  assert.equal(third.status, 429)
+  assert.ok(Number(third.headers.get('retry-after')) >= 1)
+})
+
+test('a session changes nothing without its CSRF token, from another site, or from another origin', async () => {
+  const id = await makeUser('carl', 'admin')
+  const browser = await signIn('carl')
+  const refused: CallOptions[] = [
+    { headers: { 'x-csrf-token': '' } },
+    { headers: { 'x-csrf-token': 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' } },
+    { headers: { 'sec-fetch-site': 'cross-site' } },
+    { headers: { 'sec-fetch-site': 'same-site' } },
+    { headers: { origin: 'https://elsewhere.test' } },
+  ]
+  for (const options of refused) {
+    const answer = await browser.send('PUT', `/auth/users/${id}`, { ...options, body: { disabled: true } })
+    assert.equal(answer.status, 403, JSON.stringify(options))
+    assert.equal(answer.body.code, 'CSRF_REJECTED')
+  }
+  assert.equal((await admin('GET', `/auth/users/${id}`)).body.disabled, false)
+  const ours = { headers: { 'sec-fetch-site': 'same-origin', origin: service.url }, body: { role: 'admin' } }
+  assert.equal((await browser.send('PUT', `/auth/users/${id}`, ours)).status, 200)
+})
+
+test('a page of another site cannot sign its visitor in', async () => {
+  const answer = await call(service.url, 'POST', '/auth/login', {
+    headers: { 'sec-fetch-site': 'cross-site' },
+    body: { username: 'mira', password: PASSWORD },
+  })
+  assert.equal(answer.status, 403)
+})
+
+test('a session cookie opens no socket for a page of another origin', async () => {
+  await makeUser('wes', 'viewer')
+  const browser = await signIn('wes')
+  // The fetch of this test cannot upgrade; the credential is resolved before that matters.
+  const { request } = await import('node:http')
+  const status = await new Promise<number>((resolve, reject) => {
+    request(new URL('/auth/me', service.url), {
+      headers: { cookie: browser.cookie, origin: 'https://elsewhere.test', connection: 'upgrade', upgrade: 'websocket' },
+    })
+      .on('response', (response) => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      })
+      .on('error', reject)
+      .end()
+  })
+  assert.equal(status, 403)
+})
+
+test('the cookie is HttpOnly, strict, and secure everywhere but on plain loopback', async () => {
+  await makeUser('vera', 'viewer')
+  const body = { username: 'vera', password: PASSWORD }
+  const plain = await call(service.url, 'POST', '/auth/login', { body })
+  assert.match(plain.cookies.get('gp_session')?.attributes ?? '', /^Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/)
+  const proxied = await call(service.url, 'POST', '/auth/login', { body, headers: { 'x-forwarded-proto': 'https' } })
+  const secure = proxied.cookies.get('__Host-gp_session')
+  assert.match(secure?.attributes ?? '', /^Path=\/; Max-Age=43200; HttpOnly; Secure; SameSite=Strict$/)
+  const cookie = `gp_session=${secure?.value ?? ''}`
+  const headers = { 'x-forwarded-proto': 'https' }
+  assert.equal((await call(service.url, 'GET', '/auth/me', { cookie, headers })).status, 401)
+})
+
+test('disabling, demoting or giving a new password counts at once in open sessions', async () => {
+  const id = await makeUser('otto', 'operator')
+  const first = await signIn('otto')
+  assert.equal((await first.send('GET', '/auth/me')).body.role, 'operator')
+  await admin('PUT', `/auth/users/${id}`, { role: 'viewer', tenant_id: 'tenant-1' })
+  const narrowed = (await first.send('GET', '/auth/me')).body
+  assert.deepEqual([narrowed.role, narrowed.tenant_id], ['viewer', 'tenant-1'])
+  assert.equal((await first.send('GET', '/probe/global')).body.code, 'TENANT_SCOPE')
+  await admin('PUT', `/auth/users/${id}`, { password: 'another long password' })
+  assert.equal((await first.send('GET', '/auth/me')).status, 401)
+  const second = await signIn('otto', 'another long password')
+  await admin('PUT', `/auth/users/${id}`, { disabled: true })
+  assert.equal((await second.send('GET', '/auth/me')).status, 401)
+  const body = { username: 'otto', password: 'another long password' }
+  assert.equal((await call(service.url, 'POST', '/auth/login', { body })).status, 401)
+})
+
+test('who changes the own password keeps this session and loses the others', async () => {
+  await makeUser('paul', 'viewer')
+  const [here, there] = [await signIn('paul'), await signIn('paul')]
+  assert.equal((await there.send('GET', '/auth/me')).status, 200)
+  const change = (current_password: string, new_password: string): Promise<CallAnswer> =>
+    here.send('POST', '/auth/me/password', { body: { current_password, new_password } })
+  const wrong = await change('not the password', 'a brand new password')
+  assert.equal(wrong.status, 400)
+  assert.match(JSON.stringify(wrong.body.errors), /body\.current_password/)
+  assert.equal((await change(PASSWORD, 'short')).status, 400)
+  assert.equal((await change(PASSWORD, 'a brand new password')).status, 200)
+  assert.equal((await here.send('GET', '/auth/me')).status, 200)
+  assert.equal((await there.send('GET', '/auth/me')).status, 401)
+  await signIn('paul', 'a brand new password')
+})
+
+test('an API token has no password to change', async () => {
+  const body = { current_password: 'x', new_password: 'a brand new password' }
+  assert.equal((await admin('POST', '/auth/me/password', body)).status, 403)
+})
+
+test('user names are unique without regard to case, and passwords have 12 characters at least', async () => {
+  await makeUser('Quinn', 'viewer')
+  const twice = await admin('POST', '/auth/users', { username: 'quinn', password: PASSWORD, role: 'viewer' })
+  assert.deepEqual([twice.status, twice.body.code], [409, 'USER_EXISTS'])
+  const short = await admin('POST', '/auth/users', { username: 'rosa', password: 'elevenchars', role: 'viewer' })
+  assert.equal(short.status, 400)
+  assert.equal((await admin('POST', '/auth/users', { username: 'a b', password: PASSWORD, role: 'viewer' })).status, 400)
+})
+
+test('the last admin user stays an enabled admin of no tenant, also when two requests race', async (t) => {
+  const alone = await startAuthService({})
+  t.after(() => alone.stop())
+  const ask = (method: string, path: string, body?: unknown): Promise<CallAnswer> =>
+    call(alone.url, method, path, { token: alone.admin_token, ...(body === undefined ? {} : { body }) })
+  const make = async (username: string) =>
+    Number((await ask('POST', '/auth/users', { username, password: PASSWORD, role: 'admin' })).body.id)
+  const [one, two] = [await make('one'), await make('two')]
+  const both = await Promise.all([ask('DELETE', `/auth/users/${one}`), ask('DELETE', `/auth/users/${two}`)])
+  assert.deepEqual(both.map((answer) => answer.status).sort(), [200, 409])
+  const left = Number(((await ask('GET', '/auth/users')).body.users as { id: number }[])[0]?.id)
+  for (const body of [{ role: 'operator' }, { disabled: true }, { tenant_id: 'tenant-1' }]) {
+    const answer = await ask('PUT', `/auth/users/${left}`, body)
+    assert.deepEqual([answer.status, answer.body.code], [409, 'LAST_ADMIN'], JSON.stringify(body))
+  }
+  const kept = (await ask('GET', `/auth/users/${left}`)).body
+  assert.deepEqual([kept.role, kept.disabled, kept.tenant_id], ['admin', false, null])
+})
+
+test('users are listed by filter and page; a deleted one is gone with its session', async () => {
+  const id = await makeUser('zoe', 'viewer', { tenant_id: 'tenant-z' })
+  const browser = await signIn('zoe')
+  const page = (await admin('GET', '/auth/users?username=ZO&tenant_id=tenant-z&page_size=1')).body
+  assert.deepEqual([page.count, page.page_size, (page.users as { username: string }[])[0]?.username], [1, 1, 'zoe'])
+  assert.equal((await admin('DELETE', `/auth/users/${id}`)).status, 200)
+  assert.equal((await browser.send('GET', '/auth/me')).status, 401)
+  assert.deepEqual([(await admin('GET', `/auth/users/${id}`)).body.code], ['USER_NOT_FOUND'])
+  assert.equal((await admin('GET', `/auth/users/${id}`)).status, 404)
+})
+
+test('a session ends by its age', async (t) => {
+  const brief = await startAuthService({ auth: { session_hours: 0.1 } })
+  t.after(() => brief.stop())
+  const token = brief.admin_token
+  await call(brief.url, 'POST', '/auth/users', { token, body: { username: 'ivy', password: PASSWORD, role: 'viewer' } })
+  const browser = await signIn('ivy', PASSWORD, brief.url)
+  // The database decides about time: the session is made old there, before anything about it is remembered.
+  await brief.database.db.updateTable('session').set({ expires_at: new Date(Date.now() - 1000) }).execute()
+  const answer = await browser.send('GET', '/auth/me')
+  assert.deepEqual([answer.status, answer.body.detail], [401, 'The session has expired.'])
+})
+
+test('sign-ins and changes of users leave events and audit lines, and no password or session anywhere', async () => {
+  const secret = 'planted-password-7c1f'
+  await makeUser('planted', 'viewer', { password: secret })
+  await call(service.url, 'POST', '/auth/login', { body: { username: 'planted', password: 'planted-wrong-password' } })
+  const browser = await signIn('planted', secret)
+  await browser.send('POST', '/auth/logout')
+
+  const events = await service.database.db.selectFrom('app_event').selectAll().orderBy('created_at').execute()
+  const mine = events.filter((event) => event.description.includes('planted'))
+  assert.deepEqual(
+    mine.map((event) => [event.action, event.resource_type, event.status]),
+    [
+      ['userCreate', 'USER', 'SUCCESS'],
+      ['authLogin', 'SESSION', 'FAILED'],
+      ['authLogin', 'SESSION', 'SUCCESS'],
+    ],
+  )
+  const failed = (await admin('GET', '/auth/audit?operation=authLogin&status=401&page_size=1')).body
+  assert.equal((failed.records as { code: string }[])[0]?.code, 'LOGIN_FAILED')
+
+  const hidden = [secret, 'planted-wrong-password', browser.cookie.split('=')[1] ?? '', browser.csrf_token, service.admin_token]
+  const stored = JSON.stringify(await everything())
+  for (const text of hidden) {
+    assert.ok(text.length > 10)
+    assert.ok(!stored.includes(text), 'a secret stands in the database')
+    assert.ok(!service.logged().includes(text), 'a secret stands in the log')
+  }
+})
+
+async function everything(): Promise<unknown[]> {
+  const { db } = service.database
+  const tables = ['user_account', 'api_token', 'session', 'ticket', 'oidc_login', 'audit', 'app_event', 'stream_event', 'idempotency'] as const
+  const all: unknown[] = []
+  for (const table of tables) all.push(await db.selectFrom(table).selectAll().execute())
+  return all.map((rows) => JSON.stringify(rows, (_key, value: unknown) => (isBytes(value) ? Buffer.from(value.data).toString('latin1') : value)))
+}
+
+function isBytes(value: unknown): value is { type: 'Buffer'; data: number[] } {
+  return typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
+}

@@ -1,0 +1,54 @@
+// A node program for the MTU tests: started inside a network namespace, does one request, and ends itself where told.
+import { createNodeApply } from '#src/node/mtu/node-apply.ts'
+import { linuxHost } from '#src/kernel/host.ts'
+import type { MtuNodeApplyRequest } from '#src/contract/network/mtu.ts'
+
+export interface NodeProgram {
+  state_dir: string
+  config_root: string
+  window_ms: number
+  request: MtuNodeApplyRequest | null
+  /** End with SIGKILL after the nth time of this step. */
+  crash?: { step: string; nth: number }
+  /** Repeats the request this often, waiting up to so many milliseconds before the commit. */
+  race?: { rounds: number; spread_ms: number }
+}
+
+async function main(program: NodeProgram): Promise<void> {
+  let seen = 0
+  const delay = { ms: 0 }
+  const node = await createNodeApply({
+    host: linuxHost(),
+    state_dir: program.state_dir,
+    config_root: program.config_root,
+    allowed_devices: ['mgmt0', 'eth1'],
+    uplinks: ['eth1'],
+    default_window_ms: program.window_ms,
+    least_window_ms: program.window_ms,
+    async after_step(step) {
+      if (step === 'live' && delay.ms > 0) await new Promise((resolve) => setTimeout(resolve, delay.ms))
+      if (step !== program.crash?.step) return
+      seen += 1
+      if (seen === program.crash.nth) process.kill(process.pid, 'SIGKILL')
+    },
+  })
+  if (program.race !== undefined && program.request !== null) {
+    const outcomes: unknown[] = []
+    for (let round = 0; round < program.race.rounds; round += 1) {
+      delay.ms = (round * 7) % program.race.spread_ms
+      outcomes.push(await node.apply(program.request).catch((error: unknown) => ({ error: String(error) })))
+      if (round % 2 === 0) await node.apply({ bridge: 'mgmt0', mtu: 1500 }).catch(() => null)
+    }
+    process.stdout.write(JSON.stringify(outcomes))
+    return
+  }
+  const answer =
+    program.request === null
+      ? await node.reconcile()
+      : await node.apply(program.request).catch((error: unknown) => ({ error: String(error) }))
+  process.stdout.write(JSON.stringify(answer))
+}
+
+const [, , argument = '{}'] = process.argv
+const program: NodeProgram = JSON.parse(argument)
+await main(program)

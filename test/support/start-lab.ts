@@ -1,0 +1,111 @@
+// A whole private cloud for a test file: a database of its own, the lab's platform, and the real control plane in front.
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import type { WorldSize } from '../../lab/world.ts'
+import { checkConfig, type Config } from '#src/kernel/config.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { type Caller, callerFor } from './http.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
+
+export interface LabOptions {
+  /** `step`: the platform moves only when told; `auto`: by itself. */
+  time?: 'auto' | 'step'
+  size?: Partial<WorldSize>
+  /** Laid over the test configuration. */
+  config?: Record<string, unknown>
+  /** Called at each named point of a job run; throwing there is a crash (jobs/runner.ts). */
+  at?: (point: string) => void
+}
+
+export interface Lab {
+  url: string
+  token: string
+  call: Caller
+  platform: CloudStackLab
+  control: ControlPlane
+  config: Config
+  database: TestDatabase
+  /** Everything logged so far, one JSON line each. */
+  logs: () => string
+  data_dir: string
+  /** Ends the control plane and starts it again on the same database and data folder. */
+  restart(): Promise<void>
+  close(): Promise<void>
+}
+
+export async function startLab(options: LabOptions = {}): Promise<Lab> {
+  const data_dir = mkdtempSync(join(tmpdir(), 'gp-lab-'))
+  const [database, platform] = await Promise.all([
+    createTestDatabase(),
+    startCloudStack({
+      time: options.time ?? 'auto',
+      port: 0,
+      state_file: join(data_dir, 'cloudstack.journal'),
+      ...(options.size === undefined ? {} : { size: options.size as WorldSize }),
+    }),
+  ])
+  const config = checkConfig({
+    listen: { port: 0 },
+    data_dir,
+    rate_limit: { per_second: 10_000, burst: 10_000, login_per_minute: 10_000 },
+    ...options.config,
+    compute: {
+      url: platform.url,
+      api_key: platform.api_key,
+      secret_key: platform.secret_key,
+      events_poll_ms: 300,
+      states_poll_ms: 500,
+      read_timeout_ms: 2000,
+      timeout_ms: 5000,
+      ...(options.config?.compute as object | undefined),
+    },
+  })
+  const log = memoryLog()
+  const start = (): Promise<ControlPlane> =>
+    startControlPlane(config, {
+      connection: database.connection,
+      log: log.log,
+      validate_answers: true,
+      admin_token: 'always',
+      ...(options.at === undefined ? {} : { at: options.at }),
+    })
+  let control = await start()
+  const lab: Lab = {
+    url: control.url,
+    token: control.admin_token ?? '',
+    call: callerFor(control.url, control.admin_token ?? ''),
+    platform,
+    control,
+    config,
+    database,
+    logs: log.text,
+    data_dir,
+    async restart() {
+      await control.close()
+      control = await start()
+      Object.assign(lab, { url: control.url, control, call: callerFor(control.url, lab.token) })
+    },
+    async close() {
+      await control.close()
+      await platform.close()
+      await database.drop()
+      rmSync(data_dir, { recursive: true, force: true })
+    },
+  }
+  return lab
+}
+
+function memoryLog(): { log: ReturnType<typeof createLog>; text: () => string } {
+  const lines: string[] = []
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      lines.push(chunk.toString())
+      done()
+    },
+  })
+  return { log: createLog({ level: 'debug', destination }), text: () => lines.join('') }
+}
