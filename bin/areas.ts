@@ -12,16 +12,19 @@ import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
 import type { SecretBox } from '#src/kernel/secrets.ts'
 import type { CredentialCache } from '#src/modules/auth/credential-cache.ts'
+import type { AuthDeps } from '#src/modules/auth/deps.ts'
 import { authHandlers } from '#src/modules/auth/index.ts'
-import type { OidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
-import type { Passwords } from '#src/modules/auth/passwords.ts'
+import { createOidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
+import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { eventHandlers } from '#src/modules/events/index.ts'
 import { jobHandlers } from '#src/modules/jobs/index.ts'
 import { type Check, serviceHandlers } from '#src/modules/service/index.ts'
-import type { ReferencePage } from '#src/modules/service/reference-page.ts'
+import { createReferencePage } from '#src/modules/service/reference-page.ts'
 import type { Database } from '#src/store/database.ts'
+import type { Listener } from '#src/store/listener.ts'
 import type { Replica } from '#src/store/replicas.ts'
 import type { Stream } from '#src/store/stream.ts'
+import { mountCompute } from './compute-areas.ts'
 
 /** Everything that areas are made of. */
 export interface Parts {
@@ -35,11 +38,9 @@ export interface Parts {
   metrics: Metrics
   cache: CredentialCache
   replica: Replica
-  passwords: Passwords
-  oidc: OidcSignIn | undefined
+  listener: Listener
   version: string
   document: string
-  page: ReferencePage
   checks: () => Promise<Check[]>
 }
 
@@ -54,17 +55,29 @@ const HOUR_MS = 3_600_000
 export function mountAreas(server: Server, services: MountServices, parts: Parts): Watcher[] {
   const { config, database, stream, engine, cloudstack, replica } = parts
   const change = { database, replica_id: replica.id }
+  const page = createReferencePage()
+  const named = () => subsystems(cloudstack)
+  const { archive_after_days } = config.events
 
-  mountArea(server, service, serviceHandlers({ ...parts, replica_id: replica.id, subsystems: () => subsystems(cloudstack) }), services)
-  mountArea(server, auth, authHandlers({
-    ...change, cache: parts.cache, passwords: parts.passwords, oidc: parts.oidc,
-    session_ms: config.auth.session_hours * HOUR_MS, public_url: config.public_url,
-  }), services) // biome-ignore format: one row an area
+  mountArea(server, service, serviceHandlers({ ...parts, replica_id: replica.id, page, subsystems: named }), services)
+  mountArea(server, auth, authHandlers(authDeps(parts)), services)
   mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
-  mountArea(server, appEvents, eventHandlers({
-    ...change, stream, cloudstack, archive_after_days: config.events.archive_after_days,
-  }), services) // biome-ignore format: one row an area
+  mountArea(server, appEvents, eventHandlers({ ...change, stream, cloudstack, archive_after_days }), services)
   return []
+}
+
+function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDeps {
+  const { public_url } = config
+  const { oidc, session_hours } = config.auth
+  return {
+    database,
+    replica_id: replica.id,
+    cache,
+    passwords: createPasswords(),
+    session_ms: session_hours * HOUR_MS,
+    public_url,
+    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, secrets }),
+  }
 }
 
 function subsystems(cloudstack: CloudStack): Check[] {

@@ -10,15 +10,12 @@ import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
-import { createMetrics } from '#src/kernel/metrics.ts'
+import { createMetrics, type Metrics } from '#src/kernel/metrics.ts'
 import { openSecretBox } from '#src/kernel/secrets.ts'
 import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
-import { createOidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
-import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
-import { createReferencePage } from '#src/modules/service/reference-page.ts'
 import { createAuditLog } from '#src/store/audit.ts'
 import { openDatabase, type DatabaseOptions } from '#src/store/database.ts'
 import { createIdempotency } from '#src/store/idempotency.ts'
@@ -27,7 +24,7 @@ import { migrate } from '#src/store/migrate.ts'
 import { createReplica } from '#src/store/replicas.ts'
 import { createStream } from '#src/store/stream.ts'
 import { createUpkeep } from '#src/store/upkeep.ts'
-import { mountAreas } from './areas.ts'
+import { mountAreas, type Parts } from './areas.ts'
 import { readinessChecks } from './readiness.ts'
 
 export interface ControlPlaneOptions {
@@ -61,50 +58,24 @@ export async function startControlPlane(config: Config, options: ControlPlaneOpt
   const replica = createReplica(database, log)
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
+  const cache = createCredentialCache()
+  const at = options.at === undefined ? {} : { at: options.at }
+  const engine = createEngine({ database, secrets, replica, stream, log, metrics, ...at })
   const cloudstack = createCloudStack(config.compute, {
     log,
     observe: (operation, seconds, outcome) => metrics.upstream('compute', operation, outcome, seconds),
   })
-  const engine = createEngine({
-    database, secrets, replica, stream, log, metrics, ...(options.at === undefined ? {} : { at: options.at }),
-  }) // biome-ignore format: short names
-  const cache = createCredentialCache()
-  const { oidc } = config.auth
-  const server = createServer({
-    log,
-    metrics,
-    trust_proxy: config.listen.trust_proxy,
-    validate_answers: options.validate_answers ?? false,
-  })
-  const services: MountServices = {
-    authenticator: createAuthenticator({
-      db: database.db,
-      cache,
-      log,
-      cluster_secret: config.auth.cluster_secret,
-      oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),
-      public_url: config.public_url,
-    }),
-    audit: createAuditLog(database.db),
-    idempotency: createIdempotency(database, replica.id),
-    limiter: createRateLimiter(config.rate_limit.per_second, config.rate_limit.burst),
-    login_limiter: createRateLimiter(config.rate_limit.login_per_minute / 60, Math.ceil(config.rate_limit.login_per_minute)),
-  }
-  const watchers = mountAreas(server, services, {
-    config, database, secrets, stream, engine, cloudstack, log, metrics, cache, replica,
-    passwords: createPasswords(),
-    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url: config.public_url, database, secrets }),
+  const { trust_proxy } = config.listen
+  const server = createServer({ log, metrics, trust_proxy, validate_answers: options.validate_answers ?? false })
+  const parts = { config, database, secrets, replica, listener, stream, engine, cloudstack, cache, log, metrics }
+  const watchers = mountAreas(server, mountServices(parts), {
+    ...parts,
     version: packageJson.version,
     document: JSON.stringify(openApiDocument(areas, { version: packageJson.version })),
-    page: createReferencePage(),
     checks: readinessChecks(database, server.stopping),
-  }) // biome-ignore format: what the areas are made of
+  })
   const upkeep = createUpkeep(database, stream, config.events.replay_hours, log)
-
-  metrics.gauge('groundplane_stream_clients', 'Connected event streams.', () => server.streams.count())
-  metrics.gauge('groundplane_jobs_running', 'Jobs this replica runs.', () => engine.running())
-  metrics.gauge('groundplane_database_connections', 'Open database connections.', () => database.pool.totalCount)
-  metrics.gauge('groundplane_database_waiting', 'Requests waiting for a connection.', () => database.pool.waitingCount)
+  measure(metrics, server, parts)
 
   followRevocations(cache, listener)
   await replica.start()
@@ -120,23 +91,46 @@ export async function startControlPlane(config: Config, options: ControlPlaneOpt
   for (const watcher of watchers) watcher.start()
   log.info({ url, version: packageJson.version, replica_id: replica.id }, 'control plane ready')
 
-  return {
-    url,
-    server,
-    admin_token,
-    log,
-    async close() {
-      for (const watcher of watchers) await watcher.stop()
-      await server.close()
-      upkeep.stop()
-      await engine.stop()
-      await listener.close()
-      await replica.stop()
-      await cloudstack.close()
-      await database.close()
-      log.info({}, 'control plane stopped')
-    },
+  async function close(): Promise<void> {
+    for (const watcher of watchers) await watcher.stop()
+    await server.close()
+    upkeep.stop()
+    await engine.stop()
+    await listener.close()
+    await replica.stop()
+    await cloudstack.close()
+    await database.close()
+    log.info({}, 'control plane stopped')
   }
+  return { url, server, admin_token, log, close }
+}
+
+type Foundation = Pick<Parts, 'config' | 'database' | 'replica' | 'engine' | 'cache' | 'log'>
+
+function mountServices({ config, database, replica, cache, log }: Foundation): MountServices {
+  const { oidc, cluster_secret } = config.auth
+  const { per_second, burst, login_per_minute } = config.rate_limit
+  return {
+    authenticator: createAuthenticator({
+      db: database.db,
+      cache,
+      log,
+      cluster_secret,
+      oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),
+      public_url: config.public_url,
+    }),
+    audit: createAuditLog(database.db),
+    idempotency: createIdempotency(database, replica.id),
+    limiter: createRateLimiter(per_second, burst),
+    login_limiter: createRateLimiter(login_per_minute / 60, Math.ceil(login_per_minute)),
+  }
+}
+
+function measure(metrics: Metrics, server: Server, { engine, database }: Foundation): void {
+  metrics.gauge('groundplane_stream_clients', 'Connected event streams.', () => server.streams.count())
+  metrics.gauge('groundplane_jobs_running', 'Jobs this replica runs.', () => engine.running())
+  metrics.gauge('groundplane_database_connections', 'Open database connections.', () => database.pool.totalCount)
+  metrics.gauge('groundplane_database_waiting', 'Requests waiting for a connection.', () => database.pool.waitingCount)
 }
 
 function databaseUrl(config: Config): string {

@@ -14,7 +14,11 @@ export function readinessChecks(database: Database, stopping: AbortSignal): () =
     const current = pending !== undefined && pending.length === 0
     return [
       { name: 'database', ok: pending !== undefined, detail: pending === undefined ? 'does not answer' : 'answers' },
-      { name: 'schema', ok: current, detail: pending === undefined ? 'not known' : current ? 'current' : `waits for ${pending.join(', ')}` },
+      {
+        name: 'schema',
+        ok: current,
+        detail: pending === undefined ? 'not known' : current ? 'current' : `waits for ${pending.join(', ')}`,
+      },
       { name: 'serving', ok: !stopping.aborted, detail: stopping.aborted ? 'is stopping' : 'accepts requests' },
     ]
   }

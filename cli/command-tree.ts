@@ -1,11 +1,10 @@
 // The whole command tree as plain data, read from the commands themselves, for completion scripts and documents.
-import type { Argument, Command, Option } from 'commander'
+import type { Command, Option } from 'commander'
 
 export interface CommandNode {
   name: string
   summary: string
   flags: FlagNode[]
-  /** Words an argument may be, by position. */
   commands: CommandNode[]
 }
 
@@ -34,10 +33,6 @@ export function commandTree(command: Command, words: (option: Option) => readonl
       .filter((one) => one.name() !== 'help')
       .map((one) => commandTree(one, words)),
   }
-}
-
-export function argumentWords(command: Command): string[] {
-  return command.registeredArguments.map((argument: Argument) => argument.name())
 }
 
 function flagNode(option: Option, words: readonly string[]): FlagNode {

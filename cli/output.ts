@@ -93,7 +93,7 @@ async function printList(
     tty && options.columns === undefined ? fit(columns, cells, terminal.stdout.columns ?? 80) : columns.length
   await printTable(
     terminal,
-    columns.slice(0, fitting).map((column) => column.toUpperCase()),
+    columns.slice(0, fitting).map((column) => oneLine(column).toUpperCase()),
     cells.map((row) => row.slice(0, fitting)),
   )
 }

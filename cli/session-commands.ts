@@ -3,9 +3,10 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ClientError } from '#src/contract/client.ts'
 import { call } from './call.ts'
-import { chooseTarget, connect, serviceUrl, type Target } from './connection.ts'
+import { chooseTarget, connect, type Connection, serviceUrl, type Target } from './connection.ts'
 import { type Context, type Contexts, contextsPath, readContexts, writeContexts } from './contexts.ts'
 import { EXIT, NameError, UsageError } from './failures.ts'
+import type { RouteTable } from './names.ts'
 import { printAnswer, printTable } from './output.ts'
 import { isRecord, type Json, textOf } from './records.ts'
 import type { Program } from './route-command.ts'
@@ -14,6 +15,7 @@ import { note, oneLine, printLine, readSecret } from './terminal.ts'
 
 /** Operation that says whose credential this is. */
 const WHO = 'callerGet'
+const VERSION = 'versionGet'
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 export function addLogin(root: Command, program: Program): void {
@@ -149,15 +151,31 @@ export function addStatus(root: Command, program: Program): void {
     const route = routes.get(WHO)
     const connection = await connect(target, version, terminal.interrupted)
     const who = route === undefined ? undefined : await whoIs(() => call(connection, route, {}))
+    const server = isRecord(who) ? await serverVersion(connection, routes) : undefined
     const value = {
       url: target.url.href.replace(/\/$/, ''),
       source: target.source,
       client_version: version,
-      ...(isRecord(who) ? who : { signed_in: false }),
+      server_version: server ?? null,
+      signed_in: isRecord(who),
+      ...(isRecord(who) ? who : {}),
     }
     await printAnswer(terminal, { text: JSON.stringify(value), value }, undefined, options)
     if (!isRecord(who)) throw new NameError('not signed in: run "groundplane login URL"', EXIT.forbidden)
   })
+}
+
+/** A service older than the question does not answer it. */
+async function serverVersion(connection: Connection, routes: RouteTable): Promise<string | undefined> {
+  const route = routes.get(VERSION)
+  if (route === undefined) return undefined
+  try {
+    const { value } = await call(connection, route, {})
+    return isRecord(value) ? textOf(value.version) : undefined
+  } catch (error) {
+    if (error instanceof ClientError) return undefined
+    throw error
+  }
 }
 
 /** Undefined when the service does not know the credential. */

@@ -40,7 +40,10 @@ export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal'
 }
 
-export async function openControlDoor(subject: ControlSubject, listen: { host: string; port: number }): Promise<ControlDoor> {
+export async function openControlDoor(
+  subject: ControlSubject,
+  listen: { host: string; port: number },
+): Promise<ControlDoor> {
   const server = createServer((request, response) => {
     void serve(subject, request, response)
   })
@@ -74,7 +77,11 @@ export async function closeServer(server: Server): Promise<void> {
 export interface Faults {
   add(fault: Fault): void
   /** The oldest fault of this kind that fits the command, used up once. */
-  take<K extends FaultKind>(kind: K, command: string, fits?: (fault: Extract<Fault, { kind: K }>) => boolean): Extract<Fault, { kind: K }> | null
+  take<K extends FaultKind>(
+    kind: K,
+    command: string,
+    fits?: (fault: Extract<Fault, { kind: K }>) => boolean,
+  ): Extract<Fault, { kind: K }> | null
   list(): Fault[]
   clear(): void
 }
@@ -149,7 +156,13 @@ async function route(subject: ControlSubject, key: string, body: Record<string, 
   if (own !== undefined) return await own(body)
   switch (key) {
     case 'POST /fail':
-      return addFault(subject, { kind: 'fail', ...scope(body), code: number(body, 'code', 530), text: text(body, 'text', 'Internal error executing command, please contact your system administrator'), at: body['at'] === 'job' ? 'job' : 'submit' })
+      return addFault(subject, {
+        kind: 'fail',
+        ...scope(body),
+        code: number(body, 'code', 530),
+        text: text(body, 'text', 'Internal error executing command, please contact your system administrator'),
+        at: body['at'] === 'job' ? 'job' : 'submit',
+      })
     case 'POST /slow':
       return addFault(subject, { kind: 'slow', ...scope(body), delay_ms: number(body, 'delay_ms', 1000) })
     case 'POST /silent':

@@ -33,10 +33,46 @@ export const ZONE_NAME = 'Frankfurt-1'
 export const POD_NAME = 'Frankfurt-1-pod-1'
 
 export const VM_NAMES = [
-  'web-01', 'web-02', 'web-03', 'db-01', 'db-02', 'gitlab', 'runner-01', 'runner-02', 'mail', 'vpn',
-  'grafana', 'prometheus', 'loki', 'nextcloud', 'wiki', 'jenkins', 'registry', 'redis-01', 'redis-02', 'rabbitmq',
-  'kafka-01', 'kafka-02', 'kafka-03', 'elastic-01', 'elastic-02', 'bastion', 'proxy-01', 'proxy-02', 'build-win', 'ad-dc-01',
-  'print', 'backup-proxy', 'erp-app', 'erp-db', 'shop-frontend', 'shop-api', 'crm', 'render-gpu', 'legacy-crm', 'old-test',
+  'web-01',
+  'web-02',
+  'web-03',
+  'db-01',
+  'db-02',
+  'gitlab',
+  'runner-01',
+  'runner-02',
+  'mail',
+  'vpn',
+  'grafana',
+  'prometheus',
+  'loki',
+  'nextcloud',
+  'wiki',
+  'jenkins',
+  'registry',
+  'redis-01',
+  'redis-02',
+  'rabbitmq',
+  'kafka-01',
+  'kafka-02',
+  'kafka-03',
+  'elastic-01',
+  'elastic-02',
+  'bastion',
+  'proxy-01',
+  'proxy-02',
+  'build-win',
+  'ad-dc-01',
+  'print',
+  'backup-proxy',
+  'erp-app',
+  'erp-db',
+  'shop-frontend',
+  'shop-api',
+  'crm',
+  'render-gpu',
+  'legacy-crm',
+  'old-test',
 ] as const
 
 export const TENANT_NAMES = ['acme', 'globex'] as const
@@ -52,7 +88,13 @@ export const wellKnown = {
   domains: { ROOT: seededId('domain', 'ROOT'), ...known('domain', TENANT_NAMES) },
   accounts: { admin: seededId('account', 'admin'), ...known('account', TENANT_NAMES) },
   project: seededId('project', 'acme-staging'),
-  templates: known('template', ['Debian 12', 'Ubuntu 24.04', 'Rocky Linux 9', 'Windows Server 2022', 'Alpine 3.20 (downloading)']),
+  templates: known('template', [
+    'Debian 12',
+    'Ubuntu 24.04',
+    'Rocky Linux 9',
+    'Windows Server 2022',
+    'Alpine 3.20 (downloading)',
+  ]),
   isos: known('iso', ['debian-12-netinst', 'windows-server-2022', 'virtio-win']),
   service_offerings: known('serviceoffering', ['small', 'medium', 'large', 'xlarge', 'custom', 'gpu-a2']),
   disk_offerings: known('diskoffering', ['ssd-20', 'ssd-100', 'custom-ssd', 'archive-500']),
@@ -69,7 +111,11 @@ export function hostFacts(index: number): { name: string; ip: string; bmc_ip: st
   const number = index + 1
   const third = Math.floor(number / 250)
   const last = (number % 250) + 10
-  return { name: `kvm-${String(number).padStart(2, '0')}`, ip: `10.0.${third}.${last}`, bmc_ip: `10.1.${third}.${last}` }
+  return {
+    name: `kvm-${String(number).padStart(2, '0')}`,
+    ip: `10.0.${third}.${last}`,
+    bmc_ip: `10.1.${third}.${last}`,
+  }
 }
 
 /** Names beyond the hand-written ones are made by role, as a grown site has them. */

@@ -25,10 +25,24 @@ interface Command {
 const [source] = process.argv.slice(2)
 if (source === undefined) throw new Error('usage: node tools/reduce-cloudstack-commands.ts cloudstack-commands.json')
 const catalogue = readCatalogue(readFileSync(source, 'utf8'))
-write(new URL('../lab/cloudstack/commands.json', import.meta.url), catalogue.filter((command) => Object.hasOwn(COMMANDS, command.name)), (command) => command)
-write(new URL('../test/fixtures/cloudstack-commands.json', import.meta.url), catalogue, ({ isasync, iscreate, paged, params, wrapperKey, responseKey, responseIsList }) => ({
-  isasync, iscreate, paged, params: params.map(({ name, type, required }) => ({ name, type, required })), wrapperKey, responseKey, responseIsList,
-}))
+write(
+  new URL('../lab/cloudstack/commands.json', import.meta.url),
+  catalogue.filter((command) => Object.hasOwn(COMMANDS, command.name)),
+  (command) => command,
+)
+write(
+  new URL('../test/fixtures/cloudstack-commands.json', import.meta.url),
+  catalogue,
+  ({ isasync, iscreate, paged, params, wrapperKey, responseKey, responseIsList }) => ({
+    isasync,
+    iscreate,
+    paged,
+    params: params.map(({ name, type, required }) => ({ name, type, required })),
+    wrapperKey,
+    responseKey,
+    responseIsList,
+  }),
+)
 const missing = Object.keys(COMMANDS).filter((name) => !catalogue.some((command) => command.name === name))
 if (missing.length > 0) throw new Error(`not in the catalogue: ${missing.join(', ')}`)
 
@@ -45,20 +59,35 @@ function readCatalogue(text: string): Command[] {
 }
 
 function readCommand(value: unknown): Command {
-  if (!isObject(value) || typeof value['name'] !== 'string' || typeof value['wrapperKey'] !== 'string' || !Array.isArray(value['params'])) throw new Error('a command without name, wrapperKey or params')
+  if (
+    !isObject(value) ||
+    typeof value['name'] !== 'string' ||
+    typeof value['wrapperKey'] !== 'string' ||
+    !Array.isArray(value['params'])
+  )
+    throw new Error('a command without name, wrapperKey or params')
   const { responseKey, authorized } = value
   return {
-    name: value['name'], isasync: value['isasync'] === true, iscreate: value['iscreate'] === true, paged: value['paged'] === true,
+    name: value['name'],
+    isasync: value['isasync'] === true,
+    iscreate: value['iscreate'] === true,
+    paged: value['paged'] === true,
     authorized: Array.isArray(authorized) ? authorized.filter((role) => typeof role === 'string') : [],
-    params: value['params'].map(readParam), wrapperKey: value['wrapperKey'], responseKey: typeof responseKey === 'string' ? responseKey : null,
+    params: value['params'].map(readParam),
+    wrapperKey: value['wrapperKey'],
+    responseKey: typeof responseKey === 'string' ? responseKey : null,
     responseIsList: value['responseIsList'] === true,
   }
 }
 
 function readParam(value: unknown): Param {
-  if (!isObject(value) || typeof value['name'] !== 'string' || typeof value['type'] !== 'string') throw new Error('a parameter without name or type')
+  if (!isObject(value) || typeof value['name'] !== 'string' || typeof value['type'] !== 'string')
+    throw new Error('a parameter without name or type')
   return {
-    name: value['name'], type: value['type'], required: value['required'] === true, ...(typeof value['of'] === 'string' ? { of: value['of'] } : {}),
+    name: value['name'],
+    type: value['type'],
+    required: value['required'] === true,
+    ...(typeof value['of'] === 'string' ? { of: value['of'] } : {}),
     ...(typeof value['length'] === 'number' ? { length: value['length'] } : {}),
   }
 }

@@ -1,6 +1,6 @@
 /** IPv4 arithmetic and the handing out of guest addresses. */
 import { createHash } from 'node:crypto'
-import type { Network } from './records.ts'
+import type { Network } from './network-records.ts'
 import type { World } from './state.ts'
 
 export function ipNumber(ip: string): number | null {

@@ -6,7 +6,12 @@ export class ApiFault extends Error {
   readonly cserrorcode: number | null
   readonly uuids: { uuid: string; description: string }[]
 
-  constructor(code: number, text: string, cserrorcode: number | null = 9999, uuids: { uuid: string; description: string }[] = []) {
+  constructor(
+    code: number,
+    text: string,
+    cserrorcode: number | null = 9999,
+    uuids: { uuid: string; description: string }[] = [],
+  ) {
     super(text)
     this.code = code
     this.cserrorcode = cserrorcode
@@ -14,7 +19,8 @@ export class ApiFault extends Error {
   }
 }
 
-export const invalid = (text: string, ...uuids: { uuid: string; description: string }[]): ApiFault => new ApiFault(431, text, 4350, uuids)
+export const invalid = (text: string, ...uuids: { uuid: string; description: string }[]): ApiFault =>
+  new ApiFault(431, text, 4350, uuids)
 export const internal = (text: string): ApiFault => new ApiFault(530, text, 4250)
 export const denied = (text: string): ApiFault => new ApiFault(531, text, 4365)
 export const noCapacity = (text: string): ApiFault => new ApiFault(533, text, 4335)
@@ -24,4 +30,5 @@ export const inUse = (text: string): ApiFault => new ApiFault(536, text, 4375)
 export const ruleConflict = (text: string): ApiFault => new ApiFault(537, text, 4360)
 
 /** Bad signature, expired request, unknown key, locked account and unknown command all read the same. */
-export const unverified = (): ApiFault => new ApiFault(401, 'unable to verify user credentials and/or request signature', null)
+export const unverified = (): ApiFault =>
+  new ApiFault(401, 'unable to verify user credentials and/or request signature', null)

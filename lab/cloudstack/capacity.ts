@@ -21,7 +21,14 @@ export function overcommit(world: World, clusterid: string): { cpu: number; memo
 /** Totals contain the overcommit factor; hosts that are down or being emptied do not count. */
 export function clusterRoom(world: World, clusterid: string): Room {
   const factor = overcommit(world, clusterid)
-  const room: Room = { cpu_used_mhz: 0, cpu_total_mhz: 0, cores_used: 0, cores_total: 0, memory_used_bytes: 0, memory_total_bytes: 0 }
+  const room: Room = {
+    cpu_used_mhz: 0,
+    cpu_total_mhz: 0,
+    cores_used: 0,
+    cores_total: 0,
+    memory_used_bytes: 0,
+    memory_total_bytes: 0,
+  }
   for (const host of world.hostsOf(clusterid)) {
     if (host.state !== 'Up' || host.resourcestate !== 'Enabled') continue
     const use = world.hostUse(host.id)
@@ -50,7 +57,10 @@ export function overThreshold(world: World, clusterid: string, vm: Vm): boolean 
 export function fits(world: World, host: Host, vm: Vm): boolean {
   const use = world.hostUse(host.id)
   const factor = overcommit(world, host.clusterid)
-  return use.cpu_mhz + vm.cpunumber * vm.cpuspeed <= host.cpunumber * host.cpuspeed * factor.cpu && use.memory_bytes + vm.memory * 1024 * 1024 <= host.memory_bytes * factor.memory
+  return (
+    use.cpu_mhz + vm.cpunumber * vm.cpuspeed <= host.cpunumber * host.cpuspeed * factor.cpu &&
+    use.memory_bytes + vm.memory * 1024 * 1024 <= host.memory_bytes * factor.memory
+  )
 }
 
 export interface Wish {
@@ -65,7 +75,12 @@ export function placeFor(world: World, vm: Vm, wish: Wish): Host {
   const apart = apartFrom(world, vm)
   let best: Host | null = null
   for (const cluster of world.tables.clusters.values()) {
-    if (cluster['allocationstate'] !== 'Enabled' || (wish.clusterid !== null && wish.clusterid !== cluster.id) || (wish.podid !== null && wish.podid !== cluster['podid'])) continue
+    if (
+      cluster['allocationstate'] !== 'Enabled' ||
+      (wish.clusterid !== null && wish.clusterid !== cluster.id) ||
+      (wish.podid !== null && wish.podid !== cluster['podid'])
+    )
+      continue
     if (overThreshold(world, cluster.id, vm)) continue
     for (const host of world.hostsOf(cluster.id)) {
       if (wish.hostid !== null && wish.hostid !== host.id) continue
@@ -73,7 +88,10 @@ export function placeFor(world: World, vm: Vm, wish: Wish): Host {
       if (best === null || world.hostUse(host.id).memory_bytes < world.hostUse(best.id).memory_bytes) best = host
     }
   }
-  if (best === null) throw noCapacity(`Unable to create a deployment for VM instance {"id":"${vm.id}","instanceName":"i-2-${vm.number}-VM"}`)
+  if (best === null)
+    throw noCapacity(
+      `Unable to create a deployment for VM instance {"id":"${vm.id}","instanceName":"i-2-${vm.number}-VM"}`,
+    )
   return best
 }
 
@@ -82,14 +100,23 @@ function suits(world: World, host: Host, vm: Vm, offering: ServiceOffering | nul
   if (vm.details['UEFI'] !== undefined && !host.ueficapability) return false
   const wanted = offering?.hosttags ?? null
   if (wanted !== null && !wanted.split(',').every((tag) => host.hosttags.split(',').includes(tag))) return false
-  return offering === null || offering.vgpuprofileid === null || freeGpus(world, host.id, offering.vgpuprofileid, vm.id).length >= offering.gpucount
+  return (
+    offering === null ||
+    offering.vgpuprofileid === null ||
+    freeGpus(world, host.id, offering.vgpuprofileid, vm.id).length >= offering.gpucount
+  )
 }
 
 /** Devices of a profile that this machine could have: free and managed, or its own already. */
 export function freeGpus(world: World, hostid: string, vgpuprofileid: string, vmid: string): string[] {
   return world.tables.gpudevices
     .by('host', hostid)
-    .filter((device) => device.vgpuprofileid === vgpuprofileid && device.managedstate === 'Managed' && (device.virtualmachineid === vmid || device.state === 'Free'))
+    .filter(
+      (device) =>
+        device.vgpuprofileid === vgpuprofileid &&
+        device.managedstate === 'Managed' &&
+        (device.virtualmachineid === vmid || device.state === 'Free'),
+    )
     .map((device) => device.id)
 }
 
@@ -117,7 +144,9 @@ export function releaseGpus(world: World, vmid: string): void {
 function markParent(world: World, parentid: string | null): void {
   const parent = world.tables.gpudevices.get(parentid)
   if (parent === null) return
-  const taken = world.tables.gpudevices.by('host', parent.hostid).some((device) => device.parentgpudeviceid === parent.id && device.virtualmachineid !== null)
+  const taken = world.tables.gpudevices
+    .by('host', parent.hostid)
+    .some((device) => device.parentgpudeviceid === parent.id && device.virtualmachineid !== null)
   world.tables.gpudevices.put({ ...parent, state: taken ? 'PartiallyAllocated' : 'Free' })
 }
 
@@ -127,7 +156,8 @@ function apartFrom(world: World, vm: Vm): Set<string> {
   const hosts = new Set<string>()
   if (groups.length === 0) return hosts
   for (const other of world.tables.vms.by('account', vm.accountid)) {
-    if (other.id !== vm.id && other.hostid !== null && other.affinitygroupids.some((id) => groups.includes(id))) hosts.add(other.hostid)
+    if (other.id !== vm.id && other.hostid !== null && other.affinitygroupids.some((id) => groups.includes(id)))
+      hosts.add(other.hostid)
   }
   return hosts
 }

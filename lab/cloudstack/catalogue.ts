@@ -15,5 +15,12 @@ export function readCatalogue(): ReadonlyMap<string, CommandSpec> {
 }
 
 function isSpec(value: unknown): value is CommandSpec {
-  return typeof value === 'object' && value !== null && 'name' in value && 'params' in value && Array.isArray(value.params) && 'wrapperKey' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'name' in value &&
+    'params' in value &&
+    Array.isArray(value.params) &&
+    'wrapperKey' in value
+  )
 }

@@ -25,7 +25,8 @@ export function createControlSubject(deps: {
     },
     reset: deps.reset,
     state: (kind) => {
-      if (!isKind(world.tables, kind)) throw new ControlRefusal(`no such kind; there are ${Object.keys(world.tables).join(', ')}`)
+      if (!isKind(world.tables, kind))
+        throw new ControlRefusal(`no such kind; there are ${Object.keys(world.tables).join(', ')}`)
       return { [kind]: [...world.tables[kind].values()].map(withoutSecrets) }
     },
     mutate: (kind, id, set) => {
@@ -44,7 +45,8 @@ export function createControlSubject(deps: {
       'GET /unknown-parameters': () => ({ unknown_parameters: [...deps.unknownParameters.values()] }),
       'POST /cancel-job': (body) => {
         const { jobid } = body
-        if (typeof jobid !== 'string' || world.tables.jobs.get(jobid)?.jobstatus !== 0) throw new ControlRefusal('no running job with this jobid')
+        if (typeof jobid !== 'string' || world.tables.jobs.get(jobid)?.jobstatus !== 0)
+          throw new ControlRefusal('no running job with this jobid')
         const job = deps.jobs.cancel(jobid)
         deps.changed()
         return job

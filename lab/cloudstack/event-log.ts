@@ -13,7 +13,13 @@ export interface EventSubject {
 }
 
 export interface EventLog {
-  write(caller: Caller, subject: EventSubject, state: LabEvent['state'], parentid: string | null, level?: LabEvent['level']): string
+  write(
+    caller: Caller,
+    subject: EventSubject,
+    state: LabEvent['state'],
+    parentid: string | null,
+    level?: LabEvent['level'],
+  ): string
 }
 
 const KEPT_EVENTS = 10_000
@@ -22,9 +28,21 @@ export function createEventLog(world: World, publish: (event: LabEvent, caller: 
   return {
     write: (caller, subject, state, parentid, level = 'INFO') => {
       const event = world.tables.events.put({
-        id: randomUUID(), number: world.nextNumber('event'), type: subject.type, level, state, description: describe(subject.description, state),
-        userid: caller.user.id, accountid: caller.account.id, projectid: null, resourceid: subject.resourceid, resourcetype: subject.resourcetype,
-        resourcename: subject.resourcename, created: Date.now(), parentid, archived: false,
+        id: randomUUID(),
+        number: world.nextNumber('event'),
+        type: subject.type,
+        level,
+        state,
+        description: describe(subject.description, state),
+        userid: caller.user.id,
+        accountid: caller.account.id,
+        projectid: null,
+        resourceid: subject.resourceid,
+        resourcetype: subject.resourcetype,
+        resourcename: subject.resourcename,
+        created: Date.now(),
+        parentid,
+        archived: false,
       })
       if (world.tables.events.size > KEPT_EVENTS) {
         const oldest = world.tables.events.values().next().value

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import type { Faults } from '../control.ts'
 import { ApiFault, invalid } from './api-fault.ts'
+import type { Caller } from './call.ts'
 import type { EventLog, EventSubject } from './event-log.ts'
 import { isUuid } from './params.ts'
 import type { CommandSpec } from './params.ts'
-import type { Caller } from './call.ts'
-import type { Job, Json } from './records.ts'
+import type { Job } from './records.ts'
+import type { Json } from './row.ts'
 import type { World } from './state.ts'
 import { asFault } from './wire.ts'
 
@@ -38,72 +39,126 @@ interface Running {
   timer: NodeJS.Timeout | null
 }
 
-export interface Jobs {
-  submit(spec: CommandSpec, caller: Caller, plan: JobPlan, customjobid: string | null): Job
-  /** The running job on an entity, newest first. */
-  pendingOf(instanceid: string): Job | null
-  step(count: number): void
-  cancel(jobid: string): Job
-  /** Fails what a crash left running. */
-  failInterrupted(): string[]
-  stop(): void
-}
-
 export const RESTART_TEXT = 'job cancelled because of management server restart or shutdown'
 const KEPT_JOBS = 20_000
 
-export function createJobs(deps: { world: World; events: EventLog; faults: Faults; time: 'auto' | 'step'; changed: () => void }): Jobs {
-  const { world, events, faults } = deps
-  const running = new Map<string, Running>()
-  const pending = new Map<string, string>()
+export interface JobDeps {
+  world: World
+  events: EventLog
+  faults: Faults
+  time: 'auto' | 'step'
+  changed: () => void
+}
 
-  function submit(spec: CommandSpec, caller: Caller, plan: JobPlan, customjobid: string | null): Job {
+export class Jobs {
+  readonly #deps: JobDeps
+  readonly #running = new Map<string, Running>()
+  readonly #pending = new Map<string, string>()
+
+  constructor(deps: JobDeps) {
+    this.#deps = deps
+  }
+
+  /** The chosen id is checked only here: a create-job's entity exists by then, and stays behind when the id is refused. */
+  submit(spec: CommandSpec, caller: Caller, plan: JobPlan, customjobid: string | null): Job {
+    const { world, events } = this.#deps
     const id = customjobid ?? randomUUID()
     if (!isUuid(id)) throw invalid(`Custom job id ${id} is not a valid UUID`)
     if (world.tables.jobs.has(id)) throw invalid(`There is already a job with the id ${id}`)
     const job = world.tables.jobs.put({
-      id, command: spec.name, cmd: commandClass(spec.name), accountid: caller.account.id, userid: caller.user.id, jobstatus: 0, jobresultcode: 0,
-      jobresult: null, jobinstancetype: plan.instancetype, jobinstanceid: plan.instanceid, created: Date.now(), completed: null,
+      id,
+      command: spec.name,
+      cmd: commandClass(spec.name),
+      accountid: caller.account.id,
+      userid: caller.user.id,
+      jobstatus: 0,
+      jobresultcode: 0,
+      jobresult: null,
+      jobinstancetype: plan.instancetype,
+      jobinstanceid: plan.instanceid,
+      created: Date.now(),
+      completed: null,
     })
     const parentid = plan.event === undefined ? null : events.write(caller, plan.event, 'Scheduled', null)
-    running.set(id, { job, plan, spec, caller, parentid, begun: false, fault: null, timer: null })
-    if (plan.instanceid !== null) pending.set(plan.instanceid, id)
-    pump()
+    this.#running.set(id, { job, plan, spec, caller, parentid, begun: false, fault: null, timer: null })
+    if (plan.instanceid !== null) this.#pending.set(plan.instanceid, id)
+    this.#pump()
     return job
   }
 
-  /** Starts every job whose queue is free; the order of submission is kept inside a queue. */
-  function pump(): void {
-    const busy = new Set<string>()
-    for (const entry of running.values()) {
-      const queue = entry.plan.queue ?? entry.job.id
-      const free = !busy.has(queue)
-      busy.add(queue)
-      if (free && !entry.begun) begin(entry)
+  /** The running job on an entity, newest first. */
+  pendingOf(instanceid: string): Job | null {
+    return this.#deps.world.tables.jobs.get(this.#pending.get(instanceid))
+  }
+
+  /** Each step ends every job that had begun before it. */
+  step(count: number): void {
+    for (let taken = 0; taken < count; taken += 1) {
+      for (const entry of [...this.#running.values()].filter((one) => one.begun)) this.#finish(entry)
     }
   }
 
-  function begin(entry: Running): void {
+  cancel(jobid: string): Job {
+    const entry = this.#running.get(jobid)
+    if (entry === undefined) throw new Error('no such running job')
+    if (entry.begun && entry.fault === null) entry.plan.fail?.()
+    return this.#settle(entry, 3, 530, { errorcode: 530, errortext: 'job is cancelled' })
+  }
+
+  /** Fails what a crash left running, and names the entities concerned. */
+  failInterrupted(): string[] {
+    const { jobs } = this.#deps.world.tables
+    const entities: string[] = []
+    for (const job of jobs.filter((one) => one.jobstatus === 0 && !this.#running.has(one.id))) {
+      const jobresult = { errorcode: 530, errortext: RESTART_TEXT }
+      jobs.put({ ...job, jobstatus: 2, jobresultcode: 530, jobresult, completed: Date.now() })
+      if (job.jobinstanceid !== null) entities.push(job.jobinstanceid)
+    }
+    return entities
+  }
+
+  stop(): void {
+    for (const entry of this.#running.values()) if (entry.timer !== null) clearTimeout(entry.timer)
+    this.#running.clear()
+    this.#pending.clear()
+  }
+
+  /** Starts every job whose queue is free; the order of submission is kept inside a queue. */
+  #pump(): void {
+    const busy = new Set<string>()
+    for (const entry of this.#running.values()) {
+      const queue = entry.plan.queue ?? entry.job.id
+      const free = !busy.has(queue)
+      busy.add(queue)
+      if (free && !entry.begun) this.#begin(entry)
+    }
+  }
+
+  #begin(entry: Running): void {
     entry.begun = true
     try {
-      if (entry.plan.event !== undefined) events.write(entry.caller, entry.plan.event, 'Started', entry.parentid)
+      if (entry.plan.event !== undefined) {
+        this.#deps.events.write(entry.caller, entry.plan.event, 'Started', entry.parentid)
+      }
       entry.plan.begin?.()
     } catch (error) {
       // The verdict is published at the job's end, as a worker that fails late does.
       entry.fault = asFault(error)
     }
-    if (deps.time === 'step') return
+    if (this.#deps.time === 'step') return
     const jitter = 0.8 + 0.4 * Math.random()
-    entry.timer = setTimeout(() => {
-      finish(entry)
-      deps.changed()
-    }, (entry.fault === null ? entry.plan.duration_ms : 100) * jitter)
+    entry.timer = setTimeout(
+      () => {
+        this.#finish(entry)
+        this.#deps.changed()
+      },
+      (entry.fault === null ? entry.plan.duration_ms : 100) * jitter,
+    )
   }
 
-  function finish(entry: Running): void {
-    const injected = entry.fault === null ? faults.take('fail', entry.spec.name, (fault) => fault.at === 'job') : null
-    const begun = entry.fault === null
-    let fault = injected === null ? entry.fault : new ApiFault(injected.code, injected.text)
+  #finish(entry: Running): void {
+    const began = entry.fault === null
+    let fault = entry.fault ?? this.#injected(entry)
     let result: Json = null
     if (fault === null) {
       try {
@@ -113,61 +168,41 @@ export function createJobs(deps: { world: World; events: EventLog; faults: Fault
         fault = asFault(error)
       }
     }
-    if (fault === null) settle(entry, 1, 0, result)
-    else {
-      if (begun) entry.plan.fail?.()
-      settle(entry, 2, fault.code, { errorcode: fault.code, errortext: fault.message })
+    if (fault === null) {
+      this.#settle(entry, 1, 0, result)
+      return
     }
+    if (began) entry.plan.fail?.()
+    this.#settle(entry, 2, fault.code, { errorcode: fault.code, errortext: fault.message })
   }
 
-  function settle(entry: Running, jobstatus: 1 | 2 | 3, code: number, jobresult: Json): void {
+  #injected(entry: Running): ApiFault | null {
+    const injected = this.#deps.faults.take('fail', entry.spec.name, (fault) => fault.at === 'job')
+    return injected === null ? null : new ApiFault(injected.code, injected.text)
+  }
+
+  #settle(entry: Running, jobstatus: 1 | 2 | 3, code: number, jobresult: Json): Job {
     if (entry.timer !== null) clearTimeout(entry.timer)
-    running.delete(entry.job.id)
+    this.#running.delete(entry.job.id)
     const { instanceid, event } = entry.plan
-    if (instanceid !== null && pending.get(instanceid) === entry.job.id) pending.delete(instanceid)
-    const job = world.tables.jobs.get(entry.job.id) ?? entry.job
-    world.tables.jobs.put({ ...job, jobstatus, jobresultcode: code, jobresult, completed: Date.now() })
-    if (event !== undefined) events.write(entry.caller, jobstatus === 1 ? event : { ...event, description: `Error while ${event.description}` }, 'Completed', entry.parentid, jobstatus === 1 ? 'INFO' : 'ERROR')
-    dropOldest(world)
-    pump()
-  }
-
-  return {
-    submit,
-    pendingOf: (instanceid) => world.tables.jobs.get(pending.get(instanceid)),
-    step: (count) => {
-      for (let taken = 0; taken < count; taken += 1) for (const entry of [...running.values()].filter((one) => one.begun)) finish(entry)
-    },
-    cancel: (jobid) => {
-      const entry = running.get(jobid)
-      if (entry === undefined) throw new Error('no such running job')
-      if (entry.begun && entry.fault === null) entry.plan.fail?.()
-      settle(entry, 3, 530, { errorcode: 530, errortext: 'job is cancelled' })
-      return world.tables.jobs.get(jobid) ?? entry.job
-    },
-    failInterrupted: () => {
-      const entities: string[] = []
-      for (const job of world.tables.jobs.filter((one) => one.jobstatus === 0 && !running.has(one.id))) {
-        world.tables.jobs.put({ ...job, jobstatus: 2, jobresultcode: 530, jobresult: { errorcode: 530, errortext: RESTART_TEXT }, completed: Date.now() })
-        if (job.jobinstanceid !== null) entities.push(job.jobinstanceid)
-      }
-      return entities
-    },
-    stop: () => {
-      for (const entry of running.values()) if (entry.timer !== null) clearTimeout(entry.timer)
-      running.clear()
-      pending.clear()
-    },
+    if (instanceid !== null && this.#pending.get(instanceid) === entry.job.id) this.#pending.delete(instanceid)
+    const { jobs } = this.#deps.world.tables
+    const job = jobs.put({ ...entry.job, jobstatus, jobresultcode: code, jobresult, completed: Date.now() })
+    if (event !== undefined) {
+      const good = jobstatus === 1
+      const subject = good ? event : { ...event, description: `Error while ${event.description}` }
+      this.#deps.events.write(entry.caller, subject, 'Completed', entry.parentid, good ? 'INFO' : 'ERROR')
+    }
+    if (jobs.size > KEPT_JOBS) {
+      const oldest = jobs.find((one) => one.jobstatus !== 0)
+      if (oldest !== null) jobs.remove(oldest.id)
+    }
+    this.#pump()
+    return job
   }
 }
 
 export function commandClass(command: string): string {
   const name = command.replace(/^./, (letter) => letter.toUpperCase()).replace('VirtualMachine', 'VM')
   return `org.apache.cloudstack.api.command.admin.${name}Cmd`
-}
-
-function dropOldest(world: World): void {
-  if (world.tables.jobs.size <= KEPT_JOBS) return
-  const oldest = world.tables.jobs.find((job) => job.jobstatus !== 0)
-  if (oldest !== null) world.tables.jobs.remove(oldest.id)
 }

@@ -54,7 +54,12 @@ export function readJournal(file: string): { header: JournalHeader; changes: Jou
   return { header, changes: lines.slice(1).flatMap(changesOf) }
 }
 
-export async function openJournal(file: string, header: JournalHeader, known: readonly JournalChange[], fresh: boolean): Promise<Journal> {
+export async function openJournal(
+  file: string,
+  header: JournalHeader,
+  known: readonly JournalChange[],
+  fresh: boolean,
+): Promise<Journal> {
   const live = new Map<string, JournalChange>()
   for (const change of known) live.set(`${change.kind}/${change.id}`, change)
   if (fresh || known.length > COMPACT_LINES) rewrite(file, header, live)
@@ -99,11 +104,13 @@ export async function openJournal(file: string, header: JournalHeader, known: re
       await (queued ?? tail)
     },
     restart: async (next) => {
-      await tail
+      // What is noted from here on belongs to the new world, even while the file is still being rewritten.
       pending = new Map()
       live.clear()
       current = next
-      await compact()
+      const rewritten = tail.then(compact)
+      tail = rewritten.catch(() => {})
+      await rewritten
     },
     close: async () => {
       await tail
@@ -150,13 +157,21 @@ function parseLine(line: string): { value: unknown } | null {
 }
 
 function isHeader(value: unknown): value is JournalHeader {
-  return typeof value === 'object' && value !== null && 'format' in value && value.format === 1 && 'size' in value && 'seeded_at' in value
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'format' in value &&
+    value.format === 1 &&
+    'size' in value &&
+    'seeded_at' in value
+  )
 }
 
 function changesOf(line: unknown): JournalChange[] {
   if (!Array.isArray(line)) throw new Error('a line of the state file is not a list of changes')
   return line.map((one: unknown) => {
-    if (!Array.isArray(one) || typeof one[0] !== 'string' || typeof one[1] !== 'string') throw new Error('a change in the state file has no kind or id')
+    if (!Array.isArray(one) || typeof one[0] !== 'string' || typeof one[1] !== 'string')
+      throw new Error('a change in the state file has no kind or id')
     const record: unknown = one[2]
     return { kind: one[0], id: one[1], record }
   })

@@ -10,7 +10,11 @@ import type { World } from './state.ts'
 
 export function needVm(world: World, id: string): Vm {
   const vm = world.tables.vms.get(id)
-  if (vm === null) throw invalid(`Unable to find a virtual machine with specified id ${id}: entity does not exist`, { uuid: id, description: 'vmId' })
+  if (vm === null)
+    throw invalid(`Unable to find a virtual machine with specified id ${id}: entity does not exist`, {
+      uuid: id,
+      description: 'vmId',
+    })
   return vm
 }
 
@@ -19,7 +23,13 @@ export function setVm(world: World, id: string, set: Partial<Vm>): Vm {
 }
 
 export function vmEvent(type: string, description: string, vm: Vm): EventSubject {
-  return { type, description: `${description}. VM Id: ${vm.id}`, resourcetype: 'VirtualMachine', resourceid: vm.id, resourcename: vm.name }
+  return {
+    type,
+    description: `${description}. VM Id: ${vm.id}`,
+    resourcetype: 'VirtualMachine',
+    resourceid: vm.id,
+    resourcename: vm.name,
+  }
 }
 
 /** What every machine job has in common: one queue for each machine. */
@@ -41,7 +51,9 @@ export function beginStart(world: World, id: string, wish: Wish): void {
     const network = world.tables.networks.get(nic.networkid)
     if (network?.state === 'Allocated') world.tables.networks.put({ ...network, state: 'Implemented' })
   }
-  for (const volume of world.tables.volumes.by('vm', id)) if (volume.state === 'Allocated') world.tables.volumes.put({ ...volume, state: 'Ready', storageid: defaultPool(world) })
+  for (const volume of world.tables.volumes.by('vm', id))
+    if (volume.state === 'Allocated')
+      world.tables.volumes.put({ ...volume, state: 'Ready', storageid: defaultPool(world) })
 }
 
 export function endStart(world: World, id: string): Vm {
@@ -60,7 +72,11 @@ export function defaultPool(world: World): string | null {
 }
 
 export function wishOf(call: Call): Wish {
-  return { hostid: call.params.text('hostid'), clusterid: call.params.text('clusterid'), podid: call.params.text('podid') }
+  return {
+    hostid: call.params.text('hostid'),
+    clusterid: call.params.text('clusterid'),
+    podid: call.params.text('podid'),
+  }
 }
 
 /** The machine leaves for good: disks, addresses' uses, rules, copies and GPU go with it. */
@@ -72,7 +88,8 @@ export function expunge(world: World, id: string): void {
     else tables.volumes.put({ ...volume, virtualmachineid: null, deviceid: null, attached: null })
   }
   for (const rule of tables.rules.by('vm', id)) tables.rules.remove(rule.id)
-  for (const address of tables.addresses.by('vm', id)) tables.addresses.put({ ...address, isstaticnat: false, virtualmachineid: null, vmipaddress: null })
+  for (const address of tables.addresses.by('vm', id))
+    tables.addresses.put({ ...address, isstaticnat: false, virtualmachineid: null, vmipaddress: null })
   for (const snapshot of tables.vmsnapshots.by('vm', id)) tables.vmsnapshots.remove(snapshot.id)
   tables.vms.remove(id)
 }

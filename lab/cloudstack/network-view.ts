@@ -1,5 +1,6 @@
 /** Networks, public addresses, ranges and forwarding rules as they are answered. */
-import type { Address, FirewallRule, ForwardingRule, Json, Network, PublicRange } from './records.ts'
+import type { Address, FirewallRule, ForwardingRule, Network, PublicRange } from './network-records.ts'
+import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
 import type { World } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
@@ -9,26 +10,65 @@ type Fields = Record<string, Json>
 export function networkView(world: World, network: Network): Fields {
   const offering = world.tables.networkofferings.get(network.networkofferingid)
   return {
-    id: network.id, name: network.name, displaytext: network.displaytext, broadcastdomaintype: 'Vlan', traffictype: 'Guest', gateway: network.gateway,
-    netmask: network.netmask, cidr: network.guestvmcidr ?? network.cidr, networkcidr: network.guestvmcidr === null ? null : network.cidr,
-    ...zoneFields(world, network.zoneid), networkofferingid: network.networkofferingid, networkofferingname: text(offering?.['name']),
-    networkofferingdisplaytext: text(offering?.['displaytext']), networkofferingconservemode: true, networkofferingavailability: 'Optional',
-    issystem: false, state: network.state, related: network.id, broadcasturi: network.vlan === null ? null : `vlan://${network.vlan}`,
-    dns1: network.dns1, dns2: network.dns2, type: network.type, vlan: network.vlan === null ? null : String(network.vlan),
-    acltype: network.type === 'Shared' ? 'Domain' : 'Account', ...ownerFields(world, network), service: serviceFields(network), networkdomain: network.networkdomain,
-    physicalnetworkid: network.physicalnetworkid, restartrequired: network.restartrequired, specifyvlan: network.type !== 'Isolated',
-    specifyipranges: network.type === 'Shared', vpcid: network.vpcid, vpcname: text(world.tables.vpcs.get(network.vpcid)?.['name']), canusefordeploy: true,
-    ispersistent: false, displaynetwork: network.displaynetwork, strechedl2subnet: false, redundantrouter: network.redundantrouter,
-    supportsvmautoscaling: network.type === 'Isolated', created: wireDate(network.created), receivedbytes: network.receivedbytes,
-    sentbytes: network.sentbytes, egressdefaultpolicy: true, internetprotocol: 'IPv4', publicmtu: network.publicmtu, privatemtu: network.privatemtu,
-    tags: [], hasannotations: false,
+    id: network.id,
+    name: network.name,
+    displaytext: network.displaytext,
+    broadcastdomaintype: 'Vlan',
+    traffictype: 'Guest',
+    gateway: network.gateway,
+    netmask: network.netmask,
+    cidr: network.guestvmcidr ?? network.cidr,
+    networkcidr: network.guestvmcidr === null ? null : network.cidr,
+    ...zoneFields(world, network.zoneid),
+    networkofferingid: network.networkofferingid,
+    networkofferingname: text(offering?.['name']),
+    networkofferingdisplaytext: text(offering?.['displaytext']),
+    networkofferingconservemode: true,
+    networkofferingavailability: 'Optional',
+    issystem: false,
+    state: network.state,
+    related: network.id,
+    broadcasturi: network.vlan === null ? null : `vlan://${network.vlan}`,
+    dns1: network.dns1,
+    dns2: network.dns2,
+    type: network.type,
+    vlan: network.vlan === null ? null : String(network.vlan),
+    acltype: network.type === 'Shared' ? 'Domain' : 'Account',
+    ...ownerFields(world, network),
+    service: serviceFields(network),
+    networkdomain: network.networkdomain,
+    physicalnetworkid: network.physicalnetworkid,
+    restartrequired: network.restartrequired,
+    specifyvlan: network.type !== 'Isolated',
+    specifyipranges: network.type === 'Shared',
+    vpcid: network.vpcid,
+    vpcname: text(world.tables.vpcs.get(network.vpcid)?.['name']),
+    canusefordeploy: true,
+    ispersistent: false,
+    displaynetwork: network.displaynetwork,
+    strechedl2subnet: false,
+    redundantrouter: network.redundantrouter,
+    supportsvmautoscaling: network.type === 'Isolated',
+    created: wireDate(network.created),
+    receivedbytes: network.receivedbytes,
+    sentbytes: network.sentbytes,
+    egressdefaultpolicy: true,
+    internetprotocol: 'IPv4',
+    publicmtu: network.publicmtu,
+    privatemtu: network.privatemtu,
+    tags: [],
+    hasannotations: false,
   }
 }
 
 /** The services a network of this type offers; empty for a plain L2 segment. */
 export function serviceFields(network: Network): Json[] {
   const names = servicesOf(network)
-  return names.map((name) => ({ name, provider: [{ name: network.vpcid === null ? 'VirtualRouter' : 'VpcVirtualRouter' }], capability: [] }))
+  return names.map((name) => ({
+    name,
+    provider: [{ name: network.vpcid === null ? 'VirtualRouter' : 'VpcVirtualRouter' }],
+    capability: [],
+  }))
 }
 
 export function servicesOf(network: Network): string[] {
@@ -41,16 +81,38 @@ export function servicesOf(network: Network): string[] {
 export function addressView(world: World, address: Address): Fields {
   const vm = world.tables.vms.get(address.virtualmachineid)
   const network = world.tables.networks.get(address.associatednetworkid)
-  const rules = world.tables.rules.countBy('address', address.id) + world.tables.firewallrules.countBy('address', address.id)
+  const rules =
+    world.tables.rules.countBy('address', address.id) + world.tables.firewallrules.countBy('address', address.id)
   return {
-    id: address.id, ipaddress: address.ipaddress, state: address.state, allocated: wireDateOrNull(address.allocated), ...zoneFields(world, address.zoneid),
-    issourcenat: address.issourcenat, isstaticnat: address.isstaticnat, issystem: address.issystem, forvirtualnetwork: true, vlanid: address.vlanid,
-    vlanname: world.tables.vlans.get(address.vlanid)?.vlan ?? null, ...(address.state === 'Free' ? {} : ownerFields(world, address)),
-    associatednetworkid: address.associatednetworkid, associatednetworkname: network?.name ?? null, vpcid: address.vpcid,
-    vpcname: text(world.tables.vpcs.get(address.vpcid)?.['name']), virtualmachineid: vm?.id ?? null, virtualmachinename: vm?.name ?? null,
-    virtualmachinedisplayname: vm?.displayname ?? null, vmipaddress: address.vmipaddress, virtualmachinetype: vm === null ? null : 'User',
-    physicalnetworkid: world.tables.vlans.get(address.vlanid)?.physicalnetworkid ?? null, networkid: 'public', isportable: false, fordisplay: true,
-    hasrules: rules > 0, forsystemvms: false, tags: [], hasannotations: false,
+    id: address.id,
+    ipaddress: address.ipaddress,
+    state: address.state,
+    allocated: wireDateOrNull(address.allocated),
+    ...zoneFields(world, address.zoneid),
+    issourcenat: address.issourcenat,
+    isstaticnat: address.isstaticnat,
+    issystem: address.issystem,
+    forvirtualnetwork: true,
+    vlanid: address.vlanid,
+    vlanname: world.tables.vlans.get(address.vlanid)?.vlan ?? null,
+    ...(address.state === 'Free' ? {} : ownerFields(world, address)),
+    associatednetworkid: address.associatednetworkid,
+    associatednetworkname: network?.name ?? null,
+    vpcid: address.vpcid,
+    vpcname: text(world.tables.vpcs.get(address.vpcid)?.['name']),
+    virtualmachineid: vm?.id ?? null,
+    virtualmachinename: vm?.name ?? null,
+    virtualmachinedisplayname: vm?.displayname ?? null,
+    vmipaddress: address.vmipaddress,
+    virtualmachinetype: vm === null ? null : 'User',
+    physicalnetworkid: world.tables.vlans.get(address.vlanid)?.physicalnetworkid ?? null,
+    networkid: 'public',
+    isportable: false,
+    fordisplay: true,
+    hasrules: rules > 0,
+    forsystemvms: false,
+    tags: [],
+    hasannotations: false,
   }
 }
 
@@ -58,9 +120,22 @@ export function rangeView(world: World, range: PublicRange): Fields {
   const account = world.tables.accounts.get(range.accountid)
   const domain = world.tables.domains.get(range.domainid)
   return {
-    id: range.id, forvirtualnetwork: true, zoneid: range.zoneid, vlan: range.vlan, account: account?.name ?? null, domainid: domain?.id ?? null,
-    domain: domain?.name ?? null, domainpath: domain?.path ?? null, description: range.vlan, gateway: range.gateway, netmask: range.netmask,
-    cidr: null, startip: range.startip, endip: range.endip, physicalnetworkid: range.physicalnetworkid, forsystemvms: range.forsystemvms,
+    id: range.id,
+    forvirtualnetwork: true,
+    zoneid: range.zoneid,
+    vlan: range.vlan,
+    account: account?.name ?? null,
+    domainid: domain?.id ?? null,
+    domain: domain?.name ?? null,
+    domainpath: domain?.path ?? null,
+    description: range.vlan,
+    gateway: range.gateway,
+    netmask: range.netmask,
+    cidr: null,
+    startip: range.startip,
+    endip: range.endip,
+    physicalnetworkid: range.physicalnetworkid,
+    forsystemvms: range.forsystemvms,
   }
 }
 
@@ -68,17 +143,38 @@ export function rangeView(world: World, range: PublicRange): Fields {
 export function ruleView(world: World, rule: ForwardingRule): Fields {
   const vm = world.tables.vms.get(rule.virtualmachineid)
   return {
-    id: rule.id, protocol: rule.protocol, publicport: String(rule.publicport), publicendport: String(rule.publicendport), privateport: String(rule.privateport),
-    privateendport: String(rule.privateendport), virtualmachineid: rule.virtualmachineid, virtualmachinename: vm?.name ?? null,
-    virtualmachinedisplayname: vm?.displayname ?? null, ipaddressid: rule.ipaddressid, ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
-    state: rule.state, cidrlist: rule.cidrlist.length === 0 ? null : rule.cidrlist.join(','), vmguestip: rule.vmguestip, networkid: rule.networkid,
-    fordisplay: rule.fordisplay, tags: [],
+    id: rule.id,
+    protocol: rule.protocol,
+    publicport: String(rule.publicport),
+    publicendport: String(rule.publicendport),
+    privateport: String(rule.privateport),
+    privateendport: String(rule.privateendport),
+    virtualmachineid: rule.virtualmachineid,
+    virtualmachinename: vm?.name ?? null,
+    virtualmachinedisplayname: vm?.displayname ?? null,
+    ipaddressid: rule.ipaddressid,
+    ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
+    state: rule.state,
+    cidrlist: rule.cidrlist.length === 0 ? null : rule.cidrlist.join(','),
+    vmguestip: rule.vmguestip,
+    networkid: rule.networkid,
+    fordisplay: rule.fordisplay,
+    tags: [],
   }
 }
 
 export function firewallView(world: World, rule: FirewallRule): Fields {
   return {
-    id: rule.id, protocol: rule.protocol, startport: rule.startport, endport: rule.endport, ipaddressid: rule.ipaddressid, networkid: rule.networkid,
-    ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null, state: rule.state, cidrlist: rule.cidrlist.join(','), fordisplay: true, tags: [],
+    id: rule.id,
+    protocol: rule.protocol,
+    startport: rule.startport,
+    endport: rule.endport,
+    ipaddressid: rule.ipaddressid,
+    networkid: rule.networkid,
+    ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
+    state: rule.state,
+    cidrlist: rule.cidrlist.join(','),
+    fordisplay: true,
+    tags: [],
   }
 }

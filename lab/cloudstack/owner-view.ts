@@ -1,5 +1,5 @@
 /** The names that stand on answers beside ids: owner, zone, host. */
-import type { Json, Owned } from './records.ts'
+import type { Json, Owned } from './row.ts'
 import type { World } from './state.ts'
 
 export function ownerFields(world: World, owned: Owned): Record<string, Json> {

@@ -23,7 +23,17 @@ export interface CommandSpec {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
 /** Accepted with every command: transport, signature, session and the caller-chosen job id. */
-const COMMON = new Set(['command', 'response', 'apikey', 'signature', 'signatureversion', 'expires', 'sessionkey', 'customjobid', '_'])
+const COMMON = new Set([
+  'command',
+  'response',
+  'apikey',
+  'signature',
+  'signatureversion',
+  'expires',
+  'sessionkey',
+  'customjobid',
+  '_',
+])
 
 export function isUuid(text: string): boolean {
   return UUID.test(text)
@@ -85,7 +95,12 @@ export class Params {
 }
 
 /** Checks presence, type and existence; names the server does not know are reported and otherwise ignored, as upstream does. */
-export function readParams(spec: CommandSpec, raw: ReadonlyMap<string, string>, known: (id: string) => boolean, unknown: (name: string) => void): Params {
+export function readParams(
+  spec: CommandSpec,
+  raw: ReadonlyMap<string, string>,
+  known: (id: string) => boolean,
+  unknown: (name: string) => void,
+): Params {
   const declared = new Map(spec.params.map((param) => [param.name.toLowerCase(), param]))
   const plain = new Map<string, string>()
   const maps = new Map<string, Record<string, string>[]>()
@@ -106,8 +121,10 @@ export function readParams(spec: CommandSpec, raw: ReadonlyMap<string, string>, 
   }
   for (const param of spec.params) {
     const name = param.name.toLowerCase()
-    const given = param.type === 'map' ? maps.has(name) : plain.has(name) && (plain.get(name) !== '' || param.type === 'list')
-    if (param.required && !given) throw invalid(`Unable to execute API command ${spec.name.toLowerCase()} due to missing parameter ${param.name}`)
+    const given =
+      param.type === 'map' ? maps.has(name) : plain.has(name) && (plain.get(name) !== '' || param.type === 'list')
+    if (param.required && !given)
+      throw invalid(`Unable to execute API command ${spec.name.toLowerCase()} due to missing parameter ${param.name}`)
   }
   return new Params(plain, maps)
 }
@@ -125,9 +142,13 @@ function addEntry(maps: Map<string, Record<string, string>[]>, base: string, raw
 }
 
 function checkText(param: ParamSpec, value: string): void {
-  if (hasControlCharacter(value)) throw invalid(`Received value ${JSON.stringify(value)} for parameter ${param.name} is invalid, contains illegal ASCII non-printable characters`)
+  if (hasControlCharacter(value))
+    throw invalid(
+      `Received value ${JSON.stringify(value)} for parameter ${param.name} is invalid, contains illegal ASCII non-printable characters`,
+    )
   const length = param.length ?? 255
-  if (param.type === 'string' && value.length > length) throw invalid(`Value greater than max allowed length ${length} for param: ${param.name}`)
+  if (param.type === 'string' && value.length > length)
+    throw invalid(`Value greater than max allowed length ${length} for param: ${param.name}`)
 }
 
 function hasControlCharacter(value: string): boolean {
@@ -140,8 +161,11 @@ function hasControlCharacter(value: string): boolean {
 
 function checkValue(spec: CommandSpec, param: ParamSpec, value: string, known: (id: string) => boolean): void {
   const bad = (reason: string): ApiFault =>
-    invalid(`Unable to execute API command ${spec.name.toLowerCase()} due to invalid value. Invalid parameter ${param.name} value=${value} due to ${reason}`)
-  const noEntity = 'incorrect long value format, or entity does not exist or due to incorrect parameter annotation for the field in api cmd class.'
+    invalid(
+      `Unable to execute API command ${spec.name.toLowerCase()} due to invalid value. Invalid parameter ${param.name} value=${value} due to ${reason}`,
+    )
+  const noEntity =
+    'incorrect long value format, or entity does not exist or due to incorrect parameter annotation for the field in api cmd class.'
   switch (param.type) {
     case 'uuid':
       // Accounts of all projects are asked for with -1; old commands take an event's internal number.
@@ -155,10 +179,12 @@ function checkValue(spec: CommandSpec, param: ParamSpec, value: string, known: (
       if (value !== '' && !/^-?\d{1,18}$/.test(value)) throw bad('incorrect value format')
       return
     case 'date':
-      if (value !== '' && Number.isNaN(parseDate(value))) throw bad('incorrect date format, please use one of yyyy-MM-dd, yyyy-MM-dd HH:mm:ss or ISO 8601')
+      if (value !== '' && Number.isNaN(parseDate(value)))
+        throw bad('incorrect date format, please use one of yyyy-MM-dd, yyyy-MM-dd HH:mm:ss or ISO 8601')
       return
     case 'list':
-      if (param.of === 'uuid' && value !== '') for (const one of value.split(',')) if (!isUuid(one.trim()) || !known(one.trim())) throw bad(noEntity)
+      if (param.of === 'uuid' && value !== '')
+        for (const one of value.split(',')) if (!isUuid(one.trim()) || !known(one.trim())) throw bad(noEntity)
       return
     default:
   }

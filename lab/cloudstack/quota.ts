@@ -1,10 +1,26 @@
 /** Resource limits of domains, accounts and projects, and what is used of them. */
 import { overQuota } from './api-fault.ts'
-import type { Owned } from './records.ts'
+import type { Owned } from './row.ts'
 import type { World } from './state.ts'
 
 export const RESOURCES = [
-  'user_vm', 'public_ip', 'volume', 'snapshot', 'template', 'project', 'network', 'vpc', 'cpu', 'memory', 'primary_storage', 'secondary_storage', 'backup', 'backup_storage', 'bucket', 'object_storage', 'gpu',
+  'user_vm',
+  'public_ip',
+  'volume',
+  'snapshot',
+  'template',
+  'project',
+  'network',
+  'vpc',
+  'cpu',
+  'memory',
+  'primary_storage',
+  'secondary_storage',
+  'backup',
+  'backup_storage',
+  'bucket',
+  'object_storage',
+  'gpu',
 ] as const
 
 /** The limits new domains and accounts start from (settings max.domain.* and max.account.*). */
@@ -15,7 +31,12 @@ const DEFAULTS: Readonly<Record<'domain' | 'account', readonly number[]>> = {
 
 const GIB = 1024 ** 3
 
-export function limitOf(world: World, owner: 'domain' | 'account' | 'project', ownerid: string, resourcetype: number): number {
+export function limitOf(
+  world: World,
+  owner: 'domain' | 'account' | 'project',
+  ownerid: string,
+  resourcetype: number,
+): number {
   const row = world.tables.limits.get(`${ownerid}/${resourcetype}`)
   if (row !== null) return row.max
   if (owner === 'project') return DEFAULTS.account[resourcetype] ?? -1
@@ -81,24 +102,40 @@ export function domainUse(world: World, domainid: string): Use {
 }
 
 /** Throws 535 when adding these amounts would pass a limit of the account or of a domain above it. */
-export function requireQuota(world: World, owned: Owned, wanted: readonly (readonly [type: number, amount: number])[]): void {
+export function requireQuota(
+  world: World,
+  owned: Owned,
+  wanted: readonly (readonly [type: number, amount: number])[],
+): void {
   const account = world.tables.accounts.get(owned.accountid)
   if (account === null || account.accounttype === 1) return
   const use = useOf(world, account.id, owned.projectid)
-  const holder = owned.projectid === null ? ({ kind: 'account', id: account.id } as const) : ({ kind: 'project', id: owned.projectid } as const)
+  const holder =
+    owned.projectid === null
+      ? ({ kind: 'account', id: account.id } as const)
+      : ({ kind: 'project', id: owned.projectid } as const)
   for (const [type, amount] of wanted) {
     const max = limitOf(world, holder.kind, holder.id, type)
     const now = use.by[type] ?? 0
     if (max !== -1 && now + amount > max) {
-      throw overQuota(`Maximum amount of resources of Type = '${RESOURCES[type]}' for Account Name = '${account.name}' in Domain Id = '${account.domainid}' is exceeded: Account Resource Limit = ${max}, Current Account Resource Amount = ${now}, Requested Resource Amount = ${amount}.`)
+      throw overQuota(
+        `Maximum amount of resources of Type = '${RESOURCES[type]}' for Account Name = '${account.name}' in Domain Id = '${account.domainid}' is exceeded: Account Resource Limit = ${max}, Current Account Resource Amount = ${now}, Requested Resource Amount = ${amount}.`,
+      )
     }
   }
-  for (let domain = world.tables.domains.get(account.domainid); domain !== null && domain.level > 0; domain = world.tables.domains.get(domain.parentid)) {
+  for (
+    let domain = world.tables.domains.get(account.domainid);
+    domain !== null && domain.level > 0;
+    domain = world.tables.domains.get(domain.parentid)
+  ) {
     const all = domainUse(world, domain.id)
     for (const [type, amount] of wanted) {
       const max = limitOf(world, 'domain', domain.id, type)
       const now = all.by[type] ?? 0
-      if (max !== -1 && now + amount > max) throw overQuota(`Maximum domain resource limits of Type '${RESOURCES[type]}' for Domain Id = ${domain.id} is exceeded: Domain Resource Limit = ${max}, Current Domain Resource Amount = ${now}, Requested Resource Amount = ${amount}.`)
+      if (max !== -1 && now + amount > max)
+        throw overQuota(
+          `Maximum domain resource limits of Type '${RESOURCES[type]}' for Domain Id = ${domain.id} is exceeded: Domain Resource Limit = ${max}, Current Domain Resource Amount = ${now}, Requested Resource Amount = ${amount}.`,
+        )
     }
   }
 }

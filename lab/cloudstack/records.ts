@@ -1,16 +1,20 @@
 /** The platform's records as the simulator keeps them: what changes is typed here, what only lies about is a bare row. */
 
-export type Json = string | number | boolean | null | Json[] | { [field: string]: Json | undefined }
-
-/** A record kept in the shape in which it is answered. */
-export interface Row {
-  id: string
-  [field: string]: Json | undefined
-}
+import type { Address, Element, FirewallRule, ForwardingRule, Network, Provider, PublicRange } from './network-records.ts'
+import type { Json, Owned, Row } from './row.ts'
 
 export type VmState =
-  | 'Starting' | 'Running' | 'Stopping' | 'Stopped' | 'Destroyed' | 'Expunging' | 'Migrating'
-  | 'Error' | 'Unknown' | 'Shutdown' | 'Restoring'
+  | 'Starting'
+  | 'Running'
+  | 'Stopping'
+  | 'Stopped'
+  | 'Destroyed'
+  | 'Expunging'
+  | 'Migrating'
+  | 'Error'
+  | 'Unknown'
+  | 'Shutdown'
+  | 'Restoring'
 
 export interface SecondaryIp {
   id: string
@@ -25,11 +29,6 @@ export interface Nic {
   isdefault: boolean
   deviceid: number
   secondaryips: SecondaryIp[]
-}
-
-export interface Owned {
-  accountid: string
-  projectid: string | null
 }
 
 export interface Vm extends Owned {
@@ -75,7 +74,17 @@ export interface Volume extends Owned {
   id: string
   name: string
   type: 'ROOT' | 'DATADISK'
-  state: 'Allocated' | 'Creating' | 'Ready' | 'Uploaded' | 'Attaching' | 'Detaching' | 'Resizing' | 'Snapshotting' | 'Destroy' | 'Expunged'
+  state:
+    | 'Allocated'
+    | 'Creating'
+    | 'Ready'
+    | 'Uploaded'
+    | 'Attaching'
+    | 'Detaching'
+    | 'Resizing'
+    | 'Snapshotting'
+    | 'Destroy'
+    | 'Expunged'
   size_bytes: number
   zoneid: string
   storageid: string | null
@@ -90,92 +99,6 @@ export interface Volume extends Owned {
   created: number
   attached: number | null
   deleteprotection: boolean
-}
-
-export interface Network extends Owned {
-  id: string
-  name: string
-  displaytext: string
-  type: 'Isolated' | 'Shared' | 'L2'
-  state: 'Allocated' | 'Setup' | 'Implementing' | 'Implemented' | 'Shutdown' | 'Destroy'
-  zoneid: string
-  physicalnetworkid: string
-  networkofferingid: string
-  cidr: string | null
-  gateway: string | null
-  netmask: string | null
-  guestvmcidr: string | null
-  vlan: number | null
-  vpcid: string | null
-  networkdomain: string
-  restartrequired: boolean
-  redundantrouter: boolean
-  displaynetwork: boolean
-  publicmtu: number
-  privatemtu: number
-  dns1: string | null
-  dns2: string | null
-  created: number
-  receivedbytes: number
-  sentbytes: number
-}
-
-export interface Address extends Owned {
-  id: string
-  ipaddress: string
-  vlanid: string
-  state: 'Free' | 'Allocating' | 'Allocated' | 'Releasing' | 'Reserved'
-  allocated: number | null
-  zoneid: string
-  issourcenat: boolean
-  isstaticnat: boolean
-  issystem: boolean
-  associatednetworkid: string | null
-  vpcid: string | null
-  virtualmachineid: string | null
-  vmipaddress: string | null
-}
-
-export interface PublicRange {
-  id: string
-  zoneid: string
-  physicalnetworkid: string
-  vlan: string
-  gateway: string
-  netmask: string
-  startip: string
-  endip: string
-  domainid: string | null
-  accountid: string | null
-  forsystemvms: boolean
-}
-
-export interface ForwardingRule extends Owned {
-  id: string
-  protocol: string
-  publicport: number
-  publicendport: number
-  privateport: number
-  privateendport: number
-  ipaddressid: string
-  virtualmachineid: string
-  networkid: string
-  vmguestip: string | null
-  cidrlist: string[]
-  state: 'Staged' | 'Add' | 'Active' | 'Revoke' | 'Deleting'
-  fordisplay: boolean
-}
-
-export interface FirewallRule extends Owned {
-  id: string
-  protocol: string
-  startport: number | null
-  endport: number | null
-  ipaddressid: string
-  networkid: string | null
-  cidrlist: string[]
-  state: 'Add' | 'Active' | 'Revoke'
-  relatedruleid: string | null
 }
 
 export interface Host {
@@ -354,23 +277,6 @@ export interface DiskOffering {
   /** Rates and IOPS under the (mixed-case) names of the answer. */
   rates: Record<string, number>
   created: number
-}
-
-export interface Provider {
-  id: string
-  name: string
-  physicalnetworkid: string
-  destinationphysicalnetworkid: string | null
-  state: 'Enabled' | 'Disabled' | 'Shutdown'
-  servicelist: string[]
-  canenableindividualservice: boolean
-}
-
-export interface Element {
-  id: string
-  kind: 'virtualrouter' | 'internallb' | 'ovs'
-  nspid: string
-  enabled: boolean
 }
 
 export interface LabEvent extends Owned {

@@ -11,7 +11,7 @@ import type { Jobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
 import { readParams } from './params.ts'
 import type { CommandSpec } from './params.ts'
-import type { Json } from './records.ts'
+import type { Json } from './row.ts'
 import { createSessions } from './sessions.ts'
 import { verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
@@ -37,7 +37,9 @@ export interface RequestDeps {
 
 type Body = { [field: string]: Json | undefined }
 
-export function createRequestHandler(deps: RequestDeps): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
+export function createRequestHandler(
+  deps: RequestDeps,
+): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const sessions = createSessions(deps.world)
   return async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://platform')
@@ -62,14 +64,20 @@ export function createRequestHandler(deps: RequestDeps): (request: IncomingMessa
       send(response, 200, body, format)
     } catch (error) {
       const fault = asFault(error)
-      if (!(error instanceof ApiFault)) deps.log(`${command}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
+      if (!(error instanceof ApiFault))
+        deps.log(`${command}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
       await deps.journal.commit()
       send(response, fault.code, errorEnvelope(wrapper, fault), format, fault.message)
     }
   }
 }
 
-async function execute(deps: RequestDeps, command: string, raw: ReadonlyMap<string, string>, sessionCaller: Caller | null): Promise<Body> {
+async function execute(
+  deps: RequestDeps,
+  command: string,
+  raw: ReadonlyMap<string, string>,
+  sessionCaller: Caller | null,
+): Promise<Body> {
   const caller = sessionCaller ?? verifySignature(deps.world, raw, deps.signature)
   const spec = deps.catalogue.get(command.toLowerCase())
   const handler = spec === undefined ? undefined : COMMANDS[spec.name]
@@ -77,11 +85,22 @@ async function execute(deps: RequestDeps, command: string, raw: ReadonlyMap<stri
   requireRight(spec, caller)
   const injected = deps.faults.take('fail', spec.name, (fault) => fault.at === 'submit')
   if (injected !== null) throw new ApiFault(injected.code, injected.text)
-  const params = readParams(spec, raw, (id) => deps.world.known(id), (name) => {
-    deps.unknown(spec.name, name)
-  })
+  const params = readParams(
+    spec,
+    raw,
+    (id) => deps.world.known(id),
+    (name) => {
+      deps.unknown(spec.name, name)
+    },
+  )
   const call: Call = {
-    spec, params, world: deps.world, caller, catalogue: deps.catalogue, webhooks: deps.webhooks, sample: deps.sample,
+    spec,
+    params,
+    world: deps.world,
+    caller,
+    catalogue: deps.catalogue,
+    webhooks: deps.webhooks,
+    sample: deps.sample,
     event: (subject) => {
       deps.events.write(caller, subject, 'Completed', null)
     },
@@ -112,7 +131,11 @@ const ROLE_OF_TYPE: Readonly<Record<number, string>> = { 0: 'User', 1: 'Admin', 
 function requireRight(spec: CommandSpec, caller: Caller): void {
   const role = ROLE_OF_TYPE[caller.account.accounttype] ?? 'User'
   if (role === 'Admin' || spec.authorized.length === 0 || spec.authorized.includes(role)) return
-  throw new ApiFault(401, `The given command '${spec.name}' either does not exist, is not available for user, or not available from ip address '/127.0.0.1'.`, null)
+  throw new ApiFault(
+    401,
+    `The given command '${spec.name}' either does not exist, is not available for user, or not available from ip address '/127.0.0.1'.`,
+    null,
+  )
 }
 
 /** Query and body are merged and the query wins; of a repeated name the first value counts. */
@@ -137,7 +160,9 @@ async function passes(faults: Faults, command: string, response: ServerResponse)
 
 function sendGarbage(response: ServerResponse, kind: Garbage): void {
   if (kind === 'html200') {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body><h1>Please sign in to the proxy</h1></body></html>')
+    response
+      .writeHead(200, { 'content-type': 'text/html' })
+      .end('<html><body><h1>Please sign in to the proxy</h1></body></html>')
     return
   }
   const payload = encode({ unexpected: { shape: ['of', 'an', 'answer'] } }, 'json')

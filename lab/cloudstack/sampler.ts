@@ -24,7 +24,8 @@ export function sampleOf(vm: Vm, index: number): Sample {
   const busy = 0.05 + 0.55 * noise(vm.number, 11)
   const wave = 0.6 + 0.4 * Math.sin(index / 37 + vm.number)
   const load = Math.min(1, busy * wave * (0.7 + 0.6 * noise(vm.number, index)))
-  const amount = (channel: number, scale: number): number => Math.round(load * scale * (0.5 + noise(vm.number * 31 + channel, index)))
+  const amount = (channel: number, scale: number): number =>
+    Math.round(load * scale * (0.5 + noise(vm.number * 31 + channel, index)))
   const memorykbs = vm.memory * 1024
   // Every seventh guest has no agent inside and reports no free memory.
   const free = vm.number % 7 === 0 ? 0 : Math.round(memorykbs * (0.15 + 0.5 * noise(vm.number, 13)) * (1 - 0.3 * load))
@@ -49,7 +50,10 @@ export function sampleFields(sample: Sample): Record<string, string | number> {
 
 /** The extra texts of the metrics list; numbers for people, in the server's locale. */
 export function metricTexts(vm: Vm, sample: Sample | null): Record<string, string | number> {
-  const totals = { cputotal: `${((vm.cpunumber * vm.cpuspeed) / 1000).toFixed(1)} Ghz`, memorytotal: `${(vm.memory / 1024).toFixed(2)} GiB` }
+  const totals = {
+    cputotal: `${((vm.cpunumber * vm.cpuspeed) / 1000).toFixed(1)} Ghz`,
+    memorytotal: `${(vm.memory / 1024).toFixed(2)} GiB`,
+  }
   if (sample === null) return totals
   return {
     ...totals,

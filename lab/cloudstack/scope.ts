@@ -1,7 +1,8 @@
 /** Whose records a list shows, and which part of it: the platform's rules for listall, account, domain, project and paging. */
 import { denied, invalid } from './api-fault.ts'
 import type { Call } from './call.ts'
-import type { Account, Json, Owned } from './records.ts'
+import type { Account } from './records.ts'
+import type { Json, Owned } from './row.ts'
 import type { World } from './state.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
@@ -16,12 +17,13 @@ export function visible(call: Call): (owned: Owned) => boolean {
   const projectid = params.text('projectid')
   const name = params.text('account')
   const domainid = params.text('domainid')
-  if (name !== null && projectid !== null) throw invalid('Account and projectId can\'t be specified together')
+  if (name !== null && projectid !== null) throw invalid("Account and projectId can't be specified together")
   if (name !== null && domainid === null) throw invalid('Must specify domainId with account parameter')
   if (projectid !== null && projectid !== '-1') return (owned) => owned.projectid === projectid
   if (name !== null && domainid !== null) {
     const account = accountNamed(world, name, domainid)
-    if (!admin && account.id !== caller.account.id) throw denied(`${caller.account.name} does not have permission to operate with resource ${name}`)
+    if (!admin && account.id !== caller.account.id)
+      throw denied(`${caller.account.name} does not have permission to operate with resource ${name}`)
     return (owned) => owned.accountid === account.id && owned.projectid === null
   }
   if (domainid !== null) {
@@ -38,7 +40,9 @@ export function visible(call: Call): (owned: Owned) => boolean {
 }
 
 export function accountNamed(world: World, name: string, domainid: string | null): Account {
-  const account = world.tables.accounts.find((one) => one.name === name && (domainid === null || one.domainid === domainid))
+  const account = world.tables.accounts.find(
+    (one) => one.name === name && (domainid === null || one.domainid === domainid),
+  )
   if (account === null) throw invalid(`Unable to find account ${name} in domain ${domainid ?? ''}`)
   return account
 }
@@ -49,7 +53,10 @@ export function domainTest(world: World, domainid: string, recursive: boolean): 
     const account = world.tables.accounts.get(accountid)
     if (account === null) return false
     if (account.domainid === domainid) return true
-    return recursive && (world.tables.domains.get(account.domainid)?.path.startsWith(`${path === 'ROOT' ? 'ROOT' : path}/`) ?? false)
+    return (
+      recursive &&
+      (world.tables.domains.get(account.domainid)?.path.startsWith(`${path === 'ROOT' ? 'ROOT' : path}/`) ?? false)
+    )
   }
 }
 
@@ -58,7 +65,7 @@ export function ownerFor(call: Call): Owned {
   const { params, world, caller } = call
   const projectid = params.text('projectid')
   const name = params.text('account')
-  if (name !== null && projectid !== null) throw invalid('Account and projectId can\'t be specified together')
+  if (name !== null && projectid !== null) throw invalid("Account and projectId can't be specified together")
   if (projectid !== null) {
     const project = world.tables.projects.get(projectid)
     const accountid = project?.['accountid']
@@ -75,7 +82,8 @@ export function ownerFor(call: Call): Owned {
 
 export function requireUsable(account: Account): void {
   if (account.state === 'disabled') throw denied(`The owner of the resource is disabled: ${account.name}`)
-  if (account.state === 'locked') throw denied(`The account ${account.name} is locked and cannot allocate new resources`)
+  if (account.state === 'locked')
+    throw denied(`The account ${account.name} is locked and cannot allocate new resources`)
 }
 
 /** The page of a list and its whole count. */
@@ -95,9 +103,11 @@ function window(call: Call): { start: number; size: number } {
   const page = call.params.int('page')
   const size = call.params.int('pagesize')
   if (page !== null && size === null) throw invalid('"pagesize" parameter is required when "page" is specified')
-  if (size !== null && size !== -1 && page === null) throw invalid('"page" parameter is required when "pagesize" is specified')
+  if (size !== null && size !== -1 && page === null)
+    throw invalid('"page" parameter is required when "pagesize" is specified')
   if (page !== null && page < 1) throw invalid('"page" parameter can\'t be less than 1')
-  if (size !== null && size > MAX_PAGE_SIZE) throw invalid(`Page size can't exceed max allowed page size value: ${MAX_PAGE_SIZE}`)
+  if (size !== null && size > MAX_PAGE_SIZE)
+    throw invalid(`Page size can't exceed max allowed page size value: ${MAX_PAGE_SIZE}`)
   if (size === -1) throw invalid(`Page size can't be unlimited: the site allows ${MAX_PAGE_SIZE} at most`)
   const rows = size ?? MAX_PAGE_SIZE
   return { start: ((page ?? 1) - 1) * rows, size: rows }

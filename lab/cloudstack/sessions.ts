@@ -3,12 +3,17 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiFault, denied } from './api-fault.ts'
 import type { Caller } from './call.ts'
-import type { Json } from './records.ts'
+import type { Json } from './row.ts'
 import type { World } from './state.ts'
 
 export interface Sessions {
   /** The answer to login and logout; null for every other command. */
-  answer(command: string, raw: ReadonlyMap<string, string>, request: IncomingMessage, response: ServerResponse): { [field: string]: Json | undefined } | null
+  answer(
+    command: string,
+    raw: ReadonlyMap<string, string>,
+    request: IncomingMessage,
+    response: ServerResponse,
+  ): { [field: string]: Json | undefined } | null
   caller(raw: ReadonlyMap<string, string>, request: IncomingMessage): Caller | null
 }
 
@@ -23,25 +28,48 @@ export function createSessions(world: World): Sessions {
         return { logoutresponse: { description: 'success' } }
       }
       if (command !== 'login') return null
-      if (request.method !== 'POST') throw new ApiFault(405, 'Please use HTTP POST to authenticate using this API', null)
-      const user = world.tables.users.find((one) => one.username === raw.get('username') && inDomain(world, one.accountid, raw.get('domain') ?? ''))
-      if (user === null || user.password !== raw.get('password')) throw denied('Failed to authenticate user; please provide valid credentials')
+      if (request.method !== 'POST')
+        throw new ApiFault(405, 'Please use HTTP POST to authenticate using this API', null)
+      const user = world.tables.users.find(
+        (one) => one.username === raw.get('username') && inDomain(world, one.accountid, raw.get('domain') ?? ''),
+      )
+      if (user === null || user.password !== raw.get('password'))
+        throw denied('Failed to authenticate user; please provide valid credentials')
       const account = world.tables.accounts.get(user.accountid)
       const id = randomBytes(16).toString('hex')
       const key = randomBytes(20).toString('base64url')
       open.set(id, { key, userid: user.id, until: Date.now() + TIMEOUT_S * 1000 })
-      response.setHeader('Set-Cookie', [`JSESSIONID=${id}; Path=/client; HttpOnly`, `sessionkey=${key}; Path=/client/api; HttpOnly`])
+      response.setHeader('Set-Cookie', [
+        `JSESSIONID=${id}; Path=/client; HttpOnly`,
+        `sessionkey=${key}; Path=/client/api; HttpOnly`,
+      ])
       return {
         loginresponse: {
-          username: user.username, userid: user.id, domainid: account?.domainid, timeout: TIMEOUT_S, account: account?.name, firstname: user.firstname, lastname: user.lastname,
-          type: String(account?.accounttype ?? 0), registered: 'false', sessionkey: key, is2faenabled: 'false', is2faverified: 'true',
+          username: user.username,
+          userid: user.id,
+          domainid: account?.domainid,
+          timeout: TIMEOUT_S,
+          account: account?.name,
+          firstname: user.firstname,
+          lastname: user.lastname,
+          type: String(account?.accounttype ?? 0),
+          registered: 'false',
+          sessionkey: key,
+          is2faenabled: 'false',
+          is2faverified: 'true',
         },
       }
     },
     caller: (raw, request) => {
       const session = open.get(cookie(request, 'JSESSIONID') ?? '')
-      if (session === undefined || raw.get('sessionkey') !== session.key || cookie(request, 'sessionkey') !== session.key) return null
-      if (session.until < Date.now()) throw new ApiFault(401, 'unable to verify user credentials and/or request signature', null)
+      if (
+        session === undefined ||
+        raw.get('sessionkey') !== session.key ||
+        cookie(request, 'sessionkey') !== session.key
+      )
+        return null
+      if (session.until < Date.now())
+        throw new ApiFault(401, 'unable to verify user credentials and/or request signature', null)
       session.until = Date.now() + TIMEOUT_S * 1000
       const user = world.tables.users.get(session.userid)
       const account = world.tables.accounts.get(user?.accountid)

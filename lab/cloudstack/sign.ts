@@ -13,7 +13,9 @@ export function signedText(params: ReadonlyMap<string, string>): string {
 }
 
 export function signature(params: ReadonlyMap<string, string>, secret: string, algorithm: SignatureAlgorithm): string {
-  return createHmac(algorithm === 'hmac-sha1' ? 'sha1' : 'sha512', secret).update(signedText(params), 'utf8').digest('base64')
+  return createHmac(algorithm === 'hmac-sha1' ? 'sha1' : 'sha512', secret)
+    .update(signedText(params), 'utf8')
+    .digest('base64')
 }
 
 export function signatureMatches(given: string, expected: string): boolean {

@@ -156,7 +156,10 @@ export class World {
   }
 
   #followVolume(after: Volume | null, before: Volume | null): void {
-    for (const [volume, sign] of [[before, -1], [after, 1]] as const) {
+    for (const [volume, sign] of [
+      [before, -1],
+      [after, 1],
+    ] as const) {
       if (volume === null || volume.storageid === null || volume.state === 'Expunged') continue
       this.#poolUse.set(volume.storageid, (this.#poolUse.get(volume.storageid) ?? 0) + sign * volume.size_bytes)
     }
@@ -207,7 +210,10 @@ function createTables(): Tables {
     vpcs: new Table('vpcs'),
     networks: new Table('networks'),
     vlans: new Table('vlans'),
-    addresses: new Table('addresses', { network: (address) => address.associatednetworkid, vm: (address) => address.virtualmachineid }),
+    addresses: new Table('addresses', {
+      network: (address) => address.associatednetworkid,
+      vm: (address) => address.virtualmachineid,
+    }),
     rules: new Table('rules', { address: (rule) => rule.ipaddressid, vm: (rule) => rule.virtualmachineid }),
     firewallrules: new Table('firewallrules', { address: (rule) => rule.ipaddressid }),
     routers: new Table('routers'),
@@ -216,7 +222,12 @@ function createTables(): Tables {
     gpucards: new Table('gpucards'),
     vgpuprofiles: new Table('vgpuprofiles'),
     gpudevices: new Table('gpudevices', { host: (device) => device.hostid, vm: (device) => device.virtualmachineid }),
-    vms: new Table('vms', { name: (vm) => vm.name, host: (vm) => vm.hostid, account: (vm) => vm.accountid, project: (vm) => vm.projectid }),
+    vms: new Table('vms', {
+      name: (vm) => vm.name,
+      host: (vm) => vm.hostid,
+      account: (vm) => vm.accountid,
+      project: (vm) => vm.projectid,
+    }),
     volumes: new Table('volumes', { vm: (volume) => volume.virtualmachineid, account: (volume) => volume.accountid }),
     vmsnapshots: new Table('vmsnapshots', { vm: (snapshot) => snapshot.virtualmachineid }),
     snapshots: new Table('snapshots', { volume: (snapshot) => snapshot.volumeid }),

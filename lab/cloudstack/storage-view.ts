@@ -1,5 +1,6 @@
 /** Volumes and the three kinds of copies of them as they are answered. */
-import type { Backup, Json, Snapshot, VmSnapshot, Volume } from './records.ts'
+import type { Backup, Snapshot, VmSnapshot, Volume } from './records.ts'
+import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
 import type { World } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
@@ -11,15 +12,44 @@ export function volumeView(world: World, volume: Volume): Fields {
   const offering = world.tables.diskofferings.get(volume.diskofferingid)
   const service = world.tables.serviceofferings.get(volume.serviceofferingid)
   return {
-    id: volume.id, name: volume.name, ...zoneFields(world, volume.zoneid), type: volume.type, deviceid: volume.deviceid, virtualmachineid: vm?.id ?? null,
-    vmname: vm?.name ?? null, vmdisplayname: vm?.displayname ?? null, vmstate: vm?.state ?? null, vmtype: vm === null ? null : 'User', provisioningtype: 'thin',
-    size: volume.size_bytes, miniops: volume.miniops, maxiops: volume.maxiops, created: wireDate(volume.created), state: volume.state,
-    ...ownerFields(world, volume), storagetype: 'shared', hypervisor: 'KVM', diskofferingid: volume.diskofferingid, diskofferingname: offering?.name ?? null,
-    diskofferingdisplaytext: offering?.displaytext ?? null, storage: text(world.tables.storagepools.get(volume.storageid)?.['name']), storageid: volume.storageid,
-    snapshotid: volume.snapshotid, attached: wireDateOrNull(volume.attached), destroyed: volume.state === 'Destroy', serviceofferingid: volume.serviceofferingid,
-    serviceofferingname: service?.name ?? null, templateid: volume.templateid, templatename: world.tables.templates.get(volume.templateid)?.name ?? null,
-    isextractable: true, displayvolume: true, path: volume.storageid === null ? null : volume.id, supportsstoragesnapshot: false, deleteprotection: volume.deleteprotection,
-    tags: [], hasannotations: false,
+    id: volume.id,
+    name: volume.name,
+    ...zoneFields(world, volume.zoneid),
+    type: volume.type,
+    deviceid: volume.deviceid,
+    virtualmachineid: vm?.id ?? null,
+    vmname: vm?.name ?? null,
+    vmdisplayname: vm?.displayname ?? null,
+    vmstate: vm?.state ?? null,
+    vmtype: vm === null ? null : 'User',
+    provisioningtype: 'thin',
+    size: volume.size_bytes,
+    miniops: volume.miniops,
+    maxiops: volume.maxiops,
+    created: wireDate(volume.created),
+    state: volume.state,
+    ...ownerFields(world, volume),
+    storagetype: 'shared',
+    hypervisor: 'KVM',
+    diskofferingid: volume.diskofferingid,
+    diskofferingname: offering?.name ?? null,
+    diskofferingdisplaytext: offering?.displaytext ?? null,
+    storage: text(world.tables.storagepools.get(volume.storageid)?.['name']),
+    storageid: volume.storageid,
+    snapshotid: volume.snapshotid,
+    attached: wireDateOrNull(volume.attached),
+    destroyed: volume.state === 'Destroy',
+    serviceofferingid: volume.serviceofferingid,
+    serviceofferingname: service?.name ?? null,
+    templateid: volume.templateid,
+    templatename: world.tables.templates.get(volume.templateid)?.name ?? null,
+    isextractable: true,
+    displayvolume: true,
+    path: volume.storageid === null ? null : volume.id,
+    supportsstoragesnapshot: false,
+    deleteprotection: volume.deleteprotection,
+    tags: [],
+    hasannotations: false,
   }
 }
 
@@ -27,19 +57,45 @@ export function vmSnapshotView(world: World, snapshot: VmSnapshot): Fields {
   const vm = world.tables.vms.get(snapshot.virtualmachineid)
   const parent = world.tables.vmsnapshots.get(snapshot.parentid)
   return {
-    id: snapshot.id, name: snapshot.name, displayname: snapshot.displayname, description: snapshot.description, state: snapshot.state, type: snapshot.type,
-    ...(vm === null ? {} : zoneFields(world, vm.zoneid)), virtualmachineid: snapshot.virtualmachineid, virtualmachinename: vm?.name ?? null, parent: parent?.id ?? null,
-    parentName: parent?.name ?? null, current: snapshot.current, created: wireDate(snapshot.created), ...ownerFields(world, snapshot), hypervisor: 'KVM', tags: [],
+    id: snapshot.id,
+    name: snapshot.name,
+    displayname: snapshot.displayname,
+    description: snapshot.description,
+    state: snapshot.state,
+    type: snapshot.type,
+    ...(vm === null ? {} : zoneFields(world, vm.zoneid)),
+    virtualmachineid: snapshot.virtualmachineid,
+    virtualmachinename: vm?.name ?? null,
+    parent: parent?.id ?? null,
+    parentName: parent?.name ?? null,
+    current: snapshot.current,
+    created: wireDate(snapshot.created),
+    ...ownerFields(world, snapshot),
+    hypervisor: 'KVM',
+    tags: [],
   }
 }
 
 export function snapshotView(world: World, snapshot: Snapshot): Fields {
   const volume = world.tables.volumes.get(snapshot.volumeid)
   return {
-    id: snapshot.id, ...ownerFields(world, snapshot), snapshottype: 'MANUAL', volumeid: snapshot.volumeid, volumename: volume?.name ?? null,
-    volumetype: volume?.type ?? null, volumestate: volume?.state ?? null, created: wireDate(snapshot.created), name: snapshot.name, intervaltype: 'MANUAL',
-    locationtype: 'SECONDARY', state: snapshot.state, physicalsize: Math.round(snapshot.size_bytes / 3), virtualsize: snapshot.size_bytes,
-    ...zoneFields(world, snapshot.zoneid), revertable: true, tags: [],
+    id: snapshot.id,
+    ...ownerFields(world, snapshot),
+    snapshottype: 'MANUAL',
+    volumeid: snapshot.volumeid,
+    volumename: volume?.name ?? null,
+    volumetype: volume?.type ?? null,
+    volumestate: volume?.state ?? null,
+    created: wireDate(snapshot.created),
+    name: snapshot.name,
+    intervaltype: 'MANUAL',
+    locationtype: 'SECONDARY',
+    state: snapshot.state,
+    physicalsize: Math.round(snapshot.size_bytes / 3),
+    virtualsize: snapshot.size_bytes,
+    ...zoneFields(world, snapshot.zoneid),
+    revertable: true,
+    tags: [],
   }
 }
 
@@ -47,11 +103,25 @@ export function backupView(world: World, backup: Backup): Fields {
   const account = world.tables.accounts.get(backup.accountid)
   const vm = world.tables.vms.get(backup.virtualmachineid)
   return {
-    id: backup.id, name: backup.name, description: backup.description, virtualmachineid: backup.virtualmachineid, virtualmachinename: vm?.name ?? null,
-    externalid: `${backup.virtualmachineid}/${backup.id}`, type: 'FULL', created: wireDate(backup.created), size: Math.round(backup.size_bytes / 4),
-    virtualsize: backup.size_bytes, status: backup.status, backupofferingid: backup.backupofferingid,
-    backupofferingname: text(world.tables.backupofferings.get(backup.backupofferingid)?.['name']), accountid: backup.accountid, account: account?.name ?? null,
-    domainid: account?.domainid ?? null, domain: world.tables.domains.get(account?.domainid)?.name ?? null, zoneid: backup.zoneid,
-    zone: text(world.tables.zones.get(backup.zoneid)?.['name']), intervaltype: 'MANUAL',
+    id: backup.id,
+    name: backup.name,
+    description: backup.description,
+    virtualmachineid: backup.virtualmachineid,
+    virtualmachinename: vm?.name ?? null,
+    externalid: `${backup.virtualmachineid}/${backup.id}`,
+    type: 'FULL',
+    created: wireDate(backup.created),
+    size: Math.round(backup.size_bytes / 4),
+    virtualsize: backup.size_bytes,
+    status: backup.status,
+    backupofferingid: backup.backupofferingid,
+    backupofferingname: text(world.tables.backupofferings.get(backup.backupofferingid)?.['name']),
+    accountid: backup.accountid,
+    account: account?.name ?? null,
+    domainid: account?.domainid ?? null,
+    domain: world.tables.domains.get(account?.domainid)?.name ?? null,
+    zoneid: backup.zoneid,
+    zone: text(world.tables.zones.get(backup.zoneid)?.['name']),
+    intervaltype: 'MANUAL',
   }
 }

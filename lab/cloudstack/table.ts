@@ -74,7 +74,7 @@ export class Table<T extends { id: string }> {
   }
 
   clear(): void {
-    for (const id of [...this.#rows.keys()]) this.remove(id)
+    for (const id of this.#rows.keys()) this.remove(id)
   }
 
   watch(watcher: Change<T>): void {

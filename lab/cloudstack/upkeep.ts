@@ -15,9 +15,21 @@ export interface Upkeep {
 
 const ROUND_MS = 5000
 const ALERT_EVERY_ROUNDS = 60
-const SETTLED: Partial<Record<VmState, VmState>> = { Starting: 'Stopped', Stopping: 'Stopped', Migrating: 'Running', Restoring: 'Stopped', Shutdown: 'Stopped' }
+const SETTLED: Partial<Record<VmState, VmState>> = {
+  Starting: 'Stopped',
+  Stopping: 'Stopped',
+  Migrating: 'Running',
+  Restoring: 'Stopped',
+  Shutdown: 'Stopped',
+}
 
-export function createUpkeep(deps: { world: World; events: EventLog; jobs: Jobs; time: 'auto' | 'step'; changed: () => void }): Upkeep {
+export function createUpkeep(deps: {
+  world: World
+  events: EventLog
+  jobs: Jobs
+  time: 'auto' | 'step'
+  changed: () => void
+}): Upkeep {
   const { world } = deps
   let unsettled = new Set<string>()
   let rounds = 0
@@ -39,13 +51,27 @@ export function createUpkeep(deps: { world: World; events: EventLog; jobs: Jobs;
     const user = world.tables.users.by('account', system?.id ?? null)[0]
     if (system === null || user === undefined) return
     const type = state === 'Running' ? 'VM.START' : 'VM.STOP'
-    deps.events.write({ account: system, user }, { type, description: `Out of band VM power ${state === 'Running' ? 'on' : 'off'}. VM Id: ${id}`, resourcetype: 'VirtualMachine', resourceid: id, resourcename: vm.name }, 'Completed', null)
+    deps.events.write(
+      { account: system, user },
+      {
+        type,
+        description: `Out of band VM power ${state === 'Running' ? 'on' : 'off'}. VM Id: ${id}`,
+        resourcetype: 'VirtualMachine',
+        resourceid: id,
+        resourcename: vm.name,
+      },
+      'Completed',
+      null,
+    )
   }
 
-  const timer = deps.time === 'auto' ? setInterval(() => {
-    step()
-    deps.changed()
-  }, ROUND_MS) : null
+  const timer =
+    deps.time === 'auto'
+      ? setInterval(() => {
+          step()
+          deps.changed()
+        }, ROUND_MS)
+      : null
   timer?.unref()
   return {
     step,
@@ -60,21 +86,40 @@ export function createUpkeep(deps: { world: World; events: EventLog; jobs: Jobs;
 
 /** A registered image downloads in a few rounds; the address "broken" fails, so that failure can be shown without a fault. */
 function continueDownloads(world: World): void {
-  for (const template of world.tables.templates.filter((one) => one.downloadstate === 'DOWNLOAD_IN_PROGRESS' || one.downloadstate === 'NOT_DOWNLOADED')) {
+  for (const template of world.tables.templates.filter(
+    (one) => one.downloadstate === 'DOWNLOAD_IN_PROGRESS' || one.downloadstate === 'NOT_DOWNLOADED',
+  )) {
     if (template.url.includes('broken')) {
-      world.tables.templates.put({ ...template, downloadstate: 'DOWNLOAD_ERROR', status: 'HTTP Server returned 404 (expected 200 OK)' })
+      world.tables.templates.put({
+        ...template,
+        downloadstate: 'DOWNLOAD_ERROR',
+        status: 'HTTP Server returned 404 (expected 200 OK)',
+      })
       continue
     }
     // The seeded half-finished download stays as it is: lists need one that is not ready.
     if (template.id === wellKnown.templates['Alpine 3.20 (downloading)']) continue
     const percent = Math.min(100, template.percent + 34)
     const done = percent === 100
-    world.tables.templates.put({ ...template, percent, isready: done, status: done ? 'Download Complete' : `${percent}% Downloaded`, downloadstate: done ? 'DOWNLOADED' : 'DOWNLOAD_IN_PROGRESS' })
+    world.tables.templates.put({
+      ...template,
+      percent,
+      isready: done,
+      status: done ? 'Download Complete' : `${percent}% Downloaded`,
+      downloadstate: done ? 'DOWNLOADED' : 'DOWNLOAD_IN_PROGRESS',
+    })
   }
 }
 
 function raiseAlert(world: World, rounds: number): void {
   const host = [...world.tables.hosts.values()][rounds % Math.max(1, world.tables.hosts.size)]
   if (host === undefined) return
-  world.tables.alerts.put({ id: randomUUID(), type: 7, name: 'ALERT.COMPUTE.HOST', description: `Host ${host.name} answered late to its ping`, sent: Date.now(), archived: false })
+  world.tables.alerts.put({
+    id: randomUUID(),
+    type: 7,
+    name: 'ALERT.COMPUTE.HOST',
+    description: `Host ${host.name} answered late to its ping`,
+    sent: Date.now(),
+    archived: false,
+  })
 }

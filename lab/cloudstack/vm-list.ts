@@ -1,7 +1,8 @@
 /** Finds machines for the list commands: by index where a parameter names one, by one pass otherwise. */
 import { invalid } from './api-fault.ts'
 import type { Call } from './call.ts'
-import type { Json, Vm } from './records.ts'
+import type { Vm } from './records.ts'
+import type { Json } from './row.ts'
 import { idTest, keywordTest, paged, same, visible } from './scope.ts'
 import type { World } from './state.ts'
 import { isVmDetail } from './vm-view.ts'
@@ -9,7 +10,20 @@ import type { VmDetail } from './vm-view.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
 
-const STATES = new Set(['Starting', 'Running', 'Stopping', 'Stopped', 'Destroyed', 'Expunging', 'Migrating', 'Error', 'Unknown', 'Shutdown', 'Restoring', 'Present'])
+const STATES = new Set([
+  'Starting',
+  'Running',
+  'Stopping',
+  'Stopped',
+  'Destroyed',
+  'Expunging',
+  'Migrating',
+  'Error',
+  'Unknown',
+  'Shutdown',
+  'Restoring',
+  'Present',
+])
 
 export function listMachines(call: Call, view: (vm: Vm, details: ReadonlySet<VmDetail>) => Json): Reply {
   const details = detailsOf(call)
@@ -21,7 +35,10 @@ export function listMachines(call: Call, view: (vm: Vm, details: ReadonlySet<VmD
 function detailsOf(call: Call): Set<VmDetail> {
   const wanted = new Set<VmDetail>()
   for (const name of call.params.list('details')) {
-    if (!isVmDetail(name)) throw invalid(`The details parameter contains a non permitted value. The allowed values are [all, group, nics, stats, secgrp, tmpl, servoff, diskoff, backoff, iso, volume, min, affgrp]`)
+    if (!isVmDetail(name))
+      throw invalid(
+        `The details parameter contains a non permitted value. The allowed values are [all, group, nics, stats, secgrp, tmpl, servoff, diskoff, backoff, iso, volume, min, affgrp]`,
+      )
     wanted.add(name)
   }
   return wanted.size === 0 ? new Set(['all']) : wanted
@@ -35,7 +52,8 @@ function findMachines(call: Call): Vm[] {
   const tags = params.maps('tags').filter((tag) => tag['key'] !== undefined)
   if (tags.length > 0) tests.push((vm) => tags.some((tag) => vm.tags[tag['key'] ?? ''] === tag['value']))
   const keyword = keywordTest(call)
-  if (params.text('keyword') !== null) tests.push((vm) => keyword(vm.name, vm.displayname, `i-2-${vm.number}-VM`, vm.state))
+  if (params.text('keyword') !== null)
+    tests.push((vm) => keyword(vm.name, vm.displayname, `i-2-${vm.number}-VM`, vm.state))
   const found: Vm[] = []
   for (const vm of candidates(call, world)) if (tests.every((test) => test(vm))) found.push(vm)
   return found
@@ -65,9 +83,18 @@ function addPlain(call: Call, tests: ((vm: Vm) => boolean)[]): void {
   const state = params.text('state')
   if (state !== null) {
     if (!STATES.has(state)) throw invalid(`Unable to resolve state ${state}`)
-    tests.push(state === 'Present' ? (vm) => vm.state !== 'Destroyed' && vm.state !== 'Expunging' : (vm) => vm.state === state)
+    tests.push(
+      state === 'Present' ? (vm) => vm.state !== 'Destroyed' && vm.state !== 'Expunging' : (vm) => vm.state === state,
+    )
   }
-  for (const name of ['zoneid', 'templateid', 'isoid', 'serviceofferingid', 'backupofferingid', 'userdataid'] as const) {
+  for (const name of [
+    'zoneid',
+    'templateid',
+    'isoid',
+    'serviceofferingid',
+    'backupofferingid',
+    'userdataid',
+  ] as const) {
     const test = same(call, name)
     if (params.text(name) !== null) tests.push((vm) => test(vm[name]))
   }
@@ -97,7 +124,9 @@ function addPlaces(call: Call, tests: ((vm: Vm) => boolean)[]): void {
   const group = params.text('affinitygroupid')
   if (group !== null) tests.push((vm) => vm.affinitygroupids.includes(group))
   const storageid = params.text('storageid')
-  if (storageid !== null) tests.push((vm) => tables.volumes.by('vm', vm.id).some((volume) => volume.storageid === storageid))
+  if (storageid !== null)
+    tests.push((vm) => tables.volumes.by('vm', vm.id).some((volume) => volume.storageid === storageid))
   const gpu = params.bool('gpuenabled')
-  if (gpu !== null) tests.push((vm) => ((tables.serviceofferings.get(vm.serviceofferingid)?.vgpuprofileid ?? null) !== null) === gpu)
+  if (gpu !== null)
+    tests.push((vm) => ((tables.serviceofferings.get(vm.serviceofferingid)?.vgpuprofileid ?? null) !== null) === gpu)
 }

@@ -1,13 +1,41 @@
 /** A virtual machine as it is answered, with as much as the caller's `details` asks for. */
-import type { Json, Nic, Vm } from './records.ts'
+import type { Nic, Vm } from './records.ts'
+import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
 import { metricTexts, sampleFields, sampleOf } from './sampler.ts'
 import type { World } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
 
-export type VmDetail = 'all' | 'group' | 'nics' | 'stats' | 'secgrp' | 'tmpl' | 'servoff' | 'diskoff' | 'backoff' | 'iso' | 'volume' | 'min' | 'affgrp'
+export type VmDetail =
+  | 'all'
+  | 'group'
+  | 'nics'
+  | 'stats'
+  | 'secgrp'
+  | 'tmpl'
+  | 'servoff'
+  | 'diskoff'
+  | 'backoff'
+  | 'iso'
+  | 'volume'
+  | 'min'
+  | 'affgrp'
 
-const DETAILS: readonly string[] = ['all', 'group', 'nics', 'stats', 'secgrp', 'tmpl', 'servoff', 'diskoff', 'backoff', 'iso', 'volume', 'min', 'affgrp']
+const DETAILS: readonly string[] = [
+  'all',
+  'group',
+  'nics',
+  'stats',
+  'secgrp',
+  'tmpl',
+  'servoff',
+  'diskoff',
+  'backoff',
+  'iso',
+  'volume',
+  'min',
+  'affgrp',
+]
 
 export function isVmDetail(name: string): name is VmDetail {
   return DETAILS.includes(name)
@@ -35,25 +63,46 @@ export function vmView(world: World, vm: Vm, details: ReadonlySet<VmDetail> = ne
     Object.assign(view, { isoid: vm.isoid, isoname: iso?.name ?? null, isodisplaytext: iso?.displaytext ?? null })
   }
   if (wants('volume')) volumeFields(world, vm, view)
-  if (wants('affgrp')) view['affinitygroup'] = vm.affinitygroupids.map((id) => ({ id, name: world.tables.affinitygroups.get(id)?.name ?? null }))
+  if (wants('affgrp'))
+    view['affinitygroup'] = vm.affinitygroupids.map((id) => ({
+      id,
+      name: world.tables.affinitygroups.get(id)?.name ?? null,
+    }))
   if (wants('secgrp')) view['securitygroup'] = []
   if (wants('stats') && vm.state === 'Running') Object.assign(view, sampleFields(sampleOf(vm, sample)))
   return view
 }
 
 export function vmMetricsView(world: World, vm: Vm, details: ReadonlySet<VmDetail>, sample: number): Fields {
-  return Object.assign(vmView(world, vm, details, sample), metricTexts(vm, vm.state === 'Running' ? sampleOf(vm, sample) : null))
+  return Object.assign(
+    vmView(world, vm, details, sample),
+    metricTexts(vm, vm.state === 'Running' ? sampleOf(vm, sample) : null),
+  )
 }
 
 export function nicView(world: World, vm: Vm, nic: Nic): Fields {
   const network = world.tables.networks.get(nic.networkid)
   const vlan = network?.vlan ?? null
   return {
-    id: nic.id, networkid: nic.networkid, networkname: network?.name ?? null, netmask: network?.netmask ?? null, gateway: network?.gateway ?? null,
-    ipaddress: nic.ipaddress, isolationuri: vlan === null ? null : `vlan://${vlan}`, broadcasturi: vlan === null ? null : `vlan://${vlan}`,
-    traffictype: 'Guest', type: network?.type ?? null, isdefault: nic.isdefault, macaddress: nic.macaddress, deviceid: String(nic.deviceid),
-    virtualmachineid: vm.id, vlanid: vlan, mtu: network?.privatemtu ?? null, vpcid: network?.vpcid ?? null,
-    secondaryip: nic.secondaryips.map((one) => ({ id: one.id, ipaddress: one.ipaddress })), extradhcpoption: [],
+    id: nic.id,
+    networkid: nic.networkid,
+    networkname: network?.name ?? null,
+    netmask: network?.netmask ?? null,
+    gateway: network?.gateway ?? null,
+    ipaddress: nic.ipaddress,
+    isolationuri: vlan === null ? null : `vlan://${vlan}`,
+    broadcasturi: vlan === null ? null : `vlan://${vlan}`,
+    traffictype: 'Guest',
+    type: network?.type ?? null,
+    isdefault: nic.isdefault,
+    macaddress: nic.macaddress,
+    deviceid: String(nic.deviceid),
+    virtualmachineid: vm.id,
+    vlanid: vlan,
+    mtu: network?.privatemtu ?? null,
+    vpcid: network?.vpcid ?? null,
+    secondaryip: nic.secondaryips.map((one) => ({ id: one.id, ipaddress: one.ipaddress })),
+    extradhcpoption: [],
   }
 }
 
@@ -64,16 +113,46 @@ export function instanceName(vm: Vm): string {
 function baseFields(world: World, vm: Vm): Fields {
   const host = world.tables.hosts.get(vm.hostid)
   return {
-    id: vm.id, name: vm.name, displayname: vm.displayname, ...ownerFields(world, vm), created: wireDate(vm.created), lastupdated: wireDate(vm.lastupdated),
-    state: vm.state, haenable: vm.haenable, ...zoneFields(world, vm.zoneid), hostid: host?.id ?? null, hostname: host?.name ?? null,
-    cpunumber: vm.cpunumber, cpuspeed: vm.cpuspeed, memory: vm.memory, hypervisor: 'KVM', instancename: instanceName(vm), passwordenabled: false,
-    rootdeviceid: 0, rootdevicetype: 'ROOT', details: { ...vm.details, ...vm.extraconfig }, readonlydetails: 'rootDiskController', displayvm: true,
-    isdynamicallyscalable: vm.isdynamicallyscalable, deleteprotection: vm.deleteprotection, ostypeid: vm.ostypeid,
-    osdisplayname: text(world.tables.ostypes.get(vm.ostypeid)?.['description']), guestosid: vm.ostypeid, pooltype: 'RBD', vmtype: 'User', arch: 'x86_64',
-    ...bootFields(vm), userdataid: vm.userdataid, keypairs: vm.keypairs.length === 0 ? null : vm.keypairs.join(','),
-    leaseduration: vm.leaseduration, leaseexpiryaction: vm.leaseexpiryaction, leaseexpirydate: wireDateOrNull(vm.leaseexpirydate),
-    tags: Object.entries(vm.tags).map(([key, value]) => ({ key, value, resourcetype: 'UserVm', resourceid: vm.id })), hasannotations: false,
-    receivedbytes: 0, sentbytes: 0,
+    id: vm.id,
+    name: vm.name,
+    displayname: vm.displayname,
+    ...ownerFields(world, vm),
+    created: wireDate(vm.created),
+    lastupdated: wireDate(vm.lastupdated),
+    state: vm.state,
+    haenable: vm.haenable,
+    ...zoneFields(world, vm.zoneid),
+    hostid: host?.id ?? null,
+    hostname: host?.name ?? null,
+    cpunumber: vm.cpunumber,
+    cpuspeed: vm.cpuspeed,
+    memory: vm.memory,
+    hypervisor: 'KVM',
+    instancename: instanceName(vm),
+    passwordenabled: false,
+    rootdeviceid: 0,
+    rootdevicetype: 'ROOT',
+    details: { ...vm.details, ...vm.extraconfig },
+    readonlydetails: 'rootDiskController',
+    displayvm: true,
+    isdynamicallyscalable: vm.isdynamicallyscalable,
+    deleteprotection: vm.deleteprotection,
+    ostypeid: vm.ostypeid,
+    osdisplayname: text(world.tables.ostypes.get(vm.ostypeid)?.['description']),
+    guestosid: vm.ostypeid,
+    pooltype: 'RBD',
+    vmtype: 'User',
+    arch: 'x86_64',
+    ...bootFields(vm),
+    userdataid: vm.userdataid,
+    keypairs: vm.keypairs.length === 0 ? null : vm.keypairs.join(','),
+    leaseduration: vm.leaseduration,
+    leaseexpiryaction: vm.leaseexpiryaction,
+    leaseexpirydate: wireDateOrNull(vm.leaseexpirydate),
+    tags: Object.entries(vm.tags).map(([key, value]) => ({ key, value, resourcetype: 'UserVm', resourceid: vm.id })),
+    hasannotations: false,
+    receivedbytes: 0,
+    sentbytes: 0,
   }
 }
 
@@ -81,7 +160,8 @@ function baseFields(world: World, vm: Vm): Fields {
 function bootFields(vm: Vm): Fields {
   const uefi = vm.details['UEFI']
   if (uefi !== undefined) return { boottype: 'Uefi', bootmode: uefi.toLowerCase() }
-  if (Object.keys(vm.details).length === 0 && Object.keys(vm.extraconfig).length === 0) return { boottype: 'Bios', bootmode: 'legacy' }
+  if (Object.keys(vm.details).length === 0 && Object.keys(vm.extraconfig).length === 0)
+    return { boottype: 'Bios', bootmode: 'legacy' }
   return {}
 }
 
@@ -95,8 +175,11 @@ function nicFields(world: World, vm: Vm, view: Fields): void {
 function templateFields(world: World, vm: Vm, view: Fields): void {
   const template = world.tables.templates.get(vm.templateid)
   Object.assign(view, {
-    templateid: vm.templateid, templatename: template?.name ?? null, templatedisplaytext: template?.displaytext ?? null,
-    templatetype: template?.templatetype ?? null, templateformat: template?.format ?? null,
+    templateid: vm.templateid,
+    templatename: template?.name ?? null,
+    templatedisplaytext: template?.displaytext ?? null,
+    templatetype: template?.templatetype ?? null,
+    templateformat: template?.format ?? null,
   })
 }
 
@@ -106,8 +189,11 @@ function offeringFields(world: World, vm: Vm, view: Fields): void {
   const profile = world.tables.vgpuprofiles.get(offering?.vgpuprofileid)
   if (profile === null) return
   Object.assign(view, {
-    vgpuprofileid: profile.id, vgpuprofilename: profile.name, gpucardid: profile.gpucardid,
-    gpucardname: world.tables.gpucards.get(profile.gpucardid)?.name ?? null, gpucount: offering?.gpucount ?? 0,
+    vgpuprofileid: profile.id,
+    vgpuprofilename: profile.name,
+    gpucardid: profile.gpucardid,
+    gpucardname: world.tables.gpucards.get(profile.gpucardid)?.name ?? null,
+    gpucount: offering?.gpucount ?? 0,
   })
 }
 

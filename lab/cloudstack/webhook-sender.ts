@@ -8,8 +8,8 @@ export interface WebhookSender {
   publish(event: LabEvent, caller: Caller): void
   /** Sends a test body and answers how it went. */
   test(webhook: Webhook, payload: string): Promise<Delivery>
-  /** Resolves when nothing is under way any more. */
-  idle(): Promise<void>
+  /** Breaks off what is under way and resolves when nothing is left. */
+  stop(): Promise<void>
 }
 
 const TRIES = 3
@@ -18,15 +18,26 @@ const KEPT_DELIVERIES = 10
 
 export function createWebhookSender(world: World, changed: () => void): WebhookSender {
   const underWay = new Set<Promise<unknown>>()
+  const stopping = new AbortController()
 
   async function deliver(webhook: Webhook, eventid: string, eventtype: string, payload: string): Promise<Delivery> {
     const headers = headersOf(webhook, eventid, eventtype, payload)
     const startdate = Date.now()
     let outcome = { success: false, response: 'no try made' }
-    for (let tries = 0; tries < TRIES && !outcome.success; tries += 1) outcome = await post(webhook.payloadurl, headers, payload)
+    for (let tries = 0; tries < TRIES && !outcome.success && !stopping.signal.aborted; tries += 1)
+      outcome = await post(webhook.payloadurl, headers, payload, stopping.signal)
     const delivery: Delivery = {
-      id: randomUUID(), eventid, eventtype, webhookid: webhook.id, headers: Object.entries(headers).map(([name, value]) => `${name}: ${value}`).join('\n'),
-      payload, ...outcome, startdate, enddate: Date.now(),
+      id: randomUUID(),
+      eventid,
+      eventtype,
+      webhookid: webhook.id,
+      headers: Object.entries(headers)
+        .map(([name, value]) => `${name}: ${value}`)
+        .join('\n'),
+      payload,
+      ...outcome,
+      startdate,
+      enddate: Date.now(),
     }
     keep(world, delivery)
     changed()
@@ -50,7 +61,8 @@ export function createWebhookSender(world: World, changed: () => void): WebhookS
       }
     },
     test: async (webhook, payload) => tracked(deliver(webhook, randomUUID(), 'WEBHOOK.TEST', payload)),
-    idle: async () => {
+    stop: async () => {
+      stopping.abort()
       await Promise.allSettled(underWay)
     },
   }
@@ -62,13 +74,25 @@ function headersOf(webhook: Webhook, eventid: string, eventtype: string, payload
     'User-Agent': `CS-Hookshot/${webhook.accountid}`,
     'X-CS-Event-ID': eventid,
     'X-CS-Event': eventtype,
-    ...(webhook.secretkey === null ? {} : { 'X-CS-Signature': createHmac('sha256', webhook.secretkey).update(payload, 'utf8').digest('base64') }),
+    ...(webhook.secretkey === null
+      ? {}
+      : { 'X-CS-Signature': createHmac('sha256', webhook.secretkey).update(payload, 'utf8').digest('base64') }),
   }
 }
 
-async function post(url: string, headers: Record<string, string>, body: string): Promise<{ success: boolean; response: string }> {
+async function post(
+  url: string,
+  headers: Record<string, string>,
+  body: string,
+): Promise<{ success: boolean; response: string }> {
   try {
-    const answer = await fetch(url, { method: 'POST', headers, body, redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
+    const answer = await fetch(url, {
+      method: 'POST',
+      headers,
+      body,
+      redirect: 'manual',
+      signal: AbortSignal.timeout(TIMEOUT_MS),
+    })
     await answer.arrayBuffer()
     return { success: answer.status === 200, response: `HTTP ${answer.status}` }
   } catch (error) {
@@ -95,8 +119,14 @@ function reaches(world: World, webhook: Webhook, account: Account): boolean {
 function payloadOf(event: LabEvent, caller: Caller): Record<string, unknown> {
   const entity = event.resourcetype ?? 'Unknown'
   return {
-    event: event.type, status: event.state, entity, entityuuid: event.resourceid ?? undefined, user: caller.user.id, account: caller.account.id,
-    description: event.description, eventDateTime: `${new Date(event.created).toISOString().slice(0, 19).replace('T', ' ')} +0000`,
+    event: event.type,
+    status: event.state,
+    entity,
+    entityuuid: event.resourceid ?? undefined,
+    user: caller.user.id,
+    account: caller.account.id,
+    description: event.description,
+    eventDateTime: `${new Date(event.created).toISOString().slice(0, 19).replace('T', ' ')} +0000`,
     ...(event.resourceid === null ? {} : { [entity]: event.resourceid }),
   }
 }

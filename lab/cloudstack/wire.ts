@@ -2,7 +2,7 @@
 import type { ServerResponse } from 'node:http'
 import { ApiFault } from './api-fault.ts'
 import type { CommandSpec } from './params.ts'
-import type { Json } from './records.ts'
+import type { Json } from './row.ts'
 
 export type Format = 'json' | 'xml'
 
@@ -15,7 +15,8 @@ export type Reply =
 
 export const list = (rows: Json[], count: number): Reply => ({ kind: 'list', rows, count })
 export const object = (value: Json): Reply => ({ kind: 'object', value })
-export const success = (displaytext?: string): Reply => (displaytext === undefined ? { kind: 'success' } : { kind: 'success', displaytext })
+export const success = (displaytext?: string): Reply =>
+  displaytext === undefined ? { kind: 'success' } : { kind: 'success', displaytext }
 export const inline = (value: { [field: string]: Json | undefined }): Reply => ({ kind: 'inline', value })
 
 export function envelope(spec: CommandSpec, reply: Reply): { [field: string]: Json | undefined } {
@@ -54,7 +55,13 @@ export function asFault(error: unknown): ApiFault {
   return new ApiFault(530, error instanceof Error ? error.message : 'Internal error executing command', 4250)
 }
 
-export function send(response: ServerResponse, status: number, value: { [field: string]: Json | undefined }, format: Format, description?: string): void {
+export function send(
+  response: ServerResponse,
+  status: number,
+  value: { [field: string]: Json | undefined },
+  format: Format,
+  description?: string,
+): void {
   const payload = encode(value, format)
   const headers: Record<string, string | number> = {
     'content-type': format === 'json' ? 'application/json;charset=utf-8' : 'text/xml;charset=utf-8',

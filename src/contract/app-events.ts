@@ -220,7 +220,9 @@ export const appEvents = defineArea({
         start_date: Type.Optional(Type.String({ description: 'RFC 3339 time.' })),
         end_date: Type.Optional(Type.String({ description: 'RFC 3339 time.' })),
         resource_id: Type.Optional(Id),
-        resource_type: Type.Optional(Type.String({ description: 'Needed with resource_id: VirtualMachine, Volume, …' })),
+        resource_type: Type.Optional(
+          Type.String({ description: 'Needed with resource_id: VirtualMachine, Volume, …' }),
+        ),
         archived: Type.Optional(Type.Boolean()),
         keyword: Type.Optional(Type.String({ maxLength: 200 })),
         account: Type.Optional(Type.String({ maxLength: 200, description: 'Needs domain_id.' })),

@@ -8,9 +8,11 @@ export function Closed<P extends TProperties>(properties: P, options: Record<str
 
 /** A value that is null while its source is missing; 0, "" and HEALTHY never stand for "not known". */
 export function Nullable<T extends TSchema>(schema: T) {
-  const { type, ...rest } = schema as T & { type?: string }
+  const { type, ...rest } = schema as T & { type?: string; enum?: unknown[] }
+  // An enumeration must list null itself: `type` alone does not let it pass.
+  const words = rest.enum === undefined ? {} : { enum: [...rest.enum, null] }
   return Type.Unsafe<Static<T> | null>(
-    type === undefined ? { anyOf: [schema, { type: 'null' }] } : { ...rest, type: [type, 'null'] },
+    type === undefined ? { anyOf: [schema, { type: 'null' }] } : { ...rest, ...words, type: [type, 'null'] },
   )
 }
 
@@ -50,16 +52,14 @@ export const KeysetFields = {
 
 /** `{ "<plural>": [...], count, page, page_size }`: the shape of every list whose shape the documents do not show. */
 export function ListOf<const Name extends string, T extends TSchema>(name: Name, item: T, title: string) {
-  const properties = {
-    [name]: Type.Array(item),
+  const paging = {
     count: Type.Integer({ minimum: 0, description: 'Rows that match, over all pages.' }),
     page: Type.Integer({ minimum: 1 }),
     page_size: Type.Integer({ minimum: 1 }),
   }
-  return Type.Object(
-    properties as { [K in Name]: ReturnType<typeof Type.Array<T>> } & Omit<typeof properties, Name>,
-    { title },
-  )
+  // A computed key has no exact type of its own, so the list is named by the type alone.
+  const list = { [name]: Type.Array(item) } as { [K in Name]: ReturnType<typeof Type.Array<T>> }
+  return Type.Object({ ...list, ...paging }, { title })
 }
 
 /** What an operation that goes on after its answer says at once. Follow it at GET /jobs/{job_id} or /events/sse. */

@@ -1,8 +1,13 @@
 // The areas of the API: what exists. The only re-export of the project.
 import { appEvents } from './app-events.ts'
 import { auth } from './auth.ts'
+import { computeHooks } from './compute/hooks.ts'
+import { vmMetrics } from './compute/metrics.ts'
+import { vms } from './compute/vms.ts'
+import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
+import { guestNetworks } from './network/guest-networks.ts'
 import type { Area } from './route.ts'
 import { service } from './service.ts'
 
-export const areas = [service, auth, appEvents, jobs] as unknown as readonly Area[]
+export const areas = [service, auth, appEvents, jobs, vms, vmMetrics, infrastructure, guestNetworks, computeHooks] as unknown as readonly Area[]

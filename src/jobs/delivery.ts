@@ -28,9 +28,13 @@ export function createDelivery(database: Database, log: Log): Delivery {
     async start(look) {
       await boss.start()
       await boss.createQueue(QUEUE, { retryLimit: 10, retryDelay: 2, deleteAfterSeconds: 3600 })
-      await boss.work<{ job_id: string }>(QUEUE, { batchSize: 10, pollingIntervalSeconds: POLL_S }, async (messages) => {
-        for (const message of messages) await look(message.data.job_id)
-      })
+      await boss.work<{ job_id: string }>(
+        QUEUE,
+        { batchSize: 10, pollingIntervalSeconds: POLL_S },
+        async (messages) => {
+          for (const message of messages) await look(message.data.job_id)
+        },
+      )
     },
     async send(job_id, after_s, trx) {
       const options = { startAfter: after_s, ...(trx === undefined ? {} : { db: fromKysely(trx) }) }

@@ -14,7 +14,7 @@ import type { Stream } from '#src/store/stream.ts'
 import type { Admission, Jobs, WaitOptions } from './admit.ts'
 import type { BoundJob, JobDefinition } from './define.ts'
 import { createDelivery } from './delivery.ts'
-import { type Claim, createLedger, type JobRow } from './ledger.ts'
+import { type Claim, createLedger, type JobRow, type Ledger } from './ledger.ts'
 import type { ProgressSink } from './progress.ts'
 import { type RunnerDeps, runJob, StopError } from './runner.ts'
 import { jobOf } from './view.ts'
@@ -45,112 +45,138 @@ const LOOK_AGAIN_S = 4
 const SETTLE_MS = 5000
 const RETRY_MS = 1000
 const WAIT_POLL_MS = 500
+const SWEEP_MS = 30_000
 
 export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream } = options
   const ledger = createLedger(database, options.secrets, replica.id)
   const delivery = createDelivery(database, log)
-  const known = new Map<string, BoundJob>()
-  const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
-  const waiters = new Map<string, Set<() => void>>()
-  const runner: RunnerDeps = {
-    ledger,
-    log,
-    live: liveProgress(database, stream),
-    settle_ms: options.settle_ms ?? SETTLE_MS,
-    retry_ms: options.retry_ms ?? RETRY_MS,
-    ...(options.at === undefined ? {} : { at: options.at }),
-  }
-
-  function run(claim: Claim): void {
-    const bound = known.get(claim.row.type)
-    if (bound === undefined) {
-      log.error({ job_id: claim.row.id, job_type: claim.row.type }, 'job of a kind this version does not know')
-      return
-    }
-    const stop = new AbortController()
-    if (claim.row.cancel_requested_at !== null) stop.abort(new StopError('cancelled'))
-    const ended = runJob(claim, bound, stop.signal, runner)
-      .then((row) => {
-        if (row !== undefined) options.metrics.job(row.type, row.job_status)
-      })
-      .catch((err: unknown) => log.error({ err, job_id: claim.row.id }, 'job runner failed; the job is taken up again'))
-      .finally(() => {
-        running.delete(claim.row.id)
-        wake(claim.row.id)
-      })
-    running.set(claim.row.id, { stop, ended })
-  }
+  const waiters: Waiters = new Map()
+  const held = createHeldJobs(ledger, options, waiters)
 
   /** A message came: take the job when nobody alive holds it, and look again while somebody does. */
   async function look(job_id: string): Promise<void> {
     const row = await ledger.find(job_id)
     if (row === undefined || row.job_status !== 'running') return
-    if (row.cancel_requested_at !== null) running.get(job_id)?.stop.abort(new StopError('cancelled'))
-    if (!running.has(job_id)) {
+    if (row.cancel_requested_at !== null) held.cancel(job_id)
+    if (!held.has(job_id)) {
       const claim = await ledger.claim(job_id)
       if (claim !== undefined) {
         log.info({ job_id, job_type: row.type, epoch: claim.row.epoch }, 'job taken over')
-        run(claim)
+        held.run(claim)
       }
     }
     await delivery.send(job_id, LOOK_AGAIN_S)
   }
 
-  function wake(id: string): void {
-    for (const resolve of waiters.get(id) ?? []) resolve()
+  /** In case a message was lost, for instance with the database. */
+  async function findOrphans(): Promise<void> {
+    for (const id of await ledger.orphans()) await delivery.send(id, 0)
   }
-
-  async function find(id: string): Promise<JobRow | undefined> {
-    return ledger.find(id)
-  }
+  let sweep: NodeJS.Timeout | undefined
 
   return {
-    register: (bound) => void known.set(bound.definition.type, bound),
-    running: () => running.size,
-    find,
+    register: held.register,
+    running: held.count,
+    find: ledger.find,
+    wait: (id, wait) => waitFor(id, wait, ledger.find, waiters),
     async start() {
       stream.onMessage((message) => {
-        if (message.channel === 'job') wake((message.data as { id: string }).id)
+        if (message.channel === 'job') wake(waiters, (message.data as { id: string }).id)
       })
       await delivery.start(look)
-      for (const id of await ledger.orphans()) await delivery.send(id, 0)
+      await findOrphans()
+      sweep = setInterval(() => {
+        findOrphans().catch((err: unknown) => log.warn({ err }, 'orphaned jobs not looked for'))
+      }, SWEEP_MS)
     },
     async stop() {
-      const held = [...running.values()]
-      for (const job of held) job.stop.abort(new StopError('shutdown'))
-      const ids = [...running.keys()]
-      await Promise.all(held.map((job) => job.ended))
-      for (const id of ids) await delivery.send(id, 0).catch(() => {})
+      clearInterval(sweep)
+      for (const id of await held.letGo()) await delivery.send(id, 0)
       await delivery.stop()
     },
     async admit<Deps, Input>(definition: JobDefinition<Deps, Input>, admission: Admission<Input>) {
-      if (!known.has(definition.type)) throw new Error(`the job ${definition.type} is not registered`)
+      if (!held.knows(definition.type)) throw new Error(`the job ${definition.type} is not registered`)
       const row = await database.transact(async (trx, publish) => {
         const admitted = await ledger.insert(trx, publish, definition, admission)
         await delivery.send(admitted.id, DEAD_AFTER_S, trx)
         return admitted
       })
-      run(await ledger.open(row))
+      held.run(await ledger.open(row))
       return row
-    },
-    async wait(id, wait) {
-      return waitFor(id, wait, find, waiters)
     },
     async cancel(id: string, caller: Caller) {
       const row = await ledger.requestCancel(id)
-      if (row === undefined) {
-        const found = await ledger.find(id)
-        if (found === undefined) throw new ApiError('JOB_NOT_FOUND', `There is no job ${id}.`)
-        const why = found.job_status === 'running' ? 'it has passed its point of no return' : `it is ${found.job_status}`
-        throw new ApiError('JOB_NOT_CANCELLABLE', `The job cannot be cancelled: ${why}.`)
-      }
+      if (row === undefined) throw notCancellable(id, await ledger.find(id))
       log.info({ job_id: id, caller: caller.username }, 'job cancel requested')
-      running.get(id)?.stop.abort(new StopError('cancelled'))
+      held.cancel(id)
       await delivery.send(id, 0)
       return row
     },
   }
+}
+
+function notCancellable(id: string, found: JobRow | undefined): ApiError {
+  if (found === undefined) return new ApiError('JOB_NOT_FOUND', `There is no job ${id}.`)
+  const why = found.job_status === 'running' ? 'it has passed its point of no return' : `it is ${found.job_status}`
+  return new ApiError('JOB_NOT_CANCELLABLE', `The job cannot be cancelled: ${why}.`)
+}
+
+/** The jobs that this process runs. */
+function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters) {
+  const { log, metrics } = options
+  const known = new Map<string, BoundJob>()
+  const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
+  const runner: RunnerDeps = {
+    ledger,
+    log,
+    live: liveProgress(options.database, options.stream),
+    settle_ms: options.settle_ms ?? SETTLE_MS,
+    retry_ms: options.retry_ms ?? RETRY_MS,
+    ...(options.at === undefined ? {} : { at: options.at }),
+  }
+  return {
+    register: (bound: BoundJob): void => void known.set(bound.definition.type, bound),
+    knows: (type: string): boolean => known.has(type),
+    has: (id: string): boolean => running.has(id),
+    count: (): number => running.size,
+    cancel: (id: string): void => running.get(id)?.stop.abort(new StopError('cancelled')),
+    run(claim: Claim): void {
+      const bound = known.get(claim.row.type)
+      if (bound === undefined) {
+        log.error({ job_id: claim.row.id, job_type: claim.row.type }, 'job of a kind this version does not know')
+        return
+      }
+      const stop = new AbortController()
+      if (claim.row.cancel_requested_at !== null) stop.abort(new StopError('cancelled'))
+      const ended = runJob(claim, bound, stop.signal, runner)
+        .then((row) => {
+          if (row !== undefined) metrics.job(row.type, row.job_status)
+        })
+        .catch((err: unknown) =>
+          log.error({ err, job_id: claim.row.id }, 'job runner failed; the job is taken up again'),
+        )
+        .finally(() => {
+          running.delete(claim.row.id)
+          wake(waiters, claim.row.id)
+        })
+      running.set(claim.row.id, { stop, ended })
+    },
+    /** Stops all without an end and answers which they were: another process continues them. */
+    async letGo(): Promise<string[]> {
+      const ids = [...running.keys()]
+      const jobs = [...running.values()]
+      for (const job of jobs) job.stop.abort(new StopError('shutdown'))
+      await Promise.all(jobs.map((job) => job.ended))
+      return ids
+    },
+  }
+}
+
+type Waiters = Map<string, Set<() => void>>
+
+function wake(waiters: Waiters, id: string): void {
+  for (const resolve of waiters.get(id) ?? []) resolve()
 }
 
 /** Follows a job wherever it runs: woken by this process's stream, and by a look now and then. */
@@ -158,7 +184,7 @@ async function waitFor(
   id: string,
   wait: WaitOptions,
   find: (id: string) => Promise<JobRow | undefined>,
-  waiters: Map<string, Set<() => void>>,
+  waiters: Waiters,
 ): Promise<JobRow> {
   const deadline = performance.now() + wait.timeout_ms
   const enough = wait.until ?? (() => false)
@@ -207,4 +233,3 @@ function liveProgress(database: Database, stream: Stream): ProgressSink {
       .catch(() => {})
   }
 }
-

@@ -41,37 +41,53 @@ export interface Failure {
 export type Ledger = ReturnType<typeof createLedger>
 
 export function createLedger(database: Database, secrets: SecretBox, replica_id: string) {
-  const seal = (value: unknown, id: string): string => secrets.seal(JSON.stringify(value), `job:${id}`)
-  const unseal = (text: string, id: string): unknown => JSON.parse(secrets.open(text, `job:${id}`))
-
-  /** One fenced transaction: fails unless this process still holds the job under this epoch. */
-  function held<T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> {
-    const { id, epoch } = claim.row
-    return database.transact(async (trx, publish) => {
-      const row = await trx
-        .selectFrom('job')
-        .select('id')
-        .where('id', '=', id)
-        .where('epoch', '=', epoch)
-        .where('job_status', '=', 'running')
-        .forUpdate()
-        .executeTakeFirst()
-      if (row === undefined) throw new FencedError(id)
-      return work(trx, publish)
-    })
+  const parts: Parts = {
+    database,
+    replica_id,
+    seal: (value, id) => secrets.seal(JSON.stringify(value), `job:${id}`),
+    unseal: (text, id) => JSON.parse(secrets.open(text, `job:${id}`)) as unknown,
+    held: (claim, work) => held(database, claim, work),
   }
+  return { ...admission(parts), ...claims(parts), ...stepWrites(parts), ...jobWrites(parts), ...auditLog(parts) }
+}
 
-  async function change(trx: Trx, publish: Publish, id: string, set: Record<string, unknown>): Promise<JobRow> {
+interface Parts {
+  database: Database
+  replica_id: string
+  seal(value: unknown, id: string): string
+  unseal(text: string, id: string): unknown
+  held<T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T>
+}
+
+/** One fenced transaction: fails unless this process still holds the job under this epoch. */
+function held<T>(database: Database, claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> {
+  const { id, epoch } = claim.row
+  return database.transact(async (trx, publish) => {
     const row = await trx
-      .updateTable('job')
-      .set({ ...set, updated_at: sql`now()` })
+      .selectFrom('job')
+      .select('id')
       .where('id', '=', id)
-      .returningAll()
-      .executeTakeFirstOrThrow()
-    publish(jobMessage(row, 1))
-    return row
-  }
+      .where('epoch', '=', epoch)
+      .where('job_status', '=', 'running')
+      .forUpdate()
+      .executeTakeFirst()
+    if (row === undefined) throw new FencedError(id)
+    return work(trx, publish)
+  })
+}
 
+async function change(trx: Trx, publish: Publish, id: string, set: Record<string, unknown>): Promise<JobRow> {
+  const row = await trx
+    .updateTable('job')
+    .set({ ...set, updated_at: sql`now()` })
+    .where('id', '=', id)
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  publish(jobMessage(row, 1))
+  return row
+}
+
+function admission({ seal, replica_id }: Parts) {
   return {
     /** Admission: job and start event, held by this process from the first moment. */
     async insert<Deps, Input>(
@@ -116,47 +132,79 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
       publish(jobMessage(row, 1))
       return row
     },
+  }
+}
+
+function claims({ database, unseal, replica_id }: Parts) {
+  const opened = async (row: JobRow): Promise<Claim> => ({
+    row,
+    input: unseal(row.input, row.id),
+    state: unseal(row.state, row.id) as Record<string, unknown>,
+    steps: await database.db
+      .selectFrom('job_step')
+      .selectAll()
+      .where('job_id', '=', row.id)
+      .orderBy('ordinal')
+      .execute(),
+  })
+  return {
+    /** The job with what it was given and what it has done so far. */
+    open: opened,
 
     find: (id: string): Promise<JobRow | undefined> =>
       database.db.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst(),
 
-    /** Takes a running job that nobody alive holds, by raising its epoch. */
+    /**
+     * Takes a running job that nobody alive holds, by raising its epoch. The caller asks only for jobs that it does not run
+     * itself, so one that still names this process was dropped by it and is free too.
+     */
     async claim(id: string): Promise<Claim | undefined> {
       const row = await database.db
         .updateTable('job')
         .set({ executor: replica_id, epoch: sql<number>`epoch + 1`, updated_at: sql`now()` })
         .where('id', '=', id)
         .where('job_status', '=', 'running')
-        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
+        .where((eb) => eb.or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]))
         .returningAll()
         .executeTakeFirst()
-      return row === undefined ? undefined : this.open(row)
+      return row === undefined ? undefined : opened(row)
     },
 
-    async open(row: JobRow): Promise<Claim> {
-      const steps = await database.db
-        .selectFrom('job_step')
-        .selectAll()
-        .where('job_id', '=', row.id)
-        .orderBy('ordinal')
+    /** Lets the job go without an end: another process continues it. */
+    async release(claim: Claim): Promise<void> {
+      await database.db
+        .updateTable('job')
+        .set({ executor: null })
+        .where('id', '=', claim.row.id)
+        .where('epoch', '=', claim.row.epoch)
         .execute()
-      return {
-        row,
-        input: unseal(row.input, row.id),
-        state: unseal(row.state, row.id) as Record<string, unknown>,
-        steps,
-      }
     },
 
-    save: (claim: Claim, state: Record<string, unknown>): Promise<void> =>
-      held(claim, async (trx) => {
-        await trx
-          .updateTable('job')
-          .set({ state: seal(state, claim.row.id), updated_at: sql`now()` })
-          .where('id', '=', claim.row.id)
-          .execute()
-      }),
+    requestCancel: (id: string): Promise<JobRow | undefined> =>
+      database.db
+        .updateTable('job')
+        .set({ cancel_requested_at: sql`now()` })
+        .where('id', '=', id)
+        .where('job_status', '=', 'running')
+        .where('point_of_no_return_at', 'is', null)
+        .returningAll()
+        .executeTakeFirst(),
 
+    /** Running jobs that nobody alive holds: looked at once at start, in case their message was lost. */
+    async orphans(): Promise<string[]> {
+      const rows = await database.db
+        .selectFrom('job')
+        .select('id')
+        .where('job_status', '=', 'running')
+        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
+        .execute()
+      return rows.map((row) => row.id)
+    },
+  }
+}
+
+function stepWrites({ held }: Parts) {
+  return {
     startStep: (claim: Claim, ordinal: number, name: string, attempt: number, title: string): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
         await trx
@@ -179,7 +227,14 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
       claim: Claim,
       ordinal: number,
       name: string,
-      end: { state: StepEnd; error: string; attempt: number; progress: number; outstanding?: string; no_return?: boolean },
+      end: {
+        state: StepEnd
+        error: string
+        attempt: number
+        progress: number
+        outstanding?: string
+        no_return?: boolean
+      },
     ): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
         const { state, error, attempt } = end
@@ -211,6 +266,19 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
           .set({ undo_state })
           .where('job_id', '=', claim.row.id)
           .where('ordinal', '=', ordinal)
+          .execute()
+      }),
+  }
+}
+
+function jobWrites({ held, seal }: Parts) {
+  return {
+    save: (claim: Claim, state: Record<string, unknown>): Promise<void> =>
+      held(claim, async (trx) => {
+        await trx
+          .updateTable('job')
+          .set({ state: seal(state, claim.row.id), updated_at: sql`now()` })
+          .where('id', '=', claim.row.id)
           .execute()
       }),
 
@@ -259,27 +327,11 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
             : { failed_step: failure.step, failure_code: failure.code, failure_reason: failure.reason }),
         })
       }),
+  }
+}
 
-    /** Lets the job go without an end: another process continues it. */
-    async release(claim: Claim): Promise<void> {
-      await database.db
-        .updateTable('job')
-        .set({ executor: null })
-        .where('id', '=', claim.row.id)
-        .where('epoch', '=', claim.row.epoch)
-        .execute()
-    },
-
-    requestCancel: (id: string): Promise<JobRow | undefined> =>
-      database.db
-        .updateTable('job')
-        .set({ cancel_requested_at: sql`now()` })
-        .where('id', '=', id)
-        .where('job_status', '=', 'running')
-        .where('point_of_no_return_at', 'is', null)
-        .returningAll()
-        .executeTakeFirst(),
-
+function auditLog({ held }: Parts) {
+  return {
     /** One line of the audit log, chained to the one before it by its hash (node-lifecycle.md 12). */
     note: (
       claim: Claim,
@@ -302,20 +354,18 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
           .digest()
         await trx
           .insertInto('job_event')
-          .values({ job_id: claim.row.id, seq, level: line.level, step: line.step, attempt: line.attempt, text, data, hash })
+          .values({
+            job_id: claim.row.id,
+            seq,
+            level: line.level,
+            step: line.step,
+            attempt: line.attempt,
+            text,
+            data,
+            hash,
+          })
           .execute()
       }),
-
-    /** Running jobs that nobody alive holds: looked at once at start, in case their message was lost. */
-    async orphans(): Promise<string[]> {
-      const rows = await database.db
-        .selectFrom('job')
-        .select('id')
-        .where('job_status', '=', 'running')
-        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
-        .execute()
-      return rows.map((row) => row.id)
-    },
   }
 }
 
@@ -323,8 +373,7 @@ const MAX_LINE = 2000
 
 /** Texts from elsewhere cannot forge lines. */
 function printable(text: string): string {
-  // biome-ignore lint: control characters are what is looked for
-  return text.replace(/[\u0000-\u001f\u007f]/g, (char) => JSON.stringify(char).slice(1, -1)).slice(0, MAX_LINE)
+  return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1)).slice(0, MAX_LINE)
 }
 
 export function callerOf(row: JobRow): Caller {

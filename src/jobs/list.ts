@@ -16,7 +16,8 @@ export async function listJobs(
   tenant_id: string | null,
 ): Promise<{ rows: JobRow[]; count: number }> {
   let matching = db.selectFrom('job')
-  if (filter.job_type !== undefined) matching = matching.where('type', 'like', `%.${filter.job_type.replace(/[\\%_]/g, '\\$&')}`)
+  if (filter.job_type !== undefined)
+    matching = matching.where('type', 'like', `%.${filter.job_type.replace(/[\\%_]/g, '\\$&')}`)
   if (filter.job_status !== undefined) matching = matching.where('job_status', '=', filter.job_status)
   if (filter.resource_id !== undefined) matching = matching.where('resource_id', '=', filter.resource_id)
   if (filter.node_ip !== undefined) matching = matching.where('node_ip', '=', filter.node_ip)

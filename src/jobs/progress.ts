@@ -27,7 +27,10 @@ export function createProgress(
     after: (ordinal: number): number => Math.min(99, Math.round((100 * before(ordinal + 1)) / total)),
 
     report(name: string | undefined, percent: number, sentence: string | undefined): void {
-      const ordinal = Math.max(0, steps.findIndex((step) => step.name === name))
+      const ordinal = Math.max(
+        0,
+        steps.findIndex((step) => step.name === name),
+      )
       const share = ((weights[ordinal] ?? 1) * Math.min(100, Math.max(0, percent))) / 100
       highest = Math.max(highest, Math.min(99, Math.round((100 * (before(ordinal) + share)) / total)))
       const now = performance.now()

@@ -125,7 +125,8 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
     deps.at?.(`${step.name}:acted`)
     const holds = step.holds === undefined ? true : await step.holds(run)
     if (holds === true) await end('succeeded')
-    else if (holds === 'unknown' && step.outstanding !== undefined) await end('unverified', step.outstanding, step.outstanding)
+    else if (holds === 'unknown' && step.outstanding !== undefined)
+      await end('unverified', step.outstanding, step.outstanding)
     else throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" ended, but its goal was not reached.`)
     return undefined
   } catch (thrown) {
@@ -145,7 +146,13 @@ async function failStep(
   if (stopped instanceof StopError && stopped.reason === 'shutdown') throw stopped
   const error = errorOf(thrown, stopped, timeout, step)
   deps.log.warn({ step: step.name, err: error }, 'job step failed')
-  await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt, text: error.message, data: { code: error.code } })
+  await deps.ledger.note(claim, {
+    level: 'ERROR',
+    step: step.name,
+    attempt,
+    text: error.message,
+    data: { code: error.code },
+  })
   await end('failed', error.message)
   return { step: step.name, code: error.code, reason: error.message }
 }
@@ -159,12 +166,16 @@ function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, step: 
 }
 
 /** Whether the goal holds already: never started means skipped, interrupted means it succeeded. */
-async function probe(context: StepRun, run: Run<unknown, unknown>): Promise<{ state: StepEnd; reason: string } | undefined> {
+async function probe(
+  context: StepRun,
+  run: Run<unknown, unknown>,
+): Promise<{ state: StepEnd; reason: string } | undefined> {
   const { step, interrupted, deps, stop } = context
   const applies = (await step.applies?.(run)) ?? true
   if (applies !== true) return { state: 'skipped', reason: applies }
   const holds: Holds = step.holds === undefined ? (interrupted ? 'unknown' : false) : await step.holds(run)
-  if (holds === true) return interrupted ? { state: 'succeeded', reason: '' } : { state: 'skipped', reason: 'already so' }
+  if (holds === true)
+    return interrupted ? { state: 'succeeded', reason: '' } : { state: 'skipped', reason: 'already so' }
   if (!interrupted || step.kind !== 'once') return undefined
   // Never a blind repeat of what must happen once: the world gets time to settle and must then say clearly "no".
   await delay(deps.settle_ms, undefined, { signal: stop })
@@ -249,7 +260,9 @@ function shutdownOnly(stop: AbortSignal): AbortSignal {
 }
 
 function undone(failure: Failure, left: readonly string[]): string {
-  return left.length === 0 ? `${failure.reason} Everything done before was undone.` : `${failure.reason} ${left.join(' ')}`
+  return left.length === 0
+    ? `${failure.reason} Everything done before was undone.`
+    : `${failure.reason} ${left.join(' ')}`
 }
 
 function storedFailure({ row }: Claim): Failure {
@@ -292,8 +305,7 @@ function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunP
       claim.state = next
       deps.at?.(`${step?.name ?? 'job'}:saved`)
     },
-    note: (level, text, data) =>
-      deps.ledger.note(claim, { level, step: step?.name ?? '', attempt, text, data }),
+    note: (level, text, data) => deps.ledger.note(claim, { level, step: step?.name ?? '', attempt, text, data }),
     progress: (percent, sentence) => progress.report(step?.name, percent, sentence),
     async about(resource) {
       claim.row = await deps.ledger.about(claim, resource)

@@ -32,7 +32,13 @@ export function jobMessage(row: JobRow, total_jobs: number): StreamMessage {
 export async function jobDetail(db: Db, row: JobRow): Promise<JobDetail> {
   const [steps, lines, outstanding, children] = await Promise.all([
     db.selectFrom('job_step').selectAll().where('job_id', '=', row.id).orderBy('ordinal').execute(),
-    db.selectFrom('job_event').selectAll().where('job_id', '=', row.id).orderBy('seq', 'desc').limit(LOG_LINES).execute(),
+    db
+      .selectFrom('job_event')
+      .selectAll()
+      .where('job_id', '=', row.id)
+      .orderBy('seq', 'desc')
+      .limit(LOG_LINES)
+      .execute(),
     db.selectFrom('job_outstanding').selectAll().where('job_id', '=', row.id).where('closed_at', 'is', null).execute(),
     countChildren(db, [row.id]),
   ])

@@ -41,7 +41,9 @@ export const ConfigSchema = Type.Object(
     ),
     compute: Group(
       {
-        url: Type.Optional(Type.String({ description: 'API of the compute platform: http(s)://host:8080/client/api.' })),
+        url: Type.Optional(
+          Type.String({ description: 'API of the compute platform: http(s)://host:8080/client/api.' }),
+        ),
         api_key: Type.Optional(Secret('API key of a root admin account.')),
         secret_key: Type.Optional(Secret('Secret key of that account.')),
         algorithm: Type.Enum(['auto', 'hmac-sha1', 'hmac-sha512'], {
@@ -63,7 +65,9 @@ export const ConfigSchema = Type.Object(
     auth: Group(
       {
         session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),
-        cluster_secret: Type.Optional(Secret('Shared secret of the nodes of one cluster, where mutual TLS is not used.')),
+        cluster_secret: Type.Optional(
+          Secret('Shared secret of the nodes of one cluster, where mutual TLS is not used.'),
+        ),
         oidc: Type.Optional(
           Type.Object(
             {
@@ -76,7 +80,9 @@ export const ConfigSchema = Type.Object(
                 default: {},
                 description: 'Group to role; the highest counts, none means no access.',
               }),
-              tenant_claim: Type.Optional(Type.String({ description: 'Claim with the tenant a caller is narrowed to.' })),
+              tenant_claim: Type.Optional(
+                Type.String({ description: 'Claim with the tenant a caller is narrowed to.' }),
+              ),
               allow_http: Type.Boolean({ default: false, description: 'Accept a plain-HTTP issuer (tests only).' }),
             },
             { additionalProperties: false },
@@ -89,19 +95,29 @@ export const ConfigSchema = Type.Object(
       {
         per_second: Type.Number({ default: 200, minimum: 0.1, description: 'Requests a second a caller, on average.' }),
         burst: Type.Integer({ default: 400, minimum: 1, description: 'Requests a caller may send at once.' }),
-        login_per_minute: Type.Number({ default: 10, minimum: 0.1, description: 'Sign-in attempts a minute an address.' }),
+        login_per_minute: Type.Number({
+          default: 10,
+          minimum: 0.1,
+          description: 'Sign-in attempts a minute an address.',
+        }),
       },
       'Limits a caller.',
     ),
     events: Group(
       {
         replay_hours: Type.Number({ default: 48, minimum: 0.1, description: 'How long a stream can be resumed.' }),
-        archive_after_days: Type.Integer({ default: 90, minimum: 1, description: 'Default age for POST /events/archive.' }),
+        archive_after_days: Type.Integer({
+          default: 90,
+          minimum: 1,
+          description: 'Default age for POST /events/archive.',
+        }),
       },
       'Application events and live streams.',
     ),
     log: Group(
-      { level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }) },
+      {
+        level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }),
+      },
       'Logs go to standard output, one JSON object a line.',
     ),
     telemetry: Group(

@@ -49,7 +49,8 @@ export function createMetrics(): Metrics {
       }
       child.observe(seconds)
     },
-    upstream: (subsystem, operation, outcome, seconds) => upstreams.labels(subsystem, operation, outcome).observe(seconds),
+    upstream: (subsystem, operation, outcome, seconds) =>
+      upstreams.labels(subsystem, operation, outcome).observe(seconds),
     job: (type, outcome) => jobs.labels(type, outcome).inc(),
     gauge(name, help, read) {
       new Gauge({

@@ -1,7 +1,17 @@
 // Secrets at rest: AES-256-GCM under a key file made at first start (0600). Several keys may stand in the file; the first
 // seals, all open, so a key is rotated by putting a new one in front and re-sealing what the old one sealed.
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 
 export interface SecretBox {
@@ -57,7 +67,9 @@ function secretBox(keys: readonly Key[]): SecretBox {
 }
 
 function readKeys(key_file: string): Key[] {
-  const lines = readFileSync(key_file, 'utf8').split('\n').filter((line) => line !== '')
+  const lines = readFileSync(key_file, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '')
   return lines.map((line) => {
     const bytes = Buffer.from(line, 'base64')
     if (bytes.length !== 32) throw new Error(`${key_file}: every line must be a key of 32 bytes in base64`)

@@ -75,7 +75,11 @@ export function forward<A extends Routes, K extends keyof A>(
   rows: { [Op in K]: Row<A[Op]> },
 ): Pick<Handlers<A, RequestContext>, K> {
   const handlers: Partial<Record<K, unknown>> = {}
-  for (const operation in rows) handlers[operation] = handlerOf(area.routes[operation], rows[operation], deps)
+  for (const operation in rows) {
+    const route = area.routes[operation]
+    if (route === undefined) throw new Error(`the area ${area.name} has no operation ${operation}`)
+    handlers[operation] = handlerOf(route, rows[operation], deps)
+  }
   // Each entry was made from the row of the same operation, which carries the route's own types.
   return handlers as Pick<Handlers<A, RequestContext>, K>
 }

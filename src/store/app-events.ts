@@ -172,11 +172,7 @@ export async function failAbandonedEvents(database: Database, dead_after_s: numb
         ),
       )
       .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom('job').select('job.id').where(sql<boolean>`job.id::text = app_event.correlation_id`),
-          ),
-        ),
+        not(exists(selectFrom('job').select('job.id').where(sql<boolean>`job.id::text = app_event.correlation_id`))),
       )
       .returningAll()
       .execute()

@@ -160,8 +160,5 @@ async function wasBegun(database: Database, operation_id: string): Promise<boole
 
 /** Keys older than a day mean nothing any more. */
 export async function forgetOldKeys(database: Database): Promise<void> {
-  await database.db
-    .deleteFrom('idempotency')
-    .where('created_at', '<', sql<Date>`now() - interval '24 hours'`)
-    .execute()
+  await database.db.deleteFrom('idempotency').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute()
 }

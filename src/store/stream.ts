@@ -25,7 +25,6 @@ export interface Stream {
   onMessage(reader: (message: StreamMessage) => void): void
   /** Forgets what is older than the replay window. */
   prune(replay_hours: number): Promise<number>
-  subscribers(): number
   close(): void
 }
 
@@ -45,74 +44,50 @@ export function createStream(database: Database, listener: Listener, log: Log): 
   const followers = new Set<Follower>()
   const readers: ((message: StreamMessage) => void)[] = []
   let position = 0
-  let reading: Promise<void> | undefined
-  let again = false
-
-  /** One reader at a time; a notice that comes meanwhile makes it read once more. */
-  function catchUp(): void {
-    if (reading !== undefined) {
-      again = true
-      return
-    }
-    reading = readNew()
-      .catch((err: unknown) => log.warn({ err }, 'stream cannot be read'))
-      .finally(() => {
-        reading = undefined
-        if (again) {
-          again = false
-          catchUp()
-        }
-      })
-  }
 
   async function readNew(): Promise<void> {
     for (;;) {
       const rows = await readRows(database, position, undefined)
       for (const row of rows) {
         position = row.position
-        deliver(row, sseFrame({ id: row.position, event: row.type, data: row.data }), row.position)
+        const frame = sseFrame({ id: row.position, event: row.type, data: row.data })
+        for (const follower of followers) if (row.position > follower.seen) offer(follower, row, frame)
         for (const reader of readers) reader(row as StreamMessage)
       }
       if (rows.length < PAGE) return
     }
   }
 
-  function deliver(message: Omit<Row, 'position'>, frame: Buffer, at: number | undefined): void {
-    for (const follower of followers) {
-      if (!wants(follower.subscription, message)) continue
-      if (at !== undefined && at <= follower.seen) continue
-      follower.client.send(frame)
-    }
-  }
-
   function heardLive(payload: string): void {
     const message = JSON.parse(payload) as StreamMessage
-    deliver(message, sseFrame({ event: message.type, data: message.data }), undefined)
+    const frame = sseFrame({ event: message.type, data: message.data })
+    for (const follower of followers) offer(follower, message, frame)
+  }
+
+  function open(subscription: Subscription, client: SseClient): () => void {
+    const follower: Follower = { subscription, client, seen: subscription.after ?? position }
+    const attach = (): void => void followers.add(follower)
+    if (subscription.after === undefined) {
+      // An id without data: the client can resume from here even if nothing arrives before it is cut off.
+      client.send(`id: ${position}\n\n`)
+      attach()
+    } else {
+      replay(database, follower, () => position).then(attach, (err: unknown) => {
+        log.warn({ err }, 'stream cannot be replayed')
+        client.end()
+      })
+    }
+    return () => void followers.delete(follower)
   }
 
   return {
     async start() {
       position = (await storedPositions(database)).newest
+      const catchUp = oneAtATime(readNew, (err) => log.warn({ err }, 'stream cannot be read'))
       listener.on(STREAM_NOTIFY, catchUp, catchUp)
       listener.on(LIVE_NOTIFY, heardLive)
     },
-    source: (subscription) => ({
-      open(client) {
-        const follower: Follower = { subscription, client, seen: subscription.after ?? position }
-        const attach = (): void => void followers.add(follower)
-        if (subscription.after === undefined) {
-          // An id without data: the client can resume from here even if nothing arrives before it is cut off.
-          client.send(`id: ${position}\n\n`)
-          attach()
-        } else {
-          replay(database, follower, () => position).then(attach, (err: unknown) => {
-            log.warn({ err }, 'stream cannot be replayed')
-            client.end()
-          })
-        }
-        return () => void followers.delete(follower)
-      },
-    }),
+    source: (subscription) => ({ open: (client) => open(subscription, client) }),
     sendLive(message) {
       const payload = JSON.stringify(message)
       if (Buffer.byteLength(payload) > MAX_LIVE_BYTES) return
@@ -121,18 +96,42 @@ export function createStream(database: Database, listener: Listener, log: Log): 
         .catch((err: unknown) => log.warn({ err }, 'live message not sent'))
     },
     onMessage: (reader) => void readers.push(reader),
-    async prune(replay_hours) {
-      const result = await database.db
-        .deleteFrom('stream_event')
-        .where('at', '<', sql<Date>`now() - make_interval(secs => ${replay_hours * 3600})`)
-        .executeTakeFirst()
-      return Number(result.numDeletedRows)
-    },
-    subscribers: () => followers.size,
-    close() {
-      followers.clear()
-    },
+    prune: (replay_hours) => prune(database, replay_hours),
+    close: () => followers.clear(),
   }
+}
+
+/** One run at a time; a call that comes meanwhile makes it run once more. */
+function oneAtATime(work: () => Promise<void>, failed: (error: unknown) => void): () => void {
+  let running = false
+  let again = false
+  return function call(): void {
+    if (running) {
+      again = true
+      return
+    }
+    running = true
+    work()
+      .catch(failed)
+      .finally(() => {
+        running = false
+        if (!again) return
+        again = false
+        call()
+      })
+  }
+}
+
+function offer(follower: Follower, message: Omit<Row, 'position'>, frame: Buffer): void {
+  if (wants(follower.subscription, message)) follower.client.send(frame)
+}
+
+async function prune(database: Database, replay_hours: number): Promise<number> {
+  const result = await database.db
+    .deleteFrom('stream_event')
+    .where('at', '<', sql<Date>`now() - make_interval(secs => ${replay_hours * 3600})`)
+    .executeTakeFirst()
+  return Number(result.numDeletedRows)
 }
 
 interface Follower {

@@ -129,7 +129,12 @@ test('a session cookie opens no socket for a page of another origin', async () =
   const { request } = await import('node:http')
   const status = await new Promise<number>((resolve, reject) => {
     request(new URL('/auth/me', service.url), {
-      headers: { cookie: browser.cookie, origin: 'https://elsewhere.test', connection: 'upgrade', upgrade: 'websocket' },
+      headers: {
+        cookie: browser.cookie,
+        origin: 'https://elsewhere.test',
+        connection: 'upgrade',
+        upgrade: 'websocket',
+      },
     })
       .on('response', (response) => {
         response.resume()
@@ -198,7 +203,10 @@ test('user names are unique without regard to case, and passwords have 12 charac
   assert.deepEqual([twice.status, twice.body.code], [409, 'USER_EXISTS'])
   const short = await admin('POST', '/auth/users', { username: 'rosa', password: 'elevenchars', role: 'viewer' })
   assert.equal(short.status, 400)
-  assert.equal((await admin('POST', '/auth/users', { username: 'a b', password: PASSWORD, role: 'viewer' })).status, 400)
+  assert.equal(
+    (await admin('POST', '/auth/users', { username: 'a b', password: PASSWORD, role: 'viewer' })).status,
+    400,
+  )
 })
 
 test('the last admin user stays an enabled admin of no tenant, also when two requests race', async (t) => {
@@ -210,7 +218,10 @@ test('the last admin user stays an enabled admin of no tenant, also when two req
     Number((await ask('POST', '/auth/users', { username, password: PASSWORD, role: 'admin' })).body.id)
   const [one, two] = [await make('one'), await make('two')]
   const both = await Promise.all([ask('DELETE', `/auth/users/${one}`), ask('DELETE', `/auth/users/${two}`)])
-  assert.deepEqual(both.map((answer) => answer.status).sort(), [200, 409])
+  assert.deepEqual(
+    both.map((answer) => answer.status).sort((a, b) => a - b),
+    [200, 409],
+  )
   const left = Number(((await ask('GET', '/auth/users')).body.users as { id: number }[])[0]?.id)
   for (const body of [{ role: 'operator' }, { disabled: true }, { tenant_id: 'tenant-1' }]) {
     const answer = await ask('PUT', `/auth/users/${left}`, body)
@@ -238,7 +249,10 @@ test('a session ends by its age', async (t) => {
   await call(brief.url, 'POST', '/auth/users', { token, body: { username: 'ivy', password: PASSWORD, role: 'viewer' } })
   const browser = await signIn('ivy', PASSWORD, brief.url)
   // The database decides about time: the session is made old there, before anything about it is remembered.
-  await brief.database.db.updateTable('session').set({ expires_at: new Date(Date.now() - 1000) }).execute()
+  await brief.database.db
+    .updateTable('session')
+    .set({ expires_at: new Date(Date.now() - 1000) })
+    .execute()
   const answer = await browser.send('GET', '/auth/me')
   assert.deepEqual([answer.status, answer.body.detail], [401, 'The session has expired.'])
 })
@@ -263,7 +277,13 @@ test('sign-ins and changes of users leave events and audit lines, and no passwor
   const failed = (await admin('GET', '/auth/audit?operation=authLogin&status=401&page_size=1')).body
   assert.equal((failed.records as { code: string }[])[0]?.code, 'LOGIN_FAILED')
 
-  const hidden = [secret, 'planted-wrong-password', browser.cookie.split('=')[1] ?? '', browser.csrf_token, service.admin_token]
+  const hidden = [
+    secret,
+    'planted-wrong-password',
+    browser.cookie.split('=')[1] ?? '',
+    browser.csrf_token,
+    service.admin_token,
+  ]
   const stored = JSON.stringify(await everything())
   for (const text of hidden) {
     assert.ok(text.length > 10)
@@ -274,10 +294,24 @@ test('sign-ins and changes of users leave events and audit lines, and no passwor
 
 async function everything(): Promise<unknown[]> {
   const { db } = service.database
-  const tables = ['user_account', 'api_token', 'session', 'ticket', 'oidc_login', 'audit', 'app_event', 'stream_event', 'idempotency'] as const
+  const tables = [
+    'user_account',
+    'api_token',
+    'session',
+    'ticket',
+    'oidc_login',
+    'audit',
+    'app_event',
+    'stream_event',
+    'idempotency',
+  ] as const
   const all: unknown[] = []
   for (const table of tables) all.push(await db.selectFrom(table).selectAll().execute())
-  return all.map((rows) => JSON.stringify(rows, (_key, value: unknown) => (isBytes(value) ? Buffer.from(value.data).toString('latin1') : value)))
+  return all.map((rows) =>
+    JSON.stringify(rows, (_key, value: unknown) =>
+      isBytes(value) ? Buffer.from(value.data).toString('latin1') : value,
+    ),
+  )
 }
 
 function isBytes(value: unknown): value is { type: 'Buffer'; data: number[] } {

@@ -18,7 +18,10 @@ const admin = (method: string, path: string, body?: unknown): Promise<CallAnswer
   call(service.url, method, path, { token: service.admin_token, ...(body === undefined ? {} : { body }) })
 
 async function makeToken(body: object, maker = service.admin_token): Promise<{ id: string; token: string }> {
-  const answer = await call(service.url, 'POST', '/auth/tokens', { token: maker, body: { name: 'test', role: 'viewer', ...body } })
+  const answer = await call(service.url, 'POST', '/auth/tokens', {
+    token: maker,
+    body: { name: 'test', role: 'viewer', ...body },
+  })
   assert.equal(answer.status, 201, JSON.stringify(answer.body))
   return { id: String(answer.body.id), token: String(answer.body.token) }
 }
@@ -79,7 +82,13 @@ test('an end in the past and two ends are refused', async () => {
 
 test('what is no credential of ours is 401, and the answer does not repeat it', async () => {
   const wrong = `gp_${'A'.repeat(43)}`
-  for (const authorization of [`Bearer ${wrong}`, 'Bearer planted-junk', 'Basic cGxhbnRlZDpqdW5r', 'Bearer a.b.c', 'Bearer ']) {
+  for (const authorization of [
+    `Bearer ${wrong}`,
+    'Bearer planted-junk',
+    'Basic cGxhbnRlZDpqdW5r',
+    'Bearer a.b.c',
+    'Bearer ',
+  ]) {
     const answer = await call(service.url, 'GET', '/auth/me', { headers: { authorization } })
     assert.deepEqual([answer.status, answer.body.code], [401, 'UNAUTHENTICATED'], authorization)
     assert.doesNotMatch(JSON.stringify(answer.body), /planted|AAAA|cGxhb/)
@@ -186,7 +195,10 @@ test('a ticket opens one stream once, with the rights of its caller, and nothing
   const open = (which: string) => call(service.url, 'GET', `/probe/stream?ticket=${which}`)
   assert.equal((await call(service.url, 'GET', `/auth/me?ticket=${ticket}`)).status, 401)
   const both = await Promise.all([open(ticket), open(ticket)])
-  assert.deepEqual(both.map((answer) => answer.status).sort(), [200, 401])
+  assert.deepEqual(
+    both.map((answer) => answer.status).sort((a, b) => a - b),
+    [200, 401],
+  )
   assert.equal((await open('gpt_junk')).status, 401)
   assert.ok(!service.logged().includes(ticket))
 })

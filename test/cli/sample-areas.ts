@@ -4,9 +4,11 @@ import { appEvents } from '#src/contract/app-events.ts'
 import { ActionAccepted, Closed, Id, KeysetFields, Nullable, OneOf } from '#src/contract/common.ts'
 import { vms } from '#src/contract/compute/vms.ts'
 import { infrastructure } from '#src/contract/infrastructure.ts'
+import { auth } from '#src/contract/auth.ts'
 import { jobs } from '#src/contract/jobs.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
 import { type Area, defineArea } from '#src/contract/route.ts'
+import { service } from '#src/contract/service.ts'
 
 const example = {}
 
@@ -89,4 +91,4 @@ const gadgets = defineArea({
   },
 })
 
-export const sampleAreas: readonly Area[] = [vms, infrastructure, appEvents, jobs, mtu, gadgets]
+export const sampleAreas: readonly Area[] = [vms, infrastructure, appEvents, jobs, mtu, auth, service, gadgets]

@@ -59,7 +59,10 @@ export async function startTopology(): Promise<Topology> {
       await ip(namespace, 'link', 'set', 'lo', 'up')
     }
     await ip(middle, 'link', 'add', 'sw0', 'type', 'bridge')
-    for (const [node, port, address] of [[a, 'pa', ADDRESS_A], [b, 'pb', ADDRESS_B]] as const) {
+    for (const [node, port, address] of [
+      [a, 'pa', ADDRESS_A],
+      [b, 'pb', ADDRESS_B],
+    ] as const) {
       await ip(middle, 'link', 'add', port, 'type', 'veth', 'peer', 'name', 'eth1', 'netns', node)
       await ip(middle, 'link', 'set', port, 'mtu', '9000', 'master', 'sw0', 'up')
       await ip(node, 'link', 'add', 'mgmt0', 'type', 'bridge')

@@ -111,7 +111,10 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
       const reached = async () => (await over()) && JSON.stringify(await node.state()) === JSON.stringify(wanted)
       await until(reached, 4000, () => node.describe())
       const settled = await node.reconcile()
-      assert.ok(settled.every(({ done }) => done === 'restored' || done === 'put away'), JSON.stringify(settled))
+      assert.ok(
+        settled.every(({ done }) => done === 'restored' || done === 'put away'),
+        JSON.stringify(settled),
+      )
       assert.deepEqual(await node.state(), wanted)
       assert.deepEqual(await node.reconcile(), [])
       assert.match(await node.history(), committed ? /committed/ : /restored/)
@@ -125,7 +128,11 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
       const run = join(node.dir, 'state', 'mtu', 'mgmt0.run')
       assert.deepEqual(await node.reconcile(), [{ bridge: 'mgmt0', done: 'left' }])
       if (loss === 'watchdog') process.kill(Number(await readFile(join(run, 'watchdog.pid'), 'utf8')), 'SIGKILL')
-      else await writeFile(join(run, 'journal.json'), (await readFile(join(run, 'journal.json'), 'utf8')).replace(/"boot_id": "[^"]*"/, '"boot_id": "other"'))
+      else
+        await writeFile(
+          join(run, 'journal.json'),
+          (await readFile(join(run, 'journal.json'), 'utf8')).replace(/"boot_id": "[^"]*"/, '"boot_id": "other"'),
+        )
       assert.deepEqual(await node.reconcile(), [{ bridge: 'mgmt0', done: 'restored' }])
       assert.deepEqual(await node.state(), { mgmt0: 1500, eth1: 1500, raised: false, files: ['interfaces'] })
     }
@@ -156,7 +163,13 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
     await writeFile(interfaces, INTERFACES)
     for (const device of ['mgmt0', 'eth1']) await net.ip(net.a, 'link', 'set', 'dev', device, 'mtu', '1500')
     const program = async (change: Partial<NodeProgram>): Promise<string> => {
-      const whole = { state_dir: join(dir, 'state'), config_root: join(dir, 'root'), window_ms: 10_000, request: null, ...change }
+      const whole = {
+        state_dir: join(dir, 'state'),
+        config_root: join(dir, 'root'),
+        window_ms: 10_000,
+        request: null,
+        ...change,
+      }
       return inNamespace(net.a, JSON.stringify(whole))
     }
     const raw = async (request: MtuNodeApplyRequest, change: Partial<NodeProgram> = {}) =>
@@ -180,7 +193,12 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
         const text = await readFile(interfaces, 'utf8')
         assert.ok(text === INTERFACES || text.startsWith(RAISED), `a half file: ${text}`)
         const files = (await readdir(join(dir, 'root', 'etc', 'network'))).sort()
-        return { mgmt0: await net.mtu(net.a, 'mgmt0'), eth1: await net.mtu(net.a, 'eth1'), raised: text !== INTERFACES, files }
+        return {
+          mgmt0: await net.mtu(net.a, 'mgmt0'),
+          eth1: await net.mtu(net.a, 'eth1'),
+          raised: text !== INTERFACES,
+          files,
+        }
       },
       async isPending() {
         const names: string[] = await readdir(join(dir, 'state', 'mtu', 'mgmt0.run')).catch(() => [])

@@ -1,6 +1,6 @@
 // The sign-in area served over real HTTP, as one or two replicas over one database, with nothing else around it.
 import { randomUUIDv7 } from 'node:crypto'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
@@ -22,32 +22,29 @@ import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
 import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { createAuditLog } from '#src/store/audit.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { createListener } from '#src/store/listener.ts'
-import { migrate } from '#src/store/migrate.ts'
+import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
-export interface TestDatabase {
-  postgres: EmbeddedPostgres
+export interface AuthDatabase {
+  connection: TestDatabase['connection']
   database: Database
   data_dir: string
   stop(): Promise<void>
 }
 
-export async function startTestDatabase(): Promise<TestDatabase> {
-  const folder = mkdtempSync(join(tmpdir(), 'groundplane-auth-'))
-  // The account of the database server must be able to pass.
-  chmodSync(folder, 0o711)
-  const postgres = await startEmbeddedPostgres({ state_dir: join(folder, 'state'), log: () => {}, fsync: false })
+/** A database of its own with the schema in it, and the data folder of a service. */
+export async function startAuthDatabase(): Promise<AuthDatabase> {
+  const { connection, drop } = await createTestDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'gp-auth-'))
   const log = createLog({ level: 'error', destination: { write: () => {} } })
-  const database = openDatabase({ connection: postgres.connection, pool_size: 5, log })
-  await migrate(database.db)
+  const database = openDatabase({ connection, pool_size: 5, log })
   return {
-    postgres,
+    connection,
     database,
     data_dir: join(folder, 'data'),
     async stop() {
       await database.close()
-      await postgres.stop()
+      await drop()
       rmSync(folder, { recursive: true, force: true })
     },
   }
@@ -88,14 +85,17 @@ export async function startAuthService(raw: {
   public_url?: string
   login_per_minute?: number
 }): Promise<AuthService> {
-  const test_database = await startTestDatabase()
-  const { database, data_dir } = test_database
-  const config = checkConfig({ auth: raw.auth ?? {}, ...(raw.public_url === undefined ? {} : { public_url: raw.public_url }) })
+  const auth_database = await startAuthDatabase()
+  const { database, data_dir } = auth_database
+  const config = checkConfig({
+    auth: raw.auth ?? {},
+    ...(raw.public_url === undefined ? {} : { public_url: raw.public_url }),
+  })
   const admin_token = (await ensureFirstAdminToken({ database }, data_dir)) ?? ''
   const lines: string[] = []
   const stops: (() => Promise<void>)[] = []
   const addReplica = async (): Promise<string> => {
-    const replica = await startReplica(test_database, config, lines, raw.login_per_minute ?? 6000)
+    const replica = await startReplica(auth_database, config, lines, raw.login_per_minute ?? 6000)
     stops.push(replica.stop)
     return replica.url
   }
@@ -108,19 +108,19 @@ export async function startAuthService(raw: {
     addReplica,
     async stop() {
       for (const stop of stops) await stop()
-      await test_database.stop()
+      await auth_database.stop()
     },
   }
 }
 
 async function startReplica(
-  { postgres, database, data_dir }: TestDatabase,
+  { connection, database, data_dir }: AuthDatabase,
   config: Config,
   lines: string[],
   login_per_minute: number,
 ): Promise<{ url: string; stop: () => Promise<void> }> {
   const log = createLog({ level: 'debug', destination: { write: (line: string) => lines.push(line) } })
-  const listener = createListener(postgres.connection, log)
+  const listener = createListener(connection, log)
   const cache = createCredentialCache()
   followRevocations(cache, listener)
   await listener.start()

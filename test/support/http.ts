@@ -31,6 +31,11 @@ export function callerFor(url: string, token: string): Caller {
     })
     const text = await response.text()
     const json = response.headers.get('content-type')?.includes('json') === true
-    return { status: response.status, headers: response.headers, text, body: json && text !== '' ? JSON.parse(text) : null }
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      body: json && text !== '' ? JSON.parse(text) : null,
+    }
   }
 }

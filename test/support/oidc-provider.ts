@@ -83,11 +83,14 @@ export async function startOidcProvider(): Promise<OidcProvider> {
 
   async function token(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const form = new URLSearchParams(await text(request))
-    const basic = Buffer.from(`${CLIENT.id}:${CLIENT.secret}`).toString('base64')
-    if (request.headers.authorization !== `Basic ${basic}`) return json(response, 401, { error: 'invalid_client' })
+    if (basicCredentials(request) !== `${CLIENT.id}:${CLIENT.secret}`) {
+      return json(response, 401, { error: 'invalid_client' })
+    }
     const grant = grants.get(form.get('code') ?? '')
     grants.delete(form.get('code') ?? '')
-    const verifier = createHash('sha256').update(form.get('code_verifier') ?? '').digest('base64url')
+    const verifier = createHash('sha256')
+      .update(form.get('code_verifier') ?? '')
+      .digest('base64url')
     if (grant === undefined || verifier !== grant.challenge || form.get('redirect_uri') !== grant.redirect_uri) {
       return json(response, 400, { error: 'invalid_grant' })
     }
@@ -128,6 +131,12 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       }),
   }
   return provider
+}
+
+/** RFC 6749, 2.3.1: both parts are form-encoded before they are joined. */
+function basicCredentials(request: IncomingMessage): string {
+  const encoded = /^Basic (.+)$/.exec(request.headers.authorization ?? '')?.[1] ?? ''
+  return decodeURIComponent(Buffer.from(encoded, 'base64').toString('utf8'))
 }
 
 function discovery(issuer: string): Claims {

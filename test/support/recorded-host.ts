@@ -7,7 +7,7 @@ export interface Recorded {
   folders?: Record<string, string[]>
   links?: Record<string, string>
   /** Command line (tool and arguments with single blanks) to its output, or to how it ended. */
-  commands?: Record<string, string | Partial<RunResult>>
+  commands?: Record<string, string | Partial<RunResult> | null>
   /** Asked when `commands` has no such line. Undefined: the tool is not installed. */
   run?: (tool: string, args: readonly string[]) => Partial<RunResult> | undefined
 }
@@ -17,24 +17,26 @@ export interface RecordedHost extends Host {
   readonly ran: string[]
   /** Moves both clocks. */
   pass(milliseconds: number): void
-  commands: Record<string, string | Partial<RunResult>>
+  commands: Record<string, string | Partial<RunResult> | null>
   files: Record<string, string>
 }
 
 /** A tool that no recorded command line begins with is not installed. */
 export function recordedHost(recorded: Recorded = {}): RecordedHost {
   let clock_ms = 0
-  const commands = { ...recorded.commands }
+  const commands: RecordedHost['commands'] = { ...recorded.commands }
   const files = { ...recorded.files }
   const ran: string[] = []
   const run = (tool: string, args: readonly string[]): Promise<RunResult> => {
     const line = [tool, ...args].join(' ')
     ran.push(line)
     const found = commands[line] ?? recorded.run?.(tool, args)
-    const installed = Object.keys(commands).some((known) => known === tool || known.startsWith(`${tool} `))
+    const installed =
+      recorded.run === undefined &&
+      Object.keys(commands).some((known) => known === tool || known.startsWith(`${tool} `))
     const base = { outcome: 'exited', exit_code: 0, stdout: '', stderr: '' } as const
     if (typeof found === 'string') return Promise.resolve({ ...base, stdout: found })
-    if (found !== undefined) return Promise.resolve({ ...base, ...found })
+    if (found !== undefined && found !== null) return Promise.resolve({ ...base, ...found })
     return Promise.resolve(installed ? { ...base, exit_code: 1 } : { ...base, outcome: 'missing', exit_code: null })
   }
   return {

@@ -2,7 +2,7 @@
 import type { RunResult } from '#src/kernel/host.ts'
 import { at, listOf, recordOf } from '#src/node/foreign-json.ts'
 import { linuxFixture, linuxFixtureJson } from './linux-fixture.ts'
-import { type RecordedHost, recordedHost } from './recorded-host.ts'
+import { type ScriptedHost, scriptedHost } from './scripted-host.ts'
 
 const FILES: Record<string, string> = {
   'show version': 'version.txt',
@@ -28,8 +28,8 @@ const FILES: Record<string, string> = {
 }
 
 /** `changes`: another answer for a command (or for every command of a daemon, by its name). */
-export function recordedRouter(changes: Record<string, Partial<RunResult>> = {}): RecordedHost {
-  return recordedHost({
+export function recordedRouter(changes: Record<string, Partial<RunResult>> = {}): ScriptedHost {
+  return scriptedHost({
     files: { '/etc/groundplane/intended.conf': linuxFixture('frr', 'running-config.txt') },
     run(tool, args) {
       if (tool === 'ip') return { stdout: JSON.stringify(linksWithAddresses()) }

@@ -1,7 +1,7 @@
 // A host whose storage tools answer with recorded outputs; single answers can be replaced.
 import type { RunResult } from '#src/kernel/host.ts'
 import { linuxFixture } from './linux-fixture.ts'
-import { type RecordedHost, recordedHost } from './recorded-host.ts'
+import { type ScriptedHost, scriptedHost } from './scripted-host.ts'
 
 export interface RecordedStorage {
   files?: Record<string, string>
@@ -28,9 +28,9 @@ const HEALTHY: Record<string, Partial<RunResult>> = {
   [`${CEPH} osd df`]: fixture('ceph', 'osd-df.json'),
 }
 
-export function recordedStorage(recorded: RecordedStorage = {}): RecordedHost {
+export function recordedStorage(recorded: RecordedStorage = {}): ScriptedHost {
   const commands: Record<string, Partial<RunResult> | null> = { ...HEALTHY, ...recorded.commands }
-  return recordedHost({
+  return scriptedHost({
     ...recorded,
     files: {
       '/proc/sys/kernel/hostname': 'vm\n',

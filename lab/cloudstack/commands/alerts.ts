@@ -13,9 +13,22 @@ export const alerts: Commands = {
     const type = same(call, 'type')
     const name = same(call, 'name')
     const keyword = keywordTest(call)
-    const found = call.world.tables.alerts.filter((alert) => !alert.archived && byId(alert.id) && type(String(alert.type)) && name(alert.name) && keyword(alert.name, alert.description))
+    const found = call.world.tables.alerts.filter(
+      (alert) =>
+        !alert.archived &&
+        byId(alert.id) &&
+        type(String(alert.type)) &&
+        name(alert.name) &&
+        keyword(alert.name, alert.description),
+    )
     found.sort((a, b) => b.sent - a.sent)
-    return paged(call, found, (alert) => ({ id: alert.id, type: alert.type, name: alert.name, description: alert.description, sent: wireDate(alert.sent) }))
+    return paged(call, found, (alert) => ({
+      id: alert.id,
+      type: alert.type,
+      name: alert.name,
+      description: alert.description,
+      sent: wireDate(alert.sent),
+    }))
   },
   archiveAlerts: (call) => {
     for (const alert of chosen(call)) call.world.tables.alerts.put({ ...alert, archived: true })
@@ -31,12 +44,21 @@ export const alerts: Commands = {
     const type = params.int('type') ?? 0
     const known = TYPES.find(([number]) => number === type)
     return job({
-      instancetype: 'None', instanceid: null, duration_ms: 200,
+      instancetype: 'None',
+      instanceid: null,
+      duration_ms: 200,
       begin: () => {
         if (known === undefined) throw invalid(`Failed to generate alert: type ${type} is not known`)
       },
       end: () => {
-        world.tables.alerts.put({ id: randomUUID(), type, name: params.need('name'), description: params.need('description'), sent: Date.now(), archived: false })
+        world.tables.alerts.put({
+          id: randomUUID(),
+          type,
+          name: params.need('name'),
+          description: params.need('description'),
+          sent: Date.now(),
+          archived: false,
+        })
         return null
       },
     })
@@ -49,19 +71,57 @@ function chosen(call: Call): Alert[] {
   const type = params.text('type')
   const from = params.date('startdate')
   const to = params.date('enddate')
-  if (ids.length === 0 && type === null && from === null && to === null) throw invalid('either ids, type, startdate or enddate must be specified')
+  if (ids.length === 0 && type === null && from === null && to === null)
+    throw invalid('either ids, type, startdate or enddate must be specified')
   if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
-  if (ids.some((id) => world.tables.alerts.get(id)?.archived !== false)) throw internal('Unable to archive Alerts, one or more parameters has invalid values')
+  if (ids.some((id) => world.tables.alerts.get(id)?.archived !== false))
+    throw internal('Unable to archive Alerts, one or more parameters has invalid values')
   const wanted = new Set(ids)
-  return world.tables.alerts.filter((alert) => !alert.archived && (wanted.size === 0 || wanted.has(alert.id)) && (type === null || String(alert.type) === type) && (to === null || alert.sent <= to) && (from === null || alert.sent >= from))
+  return world.tables.alerts.filter(
+    (alert) =>
+      !alert.archived &&
+      (wanted.size === 0 || wanted.has(alert.id)) &&
+      (type === null || String(alert.type) === type) &&
+      (to === null || alert.sent <= to) &&
+      (from === null || alert.sent >= from),
+  )
 }
 
 /** Code 32 is used by three types upstream. */
 const TYPES: [number, string][] = [
-  [0, 'ALERT.MEMORY'], [1, 'ALERT.CPU'], [2, 'ALERT.STORAGE'], [3, 'ALERT.STORAGE.ALLOCATED'], [4, 'ALERT.NETWORK.PUBLICIP'], [5, 'ALERT.NETWORK.PRIVATEIP'], [6, 'ALERT.SECONDARY.STORAGE'],
-  [7, 'ALERT.COMPUTE.HOST'], [8, 'ALERT.USERVM'], [9, 'ALERT.SERVICE.DOMAINROUTER'], [10, 'ALERT.SERVICE.CONSOLEPROXY'], [11, 'ALERT.NETWORK.ROUTING'], [12, 'ALERT.STORAGE.MISC'], [13, 'ALERT.USAGE'],
-  [14, 'ALERT.MANAGEMENT'], [15, 'ALERT.NETWORK.DOMAINROUTERMIGRATE'], [16, 'ALERT.SERVICE.CONSOLEPROXYMIGRATE'], [17, 'ALERT.USERVM.MIGRATE'], [18, 'ALERT.NETWORK.VLAN'], [19, 'ALERT.SERVICE.SSVM'],
-  [20, 'ALERT.USAGE.RESULT'], [21, 'ALERT.STORAGE.DELETE'], [22, 'ALERT.RESOURCE.COUNT'], [23, 'ALERT.USAGE.SANITY'], [24, 'ALERT.NETWORK.DIRECTPUBLICIP'], [25, 'ALERT.NETWORK.LOCALSTORAGE'],
-  [26, 'ALERT.RESOURCE.LIMIT.EXCEEDED'], [27, 'ALERT.SYNC'], [28, 'ALERT.UPLOAD.FAILED'], [29, 'ALERT.OOBM.AUTHERROR'], [30, 'ALERT.HA.ACTION'], [31, 'ALERT.CA.CERT'], [32, 'ALERT.VM.SNAPSHOT'],
-  [32, 'ALERT.VR.PUBLIC.IFACE.MTU'], [32, 'ALERT.VR.PRIVATE.IFACE.MTU'],
+  [0, 'ALERT.MEMORY'],
+  [1, 'ALERT.CPU'],
+  [2, 'ALERT.STORAGE'],
+  [3, 'ALERT.STORAGE.ALLOCATED'],
+  [4, 'ALERT.NETWORK.PUBLICIP'],
+  [5, 'ALERT.NETWORK.PRIVATEIP'],
+  [6, 'ALERT.SECONDARY.STORAGE'],
+  [7, 'ALERT.COMPUTE.HOST'],
+  [8, 'ALERT.USERVM'],
+  [9, 'ALERT.SERVICE.DOMAINROUTER'],
+  [10, 'ALERT.SERVICE.CONSOLEPROXY'],
+  [11, 'ALERT.NETWORK.ROUTING'],
+  [12, 'ALERT.STORAGE.MISC'],
+  [13, 'ALERT.USAGE'],
+  [14, 'ALERT.MANAGEMENT'],
+  [15, 'ALERT.NETWORK.DOMAINROUTERMIGRATE'],
+  [16, 'ALERT.SERVICE.CONSOLEPROXYMIGRATE'],
+  [17, 'ALERT.USERVM.MIGRATE'],
+  [18, 'ALERT.NETWORK.VLAN'],
+  [19, 'ALERT.SERVICE.SSVM'],
+  [20, 'ALERT.USAGE.RESULT'],
+  [21, 'ALERT.STORAGE.DELETE'],
+  [22, 'ALERT.RESOURCE.COUNT'],
+  [23, 'ALERT.USAGE.SANITY'],
+  [24, 'ALERT.NETWORK.DIRECTPUBLICIP'],
+  [25, 'ALERT.NETWORK.LOCALSTORAGE'],
+  [26, 'ALERT.RESOURCE.LIMIT.EXCEEDED'],
+  [27, 'ALERT.SYNC'],
+  [28, 'ALERT.UPLOAD.FAILED'],
+  [29, 'ALERT.OOBM.AUTHERROR'],
+  [30, 'ALERT.HA.ACTION'],
+  [31, 'ALERT.CA.CERT'],
+  [32, 'ALERT.VM.SNAPSHOT'],
+  [32, 'ALERT.VR.PUBLIC.IFACE.MTU'],
+  [32, 'ALERT.VR.PRIVATE.IFACE.MTU'],
 ]

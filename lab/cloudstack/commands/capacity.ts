@@ -3,13 +3,23 @@ import { invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import { clusterRoom } from '../capacity.ts'
 import { text } from '../owner-view.ts'
-import type { Configuration, Json } from '../records.ts'
+import type { Configuration } from '../records.ts'
+import type { Json } from '../row.ts'
 import { keywordTest, paged, same } from '../scope.ts'
 import type { World } from '../state.ts'
 import { list, object } from '../wire.ts'
 
 const NAMES: Readonly<Record<number, string>> = {
-  0: 'MEMORY', 1: 'CPU', 2: 'STORAGE', 3: 'STORAGE_ALLOCATED', 4: 'VIRTUAL_NETWORK_PUBLIC_IP', 5: 'PRIVATE_IP', 6: 'SECONDARY_STORAGE', 7: 'VLAN', 19: 'GPU', 90: 'CPU_CORE',
+  0: 'MEMORY',
+  1: 'CPU',
+  2: 'STORAGE',
+  3: 'STORAGE_ALLOCATED',
+  4: 'VIRTUAL_NETWORK_PUBLIC_IP',
+  5: 'PRIVATE_IP',
+  6: 'SECONDARY_STORAGE',
+  7: 'VLAN',
+  19: 'GPU',
+  90: 'CPU_CORE',
 }
 
 interface Amount {
@@ -31,18 +41,35 @@ export const capacity: Commands = {
       const pod = world.tables.pods.values().next().value
       Object.assign(place, { podid: pod?.id ?? null, podname: text(pod?.['name']) })
     }
-    if (clusterid !== null) Object.assign(place, { clusterid, clustername: text(world.tables.clusters.get(clusterid)?.['name']) })
+    if (clusterid !== null)
+      Object.assign(place, { clusterid, clustername: text(world.tables.clusters.get(clusterid)?.['name']) })
     const wanted = amounts.filter((one) => type === null || one.type === type)
     if (params.text('sortby') === 'usage') wanted.sort((a, b) => share(b) - share(a))
-    return list(wanted.map((one) => ({ type: one.type, name: NAMES[one.type] ?? null, ...place, capacityallocated: 0, capacityused: one.used, capacitytotal: one.total, percentused: (share(one) * 100).toFixed(2) })), wanted.length)
+    return list(
+      wanted.map((one) => ({
+        type: one.type,
+        name: NAMES[one.type] ?? null,
+        ...place,
+        capacityallocated: 0,
+        capacityused: one.used,
+        capacitytotal: one.total,
+        percentused: (share(one) * 100).toFixed(2),
+      })),
+      wanted.length,
+    )
   },
   listConfigurations: (call) => {
     const { params, world } = call
     const name = params.text('name')
     const keyword = keywordTest(call)
     const category = same(call, 'category')
-    const scope = ['clusterid', 'zoneid', 'storageid', 'accountid', 'domainid'].map((one) => params.text(one)).find((id) => id !== null) ?? null
-    const found = world.tables.configurations.filter((one) => (name === null || one.name === name) && category(one.category) && keyword(one.name))
+    const scope =
+      ['clusterid', 'zoneid', 'storageid', 'accountid', 'domainid']
+        .map((one) => params.text(one))
+        .find((id) => id !== null) ?? null
+    const found = world.tables.configurations.filter(
+      (one) => (name === null || one.name === name) && category(one.category) && keyword(one.name),
+    )
     return paged(call, found, (one) => configurationView(one, scope))
   },
   updateConfiguration: (call) => {
@@ -53,19 +80,39 @@ export const capacity: Commands = {
     const value = params.text('value') ?? ''
     const next = scope === null ? { ...one, value } : { ...one, overrides: { ...one.overrides, [scope]: value } }
     world.tables.configurations.put(next)
-    call.event({ type: 'CONFIGURATION.VALUE.EDIT', description: `updating configuration ${one.name}`, resourcetype: 'Configuration', resourceid: null, resourcename: one.name })
+    call.event({
+      type: 'CONFIGURATION.VALUE.EDIT',
+      description: `updating configuration ${one.name}`,
+      resourcetype: 'Configuration',
+      resourceid: null,
+      resourcename: one.name,
+    })
     return object(configurationView(next, scope))
   },
 }
 
 function scopeOf(call: Call): string | null {
-  return ['clusterid', 'zoneid', 'storageid', 'accountid', 'domainid'].map((one) => call.params.text(one)).find((id) => id !== null) ?? null
+  return (
+    ['clusterid', 'zoneid', 'storageid', 'accountid', 'domainid']
+      .map((one) => call.params.text(one))
+      .find((id) => id !== null) ?? null
+  )
 }
 
 function configurationView(one: Configuration, scope: string | null): Record<string, Json> {
   return {
-    name: one.name, category: one.category, value: (scope === null ? undefined : one.overrides[scope]) ?? one.value, defaultvalue: one.defaultvalue, scope: one.scope, description: one.description,
-    isdynamic: true, component: 'management-server', displaytext: one.name, type: /^\d+$/.test(one.defaultvalue) ? 'Number' : 'String', group: 'Miscellaneous', subgroup: 'Others',
+    name: one.name,
+    category: one.category,
+    value: (scope === null ? undefined : one.overrides[scope]) ?? one.value,
+    defaultvalue: one.defaultvalue,
+    scope: one.scope,
+    description: one.description,
+    isdynamic: true,
+    component: 'management-server',
+    displaytext: one.name,
+    type: /^\d+$/.test(one.defaultvalue) ? 'Number' : 'String',
+    group: 'Miscellaneous',
+    subgroup: 'Others',
   }
 }
 
@@ -74,7 +121,11 @@ function share(one: Amount): number {
 }
 
 function clusterAmounts(world: World, clusterids: Iterable<string>): Amount[] {
-  const sum = { memory: { type: 0, used: 0, total: 0 }, cpu: { type: 1, used: 0, total: 0 }, cores: { type: 90, used: 0, total: 0 } }
+  const sum = {
+    memory: { type: 0, used: 0, total: 0 },
+    cpu: { type: 1, used: 0, total: 0 },
+    cores: { type: 90, used: 0, total: 0 },
+  }
   for (const id of clusterids) {
     const room = clusterRoom(world, id)
     sum.memory.used += room.memory_used_bytes
@@ -100,15 +151,24 @@ function zoneAmounts(world: World): Amount[] {
   }
   const images = [...tables.imagestores.values()]
   const addresses = [...tables.addresses.values()].filter((address) => !address.issystem)
-  const devices = tables.gpudevices.filter((device) => device.gpudevicetype !== 'VGPUOnly' && device.managedstate === 'Managed')
+  const devices = tables.gpudevices.filter(
+    (device) => device.gpudevicetype !== 'VGPUOnly' && device.managedstate === 'Managed',
+  )
   const networks = [...tables.networks.values()].filter((network) => network.vlan !== null)
   return [
-    ...clusterAmounts(world, [...tables.clusters.values()].map((cluster) => cluster.id)),
+    ...clusterAmounts(
+      world,
+      [...tables.clusters.values()].map((cluster) => cluster.id),
+    ),
     { type: 2, used: storage.used, total: storage.total },
     { type: 3, used: storage.allocated, total: storage.overcommitted },
     { type: 4, used: addresses.filter((address) => address.state !== 'Free').length, total: addresses.length },
     { type: 5, used: tables.systemvms.size + tables.routers.size, total: 241 },
-    { type: 6, used: images.reduce((sum, one) => sum + Number(one['disksizeused'] ?? 0), 0), total: images.reduce((sum, one) => sum + Number(one['disksizetotal'] ?? 0), 0) },
+    {
+      type: 6,
+      used: images.reduce((sum, one) => sum + Number(one['disksizeused'] ?? 0), 0),
+      total: images.reduce((sum, one) => sum + Number(one['disksizetotal'] ?? 0), 0),
+    },
     { type: 7, used: networks.length, total: 1000 },
     { type: 19, used: devices.filter((device) => device.state === 'Allocated').length, total: devices.length },
   ]

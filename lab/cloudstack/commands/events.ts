@@ -2,7 +2,8 @@
 import { internal, invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import { ownerFields } from '../owner-view.ts'
-import type { Json, LabEvent } from '../records.ts'
+import type { LabEvent } from '../records.ts'
+import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, pagedByLength, same, visible } from '../scope.ts'
 import { success, wireDate } from '../wire.ts'
 
@@ -17,7 +18,8 @@ export const events: Commands = {
     if (level !== null && !LEVELS.has(level)) throw invalid(`Invalid level: ${level}`)
     if (state !== null && !STATES.has(state)) throw invalid(`Invalid state: ${state}`)
     const resourceid = params.text('resourceid')
-    if (resourceid !== null && params.text('resourcetype') === null) throw invalid('Parameters resourceid and resourcetype must be used together')
+    if (resourceid !== null && params.text('resourcetype') === null)
+      throw invalid('Parameters resourceid and resourcetype must be used together')
     const all = [...world.tables.events.values()].reverse()
     return paged(call, all.filter(eventTest(call)), (event) => eventView(call, event))
   },
@@ -39,20 +41,32 @@ function eventTest(call: Call): (event: LabEvent) => boolean {
   const to = params.date('enddate')
   const archived = params.bool('archived') ?? false
   const startid = params.text('startid')
-  const root = startid === null ? null : (world.tables.events.get(startid) ?? world.tables.events.find((event) => String(event.number) === startid))
+  const root =
+    startid === null
+      ? null
+      : (world.tables.events.get(startid) ?? world.tables.events.find((event) => String(event.number) === startid))
   const tests = [same(call, 'type'), same(call, 'level'), same(call, 'state'), same(call, 'resourceid')] as const
   const resourcetype = params.text('resourcetype')?.toLowerCase() ?? null
   const keyword = keywordTest(call)
   const byId = idTest(call)
   const mine = visible(call)
-  const bare = !['type', 'level', 'state', 'resourceid', 'id', 'startdate', 'enddate', 'keyword'].some((name) => params.text(name) !== null)
+  const bare = !['type', 'level', 'state', 'resourceid', 'id', 'startdate', 'enddate', 'keyword'].some(
+    (name) => params.text(name) !== null,
+  )
   return (event) => {
     if (!mine(event)) return false
     if (startid !== null && root !== null && (event.id === root.id || event.parentid === root.id)) return true
     if (startid !== null && bare) return false
     return (
-      byId(event.id) && tests[0](event.type) && tests[1](event.level) && tests[2](event.state) && tests[3](event.resourceid) && event.archived === archived &&
-      (resourcetype === null || event.resourcetype?.toLowerCase() === resourcetype) && (from === null || event.created >= from) && (to === null || event.created <= to) &&
+      byId(event.id) &&
+      tests[0](event.type) &&
+      tests[1](event.level) &&
+      tests[2](event.state) &&
+      tests[3](event.resourceid) &&
+      event.archived === archived &&
+      (resourcetype === null || event.resourcetype?.toLowerCase() === resourcetype) &&
+      (from === null || event.created >= from) &&
+      (to === null || event.created <= to) &&
       keyword(event.type, event.description, event.level)
     )
   }
@@ -67,15 +81,32 @@ function chosen(call: Call): LabEvent[] {
   if (ids.length === 0 && type === null && to === null) throw invalid('either ids, type or enddate must be specified')
   if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
   const wanted = new Set(ids)
-  if (ids.some((id) => !world.tables.events.has(id))) throw internal('Unable to archive Events, one or more parameters has invalid values')
-  return world.tables.events.filter((event) => (wanted.size === 0 || wanted.has(event.id)) && (type === null || event.type === type) && (to === null || event.created <= to) && (from === null || event.created >= from))
+  if (ids.some((id) => !world.tables.events.has(id)))
+    throw internal('Unable to archive Events, one or more parameters has invalid values')
+  return world.tables.events.filter(
+    (event) =>
+      (wanted.size === 0 || wanted.has(event.id)) &&
+      (type === null || event.type === type) &&
+      (to === null || event.created <= to) &&
+      (from === null || event.created >= from),
+  )
 }
 
 function eventView(call: Call, event: LabEvent): Record<string, Json> {
   return {
-    id: event.id, username: call.world.tables.users.get(event.userid)?.username ?? null, type: event.type, level: event.level, description: event.description,
-    ...ownerFields(call.world, event), resourceid: event.resourceid, resourcetype: event.resourcetype, resourcename: event.resourcename, created: wireDate(event.created),
-    state: event.state, parentid: event.parentid, archived: event.archived,
+    id: event.id,
+    username: call.world.tables.users.get(event.userid)?.username ?? null,
+    type: event.type,
+    level: event.level,
+    description: event.description,
+    ...ownerFields(call.world, event),
+    resourceid: event.resourceid,
+    resourcetype: event.resourcetype,
+    resourcename: event.resourcename,
+    created: wireDate(event.created),
+    state: event.state,
+    parentid: event.parentid,
+    archived: event.archived,
   }
 }
 
@@ -84,12 +115,38 @@ function eventTypes(): string[] {
   const families: Record<string, string> = {
     VM: 'CREATE DESTROY EXPUNGE START STOP REBOOT UPDATE UPGRADE DYNAMIC.SCALE MIGRATE MOVE RESTORE RECOVER IMPORT UNMANAGE RESETPASSWORD RESETSSHKEY RESETUSERDATA AG.UPDATE LEASE.EXPIRED LEASE.DISABLED',
     NIC: 'CREATE DELETE UPDATE SECONDARY.IP.CONFIGURE SECONDARY.IP.UNCONFIGURE DETAIL.ADD DETAIL.REMOVE',
-    VOLUME: 'CREATE DELETE ATTACH DETACH RESIZE UPLOAD MIGRATE DESTROY RECOVER CHANGE.DISK.OFFERING DETAIL.UPDATE DETAIL.ADD DETAIL.REMOVE',
-    ISO: 'CREATE DELETE COPY ATTACH DETACH EXTRACT UPDATE', TEMPLATE: 'CREATE DELETE UPDATE COPY DOWNLOAD.SUCCESS DOWNLOAD.FAILED EXTRACT', VMSNAPSHOT: 'CREATE DELETE REVERTTO',
-    SNAPSHOT: 'CREATE DELETE REVERT COPY ON_PRIMARY OFF_PRIMARY', 'BACKUP': 'CREATE DELETE RESTORE OFFERING.ASSIGN OFFERING.REMOVE', NETWORK: 'CREATE DELETE UPDATE RESTART OFFERING.CREATE OFFERING.DELETE OFFERING.EDIT',
-    NET: 'IPASSIGN IPRELEASE RULEADD RULEDELETE RULEMODIFY IPRESERVE', FIREWALL: 'OPEN CLOSE UPDATE', STATICNAT: 'ENABLE DISABLE', DOMAIN: 'CREATE DELETE UPDATE', ACCOUNT: 'CREATE DELETE ENABLE DISABLE UPDATE', USER: 'CREATE DELETE LOGIN LOGOUT ENABLE DISABLE UPDATE LOCK',
-    'VLAN.IP': 'RANGE.CREATE RANGE.DELETE RANGE.DEDICATE RANGE.RELEASE', HOST: 'DELETE RECONNECT', MAINT: 'PREPARE CANCEL', ALERT: 'ARCHIVE DELETE', CONFIGURATION: 'VALUE.EDIT', 'SERVICE.OFFERING': 'CREATE DELETE EDIT', 'DISK.OFFERING': 'CREATE DELETE EDIT',
-    'GPU.CARD': 'CREATE EDIT DELETE', 'VGPU.PROFILE': 'CREATE EDIT DELETE', 'GPU.DEVICE': 'CREATE EDIT DELETE MANAGE UNMANAGE', WEBHOOK: 'CREATE DELETE UPDATE', 'AG': 'CREATE DELETE ASSIGN REMOVE', 'SERVICE.PROVIDER': 'CREATE DELETE UPDATE', 'PHYSICAL': 'NETWORK.CREATE NETWORK.DELETE NETWORK.UPDATE', 'VPC': 'CREATE DELETE UPDATE RESTART', 'LB': 'CREATE DELETE UPDATE', 'ROUTER': 'CREATE DESTROY START STOP REBOOT HEALTH.CHECKS', PROJECT: 'CREATE ACTIVATE SUSPEND DELETE UPDATE',
+    VOLUME:
+      'CREATE DELETE ATTACH DETACH RESIZE UPLOAD MIGRATE DESTROY RECOVER CHANGE.DISK.OFFERING DETAIL.UPDATE DETAIL.ADD DETAIL.REMOVE',
+    ISO: 'CREATE DELETE COPY ATTACH DETACH EXTRACT UPDATE',
+    TEMPLATE: 'CREATE DELETE UPDATE COPY DOWNLOAD.SUCCESS DOWNLOAD.FAILED EXTRACT',
+    VMSNAPSHOT: 'CREATE DELETE REVERTTO',
+    SNAPSHOT: 'CREATE DELETE REVERT COPY ON_PRIMARY OFF_PRIMARY',
+    BACKUP: 'CREATE DELETE RESTORE OFFERING.ASSIGN OFFERING.REMOVE',
+    NETWORK: 'CREATE DELETE UPDATE RESTART OFFERING.CREATE OFFERING.DELETE OFFERING.EDIT',
+    NET: 'IPASSIGN IPRELEASE RULEADD RULEDELETE RULEMODIFY IPRESERVE',
+    FIREWALL: 'OPEN CLOSE UPDATE',
+    STATICNAT: 'ENABLE DISABLE',
+    DOMAIN: 'CREATE DELETE UPDATE',
+    ACCOUNT: 'CREATE DELETE ENABLE DISABLE UPDATE',
+    USER: 'CREATE DELETE LOGIN LOGOUT ENABLE DISABLE UPDATE LOCK',
+    'VLAN.IP': 'RANGE.CREATE RANGE.DELETE RANGE.DEDICATE RANGE.RELEASE',
+    HOST: 'DELETE RECONNECT',
+    MAINT: 'PREPARE CANCEL',
+    ALERT: 'ARCHIVE DELETE',
+    CONFIGURATION: 'VALUE.EDIT',
+    'SERVICE.OFFERING': 'CREATE DELETE EDIT',
+    'DISK.OFFERING': 'CREATE DELETE EDIT',
+    'GPU.CARD': 'CREATE EDIT DELETE',
+    'VGPU.PROFILE': 'CREATE EDIT DELETE',
+    'GPU.DEVICE': 'CREATE EDIT DELETE MANAGE UNMANAGE',
+    WEBHOOK: 'CREATE DELETE UPDATE',
+    AG: 'CREATE DELETE ASSIGN REMOVE',
+    'SERVICE.PROVIDER': 'CREATE DELETE UPDATE',
+    PHYSICAL: 'NETWORK.CREATE NETWORK.DELETE NETWORK.UPDATE',
+    VPC: 'CREATE DELETE UPDATE RESTART',
+    LB: 'CREATE DELETE UPDATE',
+    ROUTER: 'CREATE DESTROY START STOP REBOOT HEALTH.CHECKS',
+    PROJECT: 'CREATE ACTIVATE SUSPEND DELETE UPDATE',
   }
   return Object.entries(families).flatMap(([family, names]) => names.split(' ').map((name) => `${family}.${name}`))
 }

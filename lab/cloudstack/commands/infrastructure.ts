@@ -3,7 +3,8 @@ import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import { overcommit } from '../capacity.ts'
-import type { Host, Json, Row } from '../records.ts'
+import type { Host } from '../records.ts'
+import type { Json, Row } from '../row.ts'
 import { noise } from '../../world.ts'
 import { idTest, keywordTest, paged, pagedByLength, same } from '../scope.ts'
 import { text } from '../owner-view.ts'
@@ -18,7 +19,10 @@ export function listRows(call: Call, rows: Iterable<Row>, filters: string[]): Ou
   const found: Row[] = []
   for (const row of rows) {
     if (!byId(row.id) || !keyword(text(row['name']))) continue
-    if (matches.every(({ name, test }) => test(row[name] === undefined || row[name] === null ? null : String(row[name])))) found.push(row)
+    if (
+      matches.every(({ name, test }) => test(row[name] === undefined || row[name] === null ? null : String(row[name])))
+    )
+      found.push(row)
   }
   return paged(call, found, (row) => ({ ...row }))
 }
@@ -27,7 +31,13 @@ export const infrastructure: Commands = {
   listZones: (call) => {
     const outcome = call.world.tables.zones.filter((zone) => {
       const available = call.params.bool('available')
-      return idTest(call)(zone.id) && same(call, 'name')(text(zone['name'])) && same(call, 'networktype')(text(zone['networktype'])) && keywordTest(call)(text(zone['name'])) && (available !== true || zone['allocationstate'] === 'Enabled')
+      return (
+        idTest(call)(zone.id) &&
+        same(call, 'name')(text(zone['name'])) &&
+        same(call, 'networktype')(text(zone['networktype'])) &&
+        keywordTest(call)(text(zone['name'])) &&
+        (available !== true || zone['allocationstate'] === 'Enabled')
+      )
     })
     return paged(call, outcome, (zone) => ({ ...zone, ...gpuTotals(call.world) }))
   },
@@ -35,18 +45,31 @@ export const infrastructure: Commands = {
   listClusters: (call) => {
     const { params } = call
     const hypervisor = params.text('hypervisor')
-    const rows = call.world.tables.clusters.filter((cluster) => hypervisor === null || text(cluster['hypervisortype']) === hypervisor)
+    const rows = call.world.tables.clusters.filter(
+      (cluster) => hypervisor === null || text(cluster['hypervisortype']) === hypervisor,
+    )
     return listRows(call, rows, ['name', 'podid', 'zoneid', 'clustertype', 'allocationstate', 'managedstate', 'arch'])
   },
   listHosts: (call) => {
     const { params, world } = call
     const keyword = keywordTest(call)
-    const tests = (['clusterid', 'name', 'podid', 'state', 'zoneid', 'resourcestate'] as const).map((name) => ({ name, test: same(call, name) }))
+    const tests = (['clusterid', 'name', 'podid', 'state', 'zoneid', 'resourcestate'] as const).map((name) => ({
+      name,
+      test: same(call, name),
+    }))
     const type = params.text('type')
     const byId = idTest(call)
     const hypervisor = params.text('hypervisor')
-    if ((type !== null && type !== 'Routing') || (hypervisor !== null && hypervisor !== 'KVM') || params.bool('hahost') === true) return paged(call, [], () => null)
-    const found = world.tables.hosts.filter((host) => byId(host.id) && keyword(host.name, host.ipaddress) && tests.every(({ name, test }) => test(host[name])))
+    if (
+      (type !== null && type !== 'Routing') ||
+      (hypervisor !== null && hypervisor !== 'KVM') ||
+      params.bool('hahost') === true
+    )
+      return paged(call, [], () => null)
+    const found = world.tables.hosts.filter(
+      (host) =>
+        byId(host.id) && keyword(host.name, host.ipaddress) && tests.every(({ name, test }) => test(host[name])),
+    )
     const sample = call.sample()
     return paged(call, found, (host) => hostView(world, host, sample))
   },
@@ -55,40 +78,76 @@ export const infrastructure: Commands = {
     return listRows(call, rows, ['name', 'zoneid', 'scope', 'path', 'ipaddress'])
   },
   listImageStores: (call) => listRows(call, call.world.tables.imagestores.values(), ['name', 'protocol', 'zoneid']),
-  listManagementServers: (call) => listRows(call, [...call.world.tables.managementservers.values()].map((server) => ({ ...server, pendingjobscount: 0, agentscount: call.world.tables.hosts.size })), ['name']),
+  listManagementServers: (call) =>
+    listRows(
+      call,
+      [...call.world.tables.managementservers.values()].map((server) => ({
+        ...server,
+        pendingjobscount: 0,
+        agentscount: call.world.tables.hosts.size,
+      })),
+      ['name'],
+    ),
   listPhysicalNetworks: (call) => listRows(call, call.world.tables.physicalnetworks.values(), ['zoneid', 'name']),
   listTrafficTypes: (call) => listRows(call, call.world.tables.traffictypes.values(), ['physicalnetworkid']),
-  listHypervisors: (call) => pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name, hypervisor: name })),
+  listHypervisors: (call) =>
+    pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name, hypervisor: name })),
   listRoles: (call) => listRows(call, call.world.tables.roles.values(), ['name', 'type', 'state']),
   listCapabilities: () => object(CAPABILITIES),
   listApis: (call) => {
     const name = call.params.text('name')?.toLowerCase() ?? null
     const found = [...call.catalogue.values()].filter((spec) => name === null || spec.name.toLowerCase() === name)
-    if (name !== null && found.length === 0) throw invalid(`The API name ${name} does not exist or is not available for user`)
+    if (name !== null && found.length === 0)
+      throw invalid(`The API name ${name} does not exist or is not available for user`)
     return {
-      kind: 'list', count: found.length,
+      kind: 'list',
+      count: found.length,
       rows: found.map((spec) => ({
-        name: spec.name, description: '', since: '', isasync: spec.isasync, related: '', response: [],
-        params: spec.params.map((param) => ({ name: param.name, description: '', type: param.type, length: param.length ?? 255, required: param.required })),
+        name: spec.name,
+        description: '',
+        since: '',
+        isasync: spec.isasync,
+        related: '',
+        response: [],
+        params: spec.params.map((param) => ({
+          name: param.name,
+          description: '',
+          type: param.type,
+          length: param.length ?? 255,
+          required: param.required,
+        })),
       })),
     }
   },
   listUsageTypes: (call) => pagedByLength(call, USAGE_TYPES, ([id, name, description]) => ({ id, name, description })),
-  getCloudIdentifier: (call) => inline({ cloudidentifier: { userid: call.caller.user.id, cloudidentifier: 'groundplane-lab', signature: '' } }),
+  getCloudIdentifier: (call) =>
+    inline({ cloudidentifier: { userid: call.caller.user.id, cloudidentifier: 'groundplane-lab', signature: '' } }),
   prepareHostForMaintenance: (call) => {
     const host = needHost(call, call.params.need('id'))
     return job({
-      instancetype: 'Host', instanceid: host.id, duration_ms: 3000, event: subject('MAINT.PREPARE', 'preparing host for maintenance', host),
+      instancetype: 'Host',
+      instanceid: host.id,
+      duration_ms: 3000,
+      event: subject('MAINT.PREPARE', 'preparing host for maintenance', host),
       begin: () => {
         const now = needHost(call, host.id)
-        if (now.resourcestate !== 'Enabled') throw internal(`Unable to prepare for maintenance: host is in resource state ${now.resourcestate}`)
-        if (now.state !== 'Up') throw invalid(`Unable to prepare host for maintenance: it is not in Up state (${now.state})`)
+        if (now.resourcestate !== 'Enabled')
+          throw internal(`Unable to prepare for maintenance: host is in resource state ${now.resourcestate}`)
+        if (now.state !== 'Up')
+          throw invalid(`Unable to prepare host for maintenance: it is not in Up state (${now.state})`)
         call.world.tables.hosts.put({ ...now, resourcestate: 'PrepareForMaintenance' })
       },
       end: () => {
         evacuate(call.world, host.id)
         const left = call.world.hostUse(host.id).vms > 0
-        return hostView(call.world, call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: left ? 'ErrorInMaintenance' : 'Maintenance' }), call.sample())
+        return hostView(
+          call.world,
+          call.world.tables.hosts.put({
+            ...needHost(call, host.id),
+            resourcestate: left ? 'ErrorInMaintenance' : 'Maintenance',
+          }),
+          call.sample(),
+        )
       },
       fail: () => call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
     })
@@ -96,19 +155,33 @@ export const infrastructure: Commands = {
   cancelHostMaintenance: (call) => {
     const host = needHost(call, call.params.need('id'))
     return job({
-      instancetype: 'Host', instanceid: host.id, duration_ms: 1000, event: subject('MAINT.CANCEL', 'cancelling maintenance of host', host),
+      instancetype: 'Host',
+      instanceid: host.id,
+      duration_ms: 1000,
+      event: subject('MAINT.CANCEL', 'cancelling maintenance of host', host),
       begin: () => {
         const { resourcestate } = needHost(call, host.id)
-        if (resourcestate === 'Enabled' || resourcestate === 'Disabled') throw invalid(`Unable to cancel host maintenance: the host is in resource state ${resourcestate}`)
+        if (resourcestate === 'Enabled' || resourcestate === 'Disabled')
+          throw invalid(`Unable to cancel host maintenance: the host is in resource state ${resourcestate}`)
       },
-      end: () => hostView(call.world, call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }), call.sample()),
+      end: () =>
+        hostView(
+          call.world,
+          call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
+          call.sample(),
+        ),
     })
   },
   deleteHost: (call) => {
     const host = needHost(call, call.params.need('id'))
-    if (host.resourcestate !== 'Maintenance' && call.params.bool('forced') !== true) throw internal(`Host ${host.name} cannot be deleted as it is not in maintenance mode. Either put the host into maintenance or perform a forced deletion.`)
-    for (const vm of call.world.tables.vms.by('host', host.id)) call.world.tables.vms.put({ ...vm, state: 'Stopped', hostid: null })
-    for (const device of call.world.tables.gpudevices.by('host', host.id)) call.world.tables.gpudevices.remove(device.id)
+    if (host.resourcestate !== 'Maintenance' && call.params.bool('forced') !== true)
+      throw internal(
+        `Host ${host.name} cannot be deleted as it is not in maintenance mode. Either put the host into maintenance or perform a forced deletion.`,
+      )
+    for (const vm of call.world.tables.vms.by('host', host.id))
+      call.world.tables.vms.put({ ...vm, state: 'Stopped', hostid: null })
+    for (const device of call.world.tables.gpudevices.by('host', host.id))
+      call.world.tables.gpudevices.remove(device.id)
     call.world.tables.hosts.remove(host.id)
     call.event(subject('HOST.DELETE', 'deleting host', host))
     return success()
@@ -116,10 +189,14 @@ export const infrastructure: Commands = {
   updateHost: (call) => {
     const host = needHost(call, call.params.need('id'))
     const wanted = call.params.text('allocationstate')
-    if (wanted !== null && wanted !== 'Enable' && wanted !== 'Disable') throw invalid(`Unable to resolve ${wanted} to a supported resource state event`)
+    if (wanted !== null && wanted !== 'Enable' && wanted !== 'Disable')
+      throw invalid(`Unable to resolve ${wanted} to a supported resource state event`)
     const resourcestate = wanted === null ? host.resourcestate : wanted === 'Enable' ? 'Enabled' : 'Disabled'
     const next = call.world.tables.hosts.put({
-      ...host, resourcestate, name: call.params.text('name') ?? host.name, annotation: call.params.text('annotation') ?? host.annotation,
+      ...host,
+      resourcestate,
+      name: call.params.text('name') ?? host.name,
+      annotation: call.params.text('annotation') ?? host.annotation,
       hosttags: call.params.has('hosttags') ? call.params.list('hosttags').join(',') : host.hosttags,
     })
     return object(hostView(call.world, next, call.sample()))
@@ -127,8 +204,12 @@ export const infrastructure: Commands = {
   reconnectHost: (call) => {
     const host = needHost(call, call.params.need('id'))
     return job({
-      instancetype: 'Host', instanceid: host.id, duration_ms: 1000, event: subject('HOST.RECONNECT', 'reconnecting host', host),
-      end: () => hostView(call.world, call.world.tables.hosts.put({ ...needHost(call, host.id), state: 'Up' }), call.sample()),
+      instancetype: 'Host',
+      instanceid: host.id,
+      duration_ms: 1000,
+      event: subject('HOST.RECONNECT', 'reconnecting host', host),
+      end: () =>
+        hostView(call.world, call.world.tables.hosts.put({ ...needHost(call, host.id), state: 'Up' }), call.sample()),
     })
   },
 }
@@ -139,8 +220,18 @@ export function needHost(call: Call, id: string): Host {
   return host
 }
 
-function subject(type: string, description: string, host: Host): { type: string; description: string; resourcetype: string; resourceid: string; resourcename: string } {
-  return { type, description: `${description}. Host Id: ${host.id}`, resourcetype: 'Host', resourceid: host.id, resourcename: host.name }
+function subject(
+  type: string,
+  description: string,
+  host: Host,
+): { type: string; description: string; resourcetype: string; resourceid: string; resourcename: string } {
+  return {
+    type,
+    description: `${description}. Host Id: ${host.id}`,
+    resourcetype: 'Host',
+    resourceid: host.id,
+    resourcename: host.name,
+  }
 }
 
 /** Moves running machines to the emptiest other host of the same cluster; what finds no place stays. */
@@ -148,7 +239,10 @@ function evacuate(world: World, hostid: string): void {
   const host = world.tables.hosts.get(hostid)
   if (host === null) return
   for (const vm of world.tables.vms.by('host', hostid)) {
-    const [target] = world.hostsOf(host.clusterid).filter((one) => one.id !== hostid && one.state === 'Up' && one.resourcestate === 'Enabled').sort((a, b) => world.hostUse(a.id).memory_bytes - world.hostUse(b.id).memory_bytes)
+    const [target] = world
+      .hostsOf(host.clusterid)
+      .filter((one) => one.id !== hostid && one.state === 'Up' && one.resourcestate === 'Enabled')
+      .sort((a, b) => world.hostUse(a.id).memory_bytes - world.hostUse(b.id).memory_bytes)
     const pinned = world.tables.gpudevices.by('vm', vm.id).length > 0
     if (target !== undefined && !pinned) world.tables.vms.put({ ...vm, hostid: target.id, lasthostid: hostid })
   }
@@ -159,20 +253,67 @@ export function hostView(world: World, host: Host, sample: number): Record<strin
   const cluster = world.tables.clusters.get(host.clusterid)
   const factor = overcommit(world, host.clusterid)
   const cpu_mhz = host.cpunumber * host.cpuspeed
-  const load = use.cpu_mhz === 0 ? 2 : Math.min(95, (use.cpu_mhz / (cpu_mhz * factor.cpu)) * 100 * (0.3 + 0.5 * noise(sample, host.cpunumber + host.name.length)))
+  const load =
+    use.cpu_mhz === 0
+      ? 2
+      : Math.min(
+          95,
+          (use.cpu_mhz / (cpu_mhz * factor.cpu)) * 100 * (0.3 + 0.5 * noise(sample, host.cpunumber + host.name.length)),
+        )
   const gpus = world.tables.gpudevices.by('host', host.id).filter((device) => device.gpudevicetype !== 'VGPUOnly')
   return {
-    id: host.id, name: host.name, state: host.state, type: 'Routing', ipaddress: host.ipaddress, zoneid: host.zoneid, zonename: text(world.tables.zones.get(host.zoneid)?.['name']),
-    podid: host.podid, podname: text(world.tables.pods.get(host.podid)?.['name']), clusterid: host.clusterid, clustername: text(cluster?.['name']), clustertype: 'CloudManaged',
-    version: '4.22.0.0', hypervisor: 'KVM', cpusockets: host.cpusockets, cpunumber: host.cpunumber, cpuspeed: host.cpuspeed, cpuused: `${load.toFixed(2)}%`, cpuloadaverage: Math.round(load * host.cpunumber) / 100,
-    cpuallocatedvalue: use.cpu_mhz, cpuallocated: percent(use.cpu_mhz, cpu_mhz), cpuallocatedpercentage: percent(use.cpu_mhz, cpu_mhz),
-    cpuallocatedwithoverprovisioning: percent(use.cpu_mhz, cpu_mhz * factor.cpu), cpuwithoverprovisioning: String(cpu_mhz * factor.cpu),
-    memorytotal: host.memory_bytes, memorywithoverprovisioning: String(host.memory_bytes * factor.memory), memoryallocated: use.memory_bytes, memoryallocatedbytes: use.memory_bytes,
-    memoryallocatedpercentage: percent(use.memory_bytes, host.memory_bytes), memoryused: Math.round((use.memory_bytes / 1024) * 0.8), networkkbsread: Math.round(noise(sample, 1) * 1e6), networkkbswrite: Math.round(noise(sample, 2) * 1e6),
-    gputotal: gpus.length, gpuused: gpus.filter((device) => device.state === 'Allocated').length, lastpinged: wireDate(Date.now() - 30_000), created: wireDate(host.created), events: 'ShutdownRequested; AgentDisconnected; Ping; HostDown; ManagementServerDown',
-    resourcestate: host.resourcestate, hypervisorversion: '10.0.0', hahost: false, capabilities: 'hvm,snapshot', hosttags: host.hosttags === '' ? null : host.hosttags,
-    explicithosttags: host.hosttags === '' ? null : host.hosttags, ueficapability: host.ueficapability, encryptionsupported: true, instanceconversionsupported: true, islocalstorageactive: false, arch: 'x86_64', annotation: host.annotation,
-    managementserverid: world.tables.managementservers.values().next().value?.id ?? null, managementservername: 'mgmt-01', hasannotations: host.annotation !== null,
+    id: host.id,
+    name: host.name,
+    state: host.state,
+    type: 'Routing',
+    ipaddress: host.ipaddress,
+    zoneid: host.zoneid,
+    zonename: text(world.tables.zones.get(host.zoneid)?.['name']),
+    podid: host.podid,
+    podname: text(world.tables.pods.get(host.podid)?.['name']),
+    clusterid: host.clusterid,
+    clustername: text(cluster?.['name']),
+    clustertype: 'CloudManaged',
+    version: '4.22.0.0',
+    hypervisor: 'KVM',
+    cpusockets: host.cpusockets,
+    cpunumber: host.cpunumber,
+    cpuspeed: host.cpuspeed,
+    cpuused: `${load.toFixed(2)}%`,
+    cpuloadaverage: Math.round(load * host.cpunumber) / 100,
+    cpuallocatedvalue: use.cpu_mhz,
+    cpuallocated: percent(use.cpu_mhz, cpu_mhz),
+    cpuallocatedpercentage: percent(use.cpu_mhz, cpu_mhz),
+    cpuallocatedwithoverprovisioning: percent(use.cpu_mhz, cpu_mhz * factor.cpu),
+    cpuwithoverprovisioning: String(cpu_mhz * factor.cpu),
+    memorytotal: host.memory_bytes,
+    memorywithoverprovisioning: String(host.memory_bytes * factor.memory),
+    memoryallocated: use.memory_bytes,
+    memoryallocatedbytes: use.memory_bytes,
+    memoryallocatedpercentage: percent(use.memory_bytes, host.memory_bytes),
+    memoryused: Math.round((use.memory_bytes / 1024) * 0.8),
+    networkkbsread: Math.round(noise(sample, 1) * 1e6),
+    networkkbswrite: Math.round(noise(sample, 2) * 1e6),
+    gputotal: gpus.length,
+    gpuused: gpus.filter((device) => device.state === 'Allocated').length,
+    lastpinged: wireDate(Date.now() - 30_000),
+    created: wireDate(host.created),
+    events: 'ShutdownRequested; AgentDisconnected; Ping; HostDown; ManagementServerDown',
+    resourcestate: host.resourcestate,
+    hypervisorversion: '10.0.0',
+    hahost: false,
+    capabilities: 'hvm,snapshot',
+    hosttags: host.hosttags === '' ? null : host.hosttags,
+    explicithosttags: host.hosttags === '' ? null : host.hosttags,
+    ueficapability: host.ueficapability,
+    encryptionsupported: true,
+    instanceconversionsupported: true,
+    islocalstorageactive: false,
+    arch: 'x86_64',
+    annotation: host.annotation,
+    managementserverid: world.tables.managementservers.values().next().value?.id ?? null,
+    managementservername: 'mgmt-01',
+    hasannotations: host.annotation !== null,
   }
 }
 
@@ -187,21 +328,59 @@ function gpuTotals(world: World): Record<string, number> {
 
 function poolView(world: World, pool: Row): Row {
   const allocated = world.poolUse(pool.id)
-  return { ...pool, disksizeallocated: allocated, disksizeused: Math.round(allocated * 0.6), capacitybytes: pool['disksizetotal'] ?? 0 }
+  return {
+    ...pool,
+    disksizeallocated: allocated,
+    disksizeused: Math.round(allocated * 0.6),
+    capacitybytes: pool['disksizetotal'] ?? 0,
+  }
 }
 
 const CAPABILITIES: Record<string, Json> = {
-  cloudstackversion: '4.22.0.0', securitygroupsenabled: false, dynamicrolesenabled: true, userpublictemplateenabled: true, supportELB: 'false', projectinviterequired: false,
-  allowusercreateprojects: true, customdiskofferingminsize: 1, customdiskofferingmaxsize: 1024, regionsecondaryenabled: false, kvmsnapshotenabled: true, allowuserviewdestroyedvm: false,
-  allowuserexpungerecovervm: false, allowuserexpungerecovervolume: false, allowuserviewalldomainaccounts: false, allowuserforcestopvm: true, kubernetesserviceenabled: false,
-  kubernetesclusterexperimentalfeaturesenabled: false, customhypervisordisplayname: 'Custom', defaultuipagesize: 20, instancesstatsretentiontime: 720, instancesstatsuseronly: false,
-  instancesdisksstatsretentionenabled: false, instancesdisksstatsretentiontime: 720, instanceleaseenabled: true, extensionspath: '/usr/share/cloudstack-management/extensions',
-  dynamicscalingenabled: true, additionalconfigenabled: true,
+  cloudstackversion: '4.22.0.0',
+  securitygroupsenabled: false,
+  dynamicrolesenabled: true,
+  userpublictemplateenabled: true,
+  supportELB: 'false',
+  projectinviterequired: false,
+  allowusercreateprojects: true,
+  customdiskofferingminsize: 1,
+  customdiskofferingmaxsize: 1024,
+  regionsecondaryenabled: false,
+  kvmsnapshotenabled: true,
+  allowuserviewdestroyedvm: false,
+  allowuserexpungerecovervm: false,
+  allowuserexpungerecovervolume: false,
+  allowuserviewalldomainaccounts: false,
+  allowuserforcestopvm: true,
+  kubernetesserviceenabled: false,
+  kubernetesclusterexperimentalfeaturesenabled: false,
+  customhypervisordisplayname: 'Custom',
+  defaultuipagesize: 20,
+  instancesstatsretentiontime: 720,
+  instancesstatsuseronly: false,
+  instancesdisksstatsretentionenabled: false,
+  instancesdisksstatsretentiontime: 720,
+  instanceleaseenabled: true,
+  extensionspath: '/usr/share/cloudstack-management/extensions',
+  dynamicscalingenabled: true,
+  additionalconfigenabled: true,
 }
 
 const USAGE_TYPES: [number, string, string][] = [
-  [1, 'RUNNING_VM', 'Running Vm Usage'], [2, 'ALLOCATED_VM', 'Allocated Vm Usage'], [3, 'IP_ADDRESS', 'IP Address Usage'], [4, 'NETWORK_BYTES_SENT', 'Network Usage (Bytes Sent)'],
-  [5, 'NETWORK_BYTES_RECEIVED', 'Network Usage (Bytes Received)'], [6, 'VOLUME', 'Volume Usage'], [7, 'TEMPLATE', 'Template Usage'], [8, 'ISO', 'ISO Usage'], [9, 'SNAPSHOT', 'Snapshot Usage'],
-  [11, 'LOAD_BALANCER_POLICY', 'Load Balancer Usage'], [12, 'PORT_FORWARDING_RULE', 'Port Forwarding Usage'], [13, 'NETWORK_OFFERING', 'Network Offering Usage'], [14, 'VPN_USERS', 'VPN users usage'],
-  [25, 'VM_SNAPSHOT', 'VM Snapshot storage usage'], [28, 'BACKUP', 'Backup storage usage'],
+  [1, 'RUNNING_VM', 'Running Vm Usage'],
+  [2, 'ALLOCATED_VM', 'Allocated Vm Usage'],
+  [3, 'IP_ADDRESS', 'IP Address Usage'],
+  [4, 'NETWORK_BYTES_SENT', 'Network Usage (Bytes Sent)'],
+  [5, 'NETWORK_BYTES_RECEIVED', 'Network Usage (Bytes Received)'],
+  [6, 'VOLUME', 'Volume Usage'],
+  [7, 'TEMPLATE', 'Template Usage'],
+  [8, 'ISO', 'ISO Usage'],
+  [9, 'SNAPSHOT', 'Snapshot Usage'],
+  [11, 'LOAD_BALANCER_POLICY', 'Load Balancer Usage'],
+  [12, 'PORT_FORWARDING_RULE', 'Port Forwarding Usage'],
+  [13, 'NETWORK_OFFERING', 'Network Offering Usage'],
+  [14, 'VPN_USERS', 'VPN users usage'],
+  [25, 'VM_SNAPSHOT', 'VM Snapshot storage usage'],
+  [28, 'BACKUP', 'Backup storage usage'],
 ]

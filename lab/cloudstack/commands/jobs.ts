@@ -1,7 +1,8 @@
 /** Asking for jobs. */
 import { invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
-import type { Job, Json } from '../records.ts'
+import type { Job } from '../records.ts'
+import type { Json } from '../row.ts'
 import { keywordTest, paged, visible } from '../scope.ts'
 import { inline, wireDate, wireDateOrNull } from '../wire.ts'
 
@@ -17,7 +18,13 @@ export const jobs: Commands = {
     const mine = visible(call)
     const server = call.params.text('managementserverid')
     const here = call.world.tables.managementservers.values().next().value?.id
-    const found = call.world.tables.jobs.filter((job) => (from === null || job.created >= from) && keyword(job.cmd) && mine({ accountid: job.accountid, projectid: null }) && (server === null || server === here))
+    const found = call.world.tables.jobs.filter(
+      (job) =>
+        (from === null || job.created >= from) &&
+        keyword(job.cmd) &&
+        mine({ accountid: job.accountid, projectid: null }) &&
+        (server === null || server === here),
+    )
     return paged(call, found, (job) => jobView(call, job))
   },
 }
@@ -27,8 +34,22 @@ function jobView(call: Call, job: Job): Record<string, Json> {
   const account = tables.accounts.get(job.accountid)
   const server = tables.managementservers.values().next().value
   return {
-    jobid: job.id, accountid: job.accountid, account: account?.name ?? null, domainid: account?.domainid ?? null, userid: job.userid, cmd: job.cmd, jobstatus: job.jobstatus,
-    jobprocstatus: 0, jobresultcode: job.jobresultcode, jobresulttype: job.jobresult === null ? null : 'object', jobresult: job.jobresult, jobinstancetype: job.jobinstancetype,
-    jobinstanceid: job.jobinstanceid, created: wireDate(job.created), completed: wireDateOrNull(job.completed), managementserverid: server?.id ?? null, managementservername: 'mgmt-01',
+    jobid: job.id,
+    accountid: job.accountid,
+    account: account?.name ?? null,
+    domainid: account?.domainid ?? null,
+    userid: job.userid,
+    cmd: job.cmd,
+    jobstatus: job.jobstatus,
+    jobprocstatus: 0,
+    jobresultcode: job.jobresultcode,
+    jobresulttype: job.jobresult === null ? null : 'object',
+    jobresult: job.jobresult,
+    jobinstancetype: job.jobinstancetype,
+    jobinstanceid: job.jobinstanceid,
+    created: wireDate(job.created),
+    completed: wireDateOrNull(job.completed),
+    managementserverid: server?.id ?? null,
+    managementservername: 'mgmt-01',
   }
 }

@@ -1,14 +1,16 @@
 /** The two readings of machine metrics: the newest sample of a list, and the samples of a time span. */
 import { invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
-import type { Json, Vm } from '../records.ts'
+import type { Vm } from '../records.ts'
+import type { Json } from '../row.ts'
 import { INTERVAL_MS, RETENTION_MS, statsRow } from '../sampler.ts'
 import { idTest, keywordTest, pagedByLength } from '../scope.ts'
 import { listMachines } from '../vm-list.ts'
 import { vmMetricsView } from '../vm-view.ts'
 
 export const metrics: Commands = {
-  listVirtualMachinesMetrics: (call) => listMachines(call, (vm, details) => vmMetricsView(call.world, vm, details, call.sample())),
+  listVirtualMachinesMetrics: (call) =>
+    listMachines(call, (vm, details) => vmMetricsView(call.world, vm, details, call.sample())),
   listVirtualMachinesUsageHistory: (call) => {
     const { params, world } = call
     const from = params.date('startdate')
@@ -19,8 +21,23 @@ export const metrics: Commands = {
     const keyword = keywordTest(call)
     const id = params.text('id')
     const one = id === null ? null : world.tables.vms.get(id)
-    const found = id === null ? world.tables.vms.filter((vm) => byId(vm.id) && (name === null || vm.name.toLowerCase().includes(name)) && keyword(vm.name, vm.displayname)) : one === null ? [] : [one]
-    return pagedByLength(call, found, (vm) => ({ id: vm.id, name: vm.name, displayname: vm.displayname, stats: rows(call, vm, from, to) }))
+    const found =
+      id === null
+        ? world.tables.vms.filter(
+            (vm) =>
+              byId(vm.id) &&
+              (name === null || vm.name.toLowerCase().includes(name)) &&
+              keyword(vm.name, vm.displayname),
+          )
+        : one === null
+          ? []
+          : [one]
+    return pagedByLength(call, found, (vm) => ({
+      id: vm.id,
+      name: vm.name,
+      displayname: vm.displayname,
+      stats: rows(call, vm, from, to),
+    }))
   },
 }
 
@@ -32,6 +49,7 @@ function rows(call: Call, vm: Vm, from: number | null, to: number | null): Json[
   const first_ms = Math.max(from ?? 0, newest_ms - RETENTION_MS, vm.created)
   const last_ms = Math.min(to ?? newest_ms, newest_ms)
   const stats: Json[] = []
-  for (let time = Math.ceil(first_ms / INTERVAL_MS) * INTERVAL_MS; time <= last_ms; time += INTERVAL_MS) stats.push(statsRow(vm, newest - (newest_ms - time) / INTERVAL_MS, time))
+  for (let time = Math.ceil(first_ms / INTERVAL_MS) * INTERVAL_MS; time <= last_ms; time += INTERVAL_MS)
+    stats.push(statsRow(vm, newest - (newest_ms - time) / INTERVAL_MS, time))
   return stats
 }

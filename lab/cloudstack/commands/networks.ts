@@ -6,7 +6,8 @@ import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { networkView, servicesOf } from '../network-view.ts'
 import { requireQuota } from '../quota.ts'
-import type { Network, Vm } from '../records.ts'
+import type { Network } from '../network-records.ts'
+import type { Vm } from '../records.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
 import { list, object } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
@@ -18,7 +19,10 @@ export const networks: Commands = {
     const mine = visible(call)
     const byId = idTest(call)
     const keyword = keywordTest(call)
-    const tests = (['name', 'zoneid', 'physicalnetworkid', 'networkofferingid', 'vpcid'] as const).map((name) => ({ name, test: same(call, name) }))
+    const tests = (['name', 'zoneid', 'physicalnetworkid', 'networkofferingid', 'vpcid'] as const).map((name) => ({
+      name,
+      test: same(call, name),
+    }))
     const type = params.text('type')?.toLowerCase() ?? null
     const traffic = params.text('traffictype')
     const restart = params.bool('restartrequired')
@@ -26,8 +30,16 @@ export const networks: Commands = {
     const found = world.tables.networks.filter(
       (one) =>
         // A shared network is there for everybody.
-        (mine(one) || (one.type === 'Shared' && params.text('account') === null && params.text('projectid') !== '-1')) && byId(one.id) && keyword(one.name, one.displaytext) && tests.every(({ name, test }) => test(one[name])) &&
-        (type === null || one.type.toLowerCase() === type) && (traffic === null || traffic === 'Guest') && (restart === null || one.restartrequired === restart) && (vlan === null || String(one.vlan) === vlan) && params.bool('issystem') !== true,
+        (mine(one) ||
+          (one.type === 'Shared' && params.text('account') === null && params.text('projectid') !== '-1')) &&
+        byId(one.id) &&
+        keyword(one.name, one.displaytext) &&
+        tests.every(({ name, test }) => test(one[name])) &&
+        (type === null || one.type.toLowerCase() === type) &&
+        (traffic === null || traffic === 'Guest') &&
+        (restart === null || one.restartrequired === restart) &&
+        (vlan === null || String(one.vlan) === vlan) &&
+        params.bool('issystem') !== true,
     )
     if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
     return paged(call, found, (one) => networkView(world, one))
@@ -38,14 +50,27 @@ export const networks: Commands = {
     const before = needNetwork(call, params.need('id'))
     checkUpdate(call, before)
     return job({
-      ...networkJob(before), duration_ms: 1500, event: networkEvent('NETWORK.UPDATE', 'Updating network', before),
+      ...networkJob(before),
+      duration_ms: 1500,
+      event: networkEvent('NETWORK.UPDATE', 'Updating network', before),
       end: () => {
         const now = needNetwork(call, before.id)
-        return networkView(world, world.tables.networks.put({
-          ...now, name: params.text('name') ?? now.name, displaytext: params.text('displaytext') ?? now.displaytext, networkdomain: params.text('networkdomain') ?? now.networkdomain, networkofferingid: params.text('networkofferingid') ?? now.networkofferingid,
-          guestvmcidr: params.text('guestvmcidr') ?? now.guestvmcidr, publicmtu: params.int('publicmtu') ?? now.publicmtu, privatemtu: params.int('privatemtu') ?? now.privatemtu, dns1: params.text('dns1') ?? now.dns1, dns2: params.text('dns2') ?? now.dns2,
-          displaynetwork: params.bool('displaynetwork') ?? now.displaynetwork,
-        }))
+        return networkView(
+          world,
+          world.tables.networks.put({
+            ...now,
+            name: params.text('name') ?? now.name,
+            displaytext: params.text('displaytext') ?? now.displaytext,
+            networkdomain: params.text('networkdomain') ?? now.networkdomain,
+            networkofferingid: params.text('networkofferingid') ?? now.networkofferingid,
+            guestvmcidr: params.text('guestvmcidr') ?? now.guestvmcidr,
+            publicmtu: params.int('publicmtu') ?? now.publicmtu,
+            privatemtu: params.int('privatemtu') ?? now.privatemtu,
+            dns1: params.text('dns1') ?? now.dns1,
+            dns2: params.text('dns2') ?? now.dns2,
+            displaynetwork: params.bool('displaynetwork') ?? now.displaynetwork,
+          }),
+        )
       },
     })
   },
@@ -53,13 +78,20 @@ export const networks: Commands = {
     const { params, world } = call
     const network = needNetwork(call, params.need('id'))
     return job({
-      ...networkJob(network), duration_ms: params.bool('cleanup') === true ? 4000 : 1500, event: networkEvent('NETWORK.RESTART', 'restarting network', network),
+      ...networkJob(network),
+      duration_ms: params.bool('cleanup') === true ? 4000 : 1500,
+      event: networkEvent('NETWORK.RESTART', 'restarting network', network),
       begin: () => {
         const { state } = needNetwork(call, network.id)
-        if (state !== 'Implemented' && state !== 'Setup') throw invalid(`Network is not in the right state to be restarted. Correct states are: Implemented, Setup`)
+        if (state !== 'Implemented' && state !== 'Setup')
+          throw invalid(`Network is not in the right state to be restarted. Correct states are: Implemented, Setup`)
       },
       end: () => {
-        world.tables.networks.put({ ...needNetwork(call, network.id), restartrequired: false, redundantrouter: params.bool('makeredundant') ?? network.redundantrouter })
+        world.tables.networks.put({
+          ...needNetwork(call, network.id),
+          restartrequired: false,
+          redundantrouter: params.bool('makeredundant') ?? network.redundantrouter,
+        })
         return null
       },
     })
@@ -68,15 +100,28 @@ export const networks: Commands = {
     const network = needNetwork(call, call.params.need('id'))
     const { tables } = call.world
     return job({
-      ...networkJob(network), duration_ms: 1500, event: networkEvent('NETWORK.DELETE', 'Deleting network', network),
+      ...networkJob(network),
+      duration_ms: 1500,
+      event: networkEvent('NETWORK.DELETE', 'Deleting network', network),
       begin: () => {
         const users = machinesIn(call, network.id)
         if (users.length > 0) throw inUse(`Failed to delete network: it has ${users.length} user vms`)
       },
       end: () => {
-        for (const address of tables.addresses.by('network', network.id)) tables.addresses.put({ ...address, state: 'Free', allocated: null, associatednetworkid: null, issourcenat: false, isstaticnat: false, virtualmachineid: null, vmipaddress: null })
+        for (const address of tables.addresses.by('network', network.id))
+          tables.addresses.put({
+            ...address,
+            state: 'Free',
+            allocated: null,
+            associatednetworkid: null,
+            issourcenat: false,
+            isstaticnat: false,
+            virtualmachineid: null,
+            vmipaddress: null,
+          })
         for (const rule of tables.rules.filter((one) => one.networkid === network.id)) tables.rules.remove(rule.id)
-        for (const router of tables.routers.filter((one) => one['guestnetworkid'] === network.id)) tables.routers.remove(router.id)
+        for (const router of tables.routers.filter((one) => one['guestnetworkid'] === network.id))
+          tables.routers.remove(router.id)
         tables.networks.remove(network.id)
         return null
       },
@@ -89,8 +134,18 @@ function networkJob(network: Network): { instancetype: string; instanceid: strin
   return { instancetype: 'Network', instanceid: network.id, queue: `network/${network.id}` }
 }
 
-function networkEvent(type: string, description: string, network: Network): { type: string; description: string; resourcetype: string; resourceid: string; resourcename: string } {
-  return { type, description: `${description}. Network Id: ${network.id}`, resourcetype: 'Network', resourceid: network.id, resourcename: network.name }
+function networkEvent(
+  type: string,
+  description: string,
+  network: Network,
+): { type: string; description: string; resourcetype: string; resourceid: string; resourcename: string } {
+  return {
+    type,
+    description: `${description}. Network Id: ${network.id}`,
+    resourcetype: 'Network',
+    resourceid: network.id,
+    resourcename: network.name,
+  }
 }
 
 export function machinesIn(call: Call, networkid: string): Vm[] {
@@ -106,17 +161,42 @@ function create(call: Call): Network {
   const type = offering['guestiptype']
   const kind = type === 'Shared' || type === 'L2' ? type : 'Isolated'
   const given = params.int('vlan')
-  if (kind === 'Isolated' && given !== null) throw invalid('Can\'t specify a VLAN for a network offering that does not allow it')
+  if (kind === 'Isolated' && given !== null)
+    throw invalid("Can't specify a VLAN for a network offering that does not allow it")
   if (kind !== 'Isolated' && given === null) throw invalid('VLAN ID is required for this network offering')
   const vlan = given ?? freeVlan(call)
-  if (world.tables.networks.find((one) => one.vlan === vlan) !== null) throw invalid(`The VLAN ${vlan} is already in use by another network`)
+  if (world.tables.networks.find((one) => one.vlan === vlan) !== null)
+    throw invalid(`The VLAN ${vlan} is already in use by another network`)
   const gateway = params.text('gateway') ?? (kind === 'L2' ? null : freeGateway(call))
   const netmask = params.text('netmask') ?? (kind === 'L2' ? null : '255.255.255.0')
   const network = world.tables.networks.put({
-    id: randomUUID(), name: params.need('name'), displaytext: params.text('displaytext') ?? params.need('name'), type: kind, state: kind === 'Isolated' ? 'Allocated' : 'Setup', zoneid: params.need('zoneid'),
-    physicalnetworkid: params.text('physicalnetworkid') ?? world.tables.physicalnetworks.values().next().value?.id ?? '', networkofferingid: offering.id, cidr: gateway === null || netmask === null ? null : cidrOf(gateway, netmask), gateway, netmask,
-    guestvmcidr: null, vlan, vpcid: params.text('vpcid'), networkdomain: params.text('networkdomain') ?? 'cs2cloud.internal', restartrequired: false, redundantrouter: false, displaynetwork: params.bool('displaynetwork') ?? true,
-    publicmtu: params.int('publicmtu') ?? 1500, privatemtu: params.int('privatemtu') ?? 1500, dns1: params.text('dns1') ?? '9.9.9.9', dns2: params.text('dns2'), created: Date.now(), receivedbytes: 0, sentbytes: 0, ...owner,
+    id: randomUUID(),
+    name: params.need('name'),
+    displaytext: params.text('displaytext') ?? params.need('name'),
+    type: kind,
+    state: kind === 'Isolated' ? 'Allocated' : 'Setup',
+    zoneid: params.need('zoneid'),
+    physicalnetworkid:
+      params.text('physicalnetworkid') ?? world.tables.physicalnetworks.values().next().value?.id ?? '',
+    networkofferingid: offering.id,
+    cidr: gateway === null || netmask === null ? null : cidrOf(gateway, netmask),
+    gateway,
+    netmask,
+    guestvmcidr: null,
+    vlan,
+    vpcid: params.text('vpcid'),
+    networkdomain: params.text('networkdomain') ?? 'cs2cloud.internal',
+    restartrequired: false,
+    redundantrouter: false,
+    displaynetwork: params.bool('displaynetwork') ?? true,
+    publicmtu: params.int('publicmtu') ?? 1500,
+    privatemtu: params.int('privatemtu') ?? 1500,
+    dns1: params.text('dns1') ?? '9.9.9.9',
+    dns2: params.text('dns2'),
+    created: Date.now(),
+    receivedbytes: 0,
+    sentbytes: 0,
+    ...owner,
   })
   call.event(networkEvent('NETWORK.CREATE', 'creating network', network))
   return network
@@ -147,18 +227,23 @@ function freeGateway(call: Call): string {
 function checkUpdate(call: Call, network: Network): void {
   const { params, world } = call
   const offering = params.text('networkofferingid')
-  if (offering !== null && network.type !== 'Isolated') throw invalid('NetworkOffering update can be performed for Isolated networks only')
+  if (offering !== null && network.type !== 'Isolated')
+    throw invalid('NetworkOffering update can be performed for Isolated networks only')
   if (offering !== null && offering !== network.networkofferingid && params.bool('forced') !== true) {
-    throw internal(`The new offering:${String(world.tables.networkofferings.get(offering)?.['name'] ?? '')} will remove the following services ${servicesOf(network).slice(-2).join(',')} along with all the related configuration currently in use. will not proceed with the network update. set forced parameter to true for forcing an update.`)
+    throw internal(
+      `The new offering:${String(world.tables.networkofferings.get(offering)?.['name'] ?? '')} will remove the following services ${servicesOf(network).slice(-2).join(',')} along with all the related configuration currently in use. will not proceed with the network update. set forced parameter to true for forcing an update.`,
+    )
   }
   const guest = params.text('guestvmcidr')
   if (guest === null) return
   const inner = cidrRange(guest)
   const outer = cidrRange(network.cidr ?? '')
   if (inner === null) throw invalid(`Invalid format of Guest VM CIDR: ${guest}`)
-  if (outer === null || inner.first < outer.first || inner.last > outer.last) throw invalid(`Guest VM CIDR ${guest} must be inside the network CIDR ${network.cidr ?? ''}`)
+  if (outer === null || inner.first < outer.first || inner.last > outer.last)
+    throw invalid(`Guest VM CIDR ${guest} must be inside the network CIDR ${network.cidr ?? ''}`)
   for (const vm of machinesIn(call, network.id)) {
     const value = ipNumber(vm.nics.find((nic) => nic.networkid === network.id)?.ipaddress ?? '')
-    if (value !== null && (value < inner.first || value > inner.last)) throw invalid('All the guest VMs of the network must be inside the Guest VM CIDR; there are NICs outside of it')
+    if (value !== null && (value < inner.first || value > inner.last))
+      throw invalid('All the guest VMs of the network must be inside the Guest VM CIDR; there are NICs outside of it')
   }
 }

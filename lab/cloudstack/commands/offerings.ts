@@ -1,8 +1,9 @@
 /** Service, disk, network and VPC offerings. */
 import { randomUUID } from 'node:crypto'
-import { internal, invalid } from '../api-fault.ts'
+import { invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
-import type { DiskOffering, Json, ServiceOffering } from '../records.ts'
+import type { DiskOffering, ServiceOffering } from '../records.ts'
+import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, same } from '../scope.ts'
 import { diskOffering, offering } from '../seed/offerings.ts'
 import { object, success, wireDate } from '../wire.ts'
@@ -10,7 +11,12 @@ import { listRows } from './infrastructure.ts'
 
 /** Parameters of rates by the name they have in the answer. */
 const RATES: readonly (readonly [param: string, field: string])[] = [
-  ['bytesreadrate', 'diskBytesReadRate'], ['byteswriterate', 'diskBytesWriteRate'], ['iopsreadrate', 'diskIopsReadRate'], ['iopswriterate', 'diskIopsWriteRate'], ['miniops', 'miniops'], ['maxiops', 'maxiops'],
+  ['bytesreadrate', 'diskBytesReadRate'],
+  ['byteswriterate', 'diskBytesWriteRate'],
+  ['iopsreadrate', 'diskIopsReadRate'],
+  ['iopswriterate', 'diskIopsWriteRate'],
+  ['miniops', 'miniops'],
+  ['maxiops', 'maxiops'],
 ]
 
 export const offerings: Commands = {
@@ -28,20 +34,39 @@ export const offerings: Commands = {
     if (params.bool('issystem') === true) return paged(call, [], () => null)
     const found = world.tables.serviceofferings.filter(
       (one) =>
-        byId(one.id) && name(one.name) && keyword(one.name, one.displaytext) && (state.toLowerCase() === 'all' || one.state === state) && profile(one.vgpuprofileid) && (gpu === null || (one.vgpuprofileid !== null) === gpu) &&
-        (cpu === null || one.iscustomized || (one.cpunumber ?? 0) >= cpu) && (memory === null || one.iscustomized || (one.memory ?? 0) >= memory) && (vm === null || one.id !== vm.serviceofferingid || one.iscustomized),
+        byId(one.id) &&
+        name(one.name) &&
+        keyword(one.name, one.displaytext) &&
+        (state.toLowerCase() === 'all' || one.state === state) &&
+        profile(one.vgpuprofileid) &&
+        (gpu === null || (one.vgpuprofileid !== null) === gpu) &&
+        (cpu === null || one.iscustomized || (one.cpunumber ?? 0) >= cpu) &&
+        (memory === null || one.iscustomized || (one.memory ?? 0) >= memory) &&
+        (vm === null || one.id !== vm.serviceofferingid || one.iscustomized),
     )
     return paged(call, found, (one) => serviceView(call, one))
   },
   createServiceOffering: (call) => {
     const one = call.world.tables.serviceofferings.put(newServiceOffering(call))
-    call.event({ type: 'SERVICE.OFFERING.CREATE', description: `creating service offering ${one.name}`, resourcetype: 'ServiceOffering', resourceid: one.id, resourcename: one.name })
+    call.event({
+      type: 'SERVICE.OFFERING.CREATE',
+      description: `creating service offering ${one.name}`,
+      resourcetype: 'ServiceOffering',
+      resourceid: one.id,
+      resourcename: one.name,
+    })
     return object(serviceView(call, one))
   },
   updateServiceOffering: (call) => {
     const { params, world } = call
     const one = need(world.tables.serviceofferings.get(params.need('id')), 'service offering')
-    const next = world.tables.serviceofferings.put({ ...one, name: params.text('name') ?? one.name, displaytext: params.text('displaytext') ?? one.displaytext, state: stateOf(params.text('state')) ?? one.state, hosttags: params.text('hosttags') ?? one.hosttags })
+    const next = world.tables.serviceofferings.put({
+      ...one,
+      name: params.text('name') ?? one.name,
+      displaytext: params.text('displaytext') ?? one.displaytext,
+      state: stateOf(params.text('state')) ?? one.state,
+      hosttags: params.text('hosttags') ?? one.hosttags,
+    })
     return object(serviceView(call, next))
   },
   deleteServiceOffering: (call) => {
@@ -62,10 +87,19 @@ export const offerings: Commands = {
     const encrypt = params.bool('encrypt')
     const found = world.tables.diskofferings.filter(
       (one) =>
-        byId(one.id) && name(one.name) && storage(one.storagetype) && keyword(one.name, one.displaytext) && (state.toLowerCase() === 'all' || one.state === state) && (encrypt === null || one.encrypt === encrypt) &&
-        (zoneid === null || one.zoneids.length === 0 || one.zoneids.includes(zoneid)) && (domainid === null || one.domainids.length === 0 || one.domainids.includes(domainid)),
+        byId(one.id) &&
+        name(one.name) &&
+        storage(one.storagetype) &&
+        keyword(one.name, one.displaytext) &&
+        (state.toLowerCase() === 'all' || one.state === state) &&
+        (encrypt === null || one.encrypt === encrypt) &&
+        (zoneid === null || one.zoneids.length === 0 || one.zoneids.includes(zoneid)) &&
+        (domainid === null || one.domainids.length === 0 || one.domainids.includes(domainid)),
     )
-    return paged(call, found, (one) => ({ ...diskView(call, one), ...(vm === null ? {} : { suitableforvirtualmachine: one.storagetype === 'shared' }) }))
+    return paged(call, found, (one) => ({
+      ...diskView(call, one),
+      ...(vm === null ? {} : { suitableforvirtualmachine: one.storagetype === 'shared' }),
+    }))
   },
   createDiskOffering: (call) => {
     const { params, world } = call
@@ -73,28 +107,56 @@ export const offerings: Commands = {
     const disksize = params.int('disksize')
     if (!customized && disksize === null) throw invalid('Disksize is required for a non-customized disk offering')
     if (customized && disksize !== null) throw invalid('Disksize is not allowed for a customized disk offering')
-    if (disksize !== null && (disksize < 1 || disksize > 1024)) throw invalid('Please specify a disk size between 1 Gb and 1024 Gb.')
+    if (disksize !== null && (disksize < 1 || disksize > 1024))
+      throw invalid('Please specify a disk size between 1 Gb and 1024 Gb.')
     const storagetype = params.text('storagetype') ?? 'shared'
-    if (storagetype !== 'shared' && storagetype !== 'local') throw invalid(`Invalid storage type ${storagetype} specified; valid types are: local and shared`)
+    if (storagetype !== 'shared' && storagetype !== 'local')
+      throw invalid(`Invalid storage type ${storagetype} specified; valid types are: local and shared`)
     const provisioningtype = params.text('provisioningtype') ?? 'thin'
-    if (!['thin', 'sparse', 'fat'].includes(provisioningtype)) throw invalid(`Invalid provisioning type ${provisioningtype}`)
+    if (!['thin', 'sparse', 'fat'].includes(provisioningtype))
+      throw invalid(`Invalid provisioning type ${provisioningtype}`)
     const one = world.tables.diskofferings.put(
       diskOffering(randomUUID(), params.need('name'), Date.now(), {
-        displaytext: params.text('displaytext') ?? params.need('name'), disksize: disksize ?? 0, iscustomized: customized, storagetype, provisioningtype, tags: params.text('tags'), domainids: params.list('domainid'), zoneids: params.list('zoneid'),
-        displayoffering: params.bool('displayoffering') ?? true, disksizestrictness: params.bool('disksizestrictness') ?? false, encrypt: params.bool('encrypt') ?? false, cachemode: params.text('cachemode') ?? 'none',
-        iscustomizediops: params.bool('customizediops') ?? false, rates: rates(call, {}),
+        displaytext: params.text('displaytext') ?? params.need('name'),
+        disksize: disksize ?? 0,
+        iscustomized: customized,
+        storagetype,
+        provisioningtype,
+        tags: params.text('tags'),
+        domainids: params.list('domainid'),
+        zoneids: params.list('zoneid'),
+        displayoffering: params.bool('displayoffering') ?? true,
+        disksizestrictness: params.bool('disksizestrictness') ?? false,
+        encrypt: params.bool('encrypt') ?? false,
+        cachemode: params.text('cachemode') ?? 'none',
+        iscustomizediops: params.bool('customizediops') ?? false,
+        rates: rates(call, {}),
       }),
     )
-    call.event({ type: 'DISK.OFFERING.CREATE', description: `creating disk offering ${one.name}`, resourcetype: 'DiskOffering', resourceid: one.id, resourcename: one.name })
+    call.event({
+      type: 'DISK.OFFERING.CREATE',
+      description: `creating disk offering ${one.name}`,
+      resourcetype: 'DiskOffering',
+      resourceid: one.id,
+      resourcename: one.name,
+    })
     return object(diskView(call, one))
   },
   updateDiskOffering: (call) => {
     const { params, world } = call
     const one = need(world.tables.diskofferings.get(params.need('id')), 'disk offering')
     const next = world.tables.diskofferings.put({
-      ...one, name: params.text('name') ?? one.name, displaytext: params.text('displaytext') ?? one.displaytext, sortkey: params.int('sortkey') ?? one.sortkey, displayoffering: params.bool('displayoffering') ?? one.displayoffering,
-      tags: params.has('tags') ? params.text('tags') : one.tags, state: stateOf(params.text('state')) ?? one.state, cachemode: params.text('cachemode') ?? one.cachemode, domainids: places(call, 'domainid', 'public') ?? one.domainids,
-      zoneids: places(call, 'zoneid', 'all') ?? one.zoneids, rates: rates(call, one.rates),
+      ...one,
+      name: params.text('name') ?? one.name,
+      displaytext: params.text('displaytext') ?? one.displaytext,
+      sortkey: params.int('sortkey') ?? one.sortkey,
+      displayoffering: params.bool('displayoffering') ?? one.displayoffering,
+      tags: params.has('tags') ? params.text('tags') : one.tags,
+      state: stateOf(params.text('state')) ?? one.state,
+      cachemode: params.text('cachemode') ?? one.cachemode,
+      domainids: places(call, 'domainid', 'public') ?? one.domainids,
+      zoneids: places(call, 'zoneid', 'all') ?? one.zoneids,
+      rates: rates(call, one.rates),
     })
     return object(diskView(call, next))
   },
@@ -107,7 +169,10 @@ export const offerings: Commands = {
     const networkid = call.params.text('networkid')
     const network = call.world.tables.networks.get(networkid)
     const forvpc = call.params.bool('forvpc')
-    const rows = call.world.tables.networkofferings.filter((one) => (forvpc === null || one['forvpc'] === forvpc) && (network === null || one['guestiptype'] === network.type))
+    const rows = call.world.tables.networkofferings.filter(
+      (one) =>
+        (forvpc === null || one['forvpc'] === forvpc) && (network === null || one['guestiptype'] === network.type),
+    )
     return listRows(call, rows, ['name', 'traffictype', 'state', 'guestiptype', 'availability'])
   },
   listVPCOfferings: (call) => listRows(call, call.world.tables.vpcofferings.values(), ['name', 'state']),
@@ -132,7 +197,8 @@ function places(call: Call, name: 'domainid' | 'zoneid', everywhere: string): st
   if (value === everywhere) return []
   const ids = value.split(',').map((one) => one.trim())
   const table = name === 'domainid' ? call.world.tables.domains : call.world.tables.zones
-  for (const id of ids) if (!table.has(id)) throw invalid(`Please specify a valid ${name === 'domainid' ? 'domain' : 'zone'} id: ${id}`)
+  for (const id of ids)
+    if (!table.has(id)) throw invalid(`Please specify a valid ${name === 'domainid' ? 'domain' : 'zone'} id: ${id}`)
   return ids
 }
 
@@ -150,19 +216,43 @@ function newServiceOffering(call: Call): ServiceOffering {
   const customized = params.bool('customized') ?? (params.int('cpunumber') === null || params.int('memory') === null)
   const profileid = params.text('vgpuprofileid')
   const count = params.int('gpucount')
-  if (profileid !== null && world.tables.vgpuprofiles.get(profileid) === null) throw invalid('Please specify a valid vGPU profile.')
+  if (profileid !== null && world.tables.vgpuprofiles.get(profileid) === null)
+    throw invalid('Please specify a valid vGPU profile.')
   if (profileid === null && count !== null) throw invalid('GPU count can be specified only along with a vGPU profile.')
   if (profileid !== null && count !== null && count < 1) throw invalid('GPU count must be greater than or equal to 1.')
   const ranges = (['mincpunumber', 'maxcpunumber', 'minmemory', 'maxmemory'] as const).map((name) => params.int(name))
   const given = ranges.filter((value) => value !== null).length
-  if (customized && given > 0 && (given < 4 || params.int('cpuspeed') === null)) throw invalid('For creating a custom compute offering min/max cpu and min/max memory and cpu speed should all be specified')
-  if (!customized && (params.int('cpunumber') === null || params.int('memory') === null || params.int('cpuspeed') === null)) throw invalid('For creating a fixed service offering cpuNumber, cpuSpeed and memory are needed')
+  if (customized && given > 0 && (given < 4 || params.int('cpuspeed') === null))
+    throw invalid(
+      'For creating a custom compute offering min/max cpu and min/max memory and cpu speed should all be specified',
+    )
+  if (
+    !customized &&
+    (params.int('cpunumber') === null || params.int('memory') === null || params.int('cpuspeed') === null)
+  )
+    throw invalid('For creating a fixed service offering cpuNumber, cpuSpeed and memory are needed')
   const [mincpunumber = null, maxcpunumber = null, minmemory = null, maxmemory = null] = ranges
   return offering(randomUUID(), params.need('name'), Date.now(), {
-    displaytext: params.text('displaytext') ?? params.need('name'), cpunumber: customized ? null : params.int('cpunumber'), memory: customized ? null : params.int('memory'), cpuspeed: params.int('cpuspeed'), iscustomized: customized,
-    mincpunumber, maxcpunumber, minmemory, maxmemory, offerha: params.bool('offerha') ?? false, dynamicscalingenabled: params.bool('dynamicscalingenabled') ?? true, hosttags: params.text('hosttags'), storagetags: params.text('tags'),
-    storagetype: params.text('storagetype') ?? 'shared', provisioningtype: params.text('provisioningtype') ?? 'thin', rootdisksize: params.int('rootdisksize'), vgpuprofileid: profileid, gpucount: profileid === null ? 0 : (count ?? 1),
-    domainids: params.list('domainid'), zoneids: params.list('zoneid'),
+    displaytext: params.text('displaytext') ?? params.need('name'),
+    cpunumber: customized ? null : params.int('cpunumber'),
+    memory: customized ? null : params.int('memory'),
+    cpuspeed: params.int('cpuspeed'),
+    iscustomized: customized,
+    mincpunumber,
+    maxcpunumber,
+    minmemory,
+    maxmemory,
+    offerha: params.bool('offerha') ?? false,
+    dynamicscalingenabled: params.bool('dynamicscalingenabled') ?? true,
+    hosttags: params.text('hosttags'),
+    storagetags: params.text('tags'),
+    storagetype: params.text('storagetype') ?? 'shared',
+    provisioningtype: params.text('provisioningtype') ?? 'thin',
+    rootdisksize: params.int('rootdisksize'),
+    vgpuprofileid: profileid,
+    gpucount: profileid === null ? 0 : (count ?? 1),
+    domainids: params.list('domainid'),
+    zoneids: params.list('zoneid'),
   })
 }
 
@@ -170,22 +260,75 @@ function serviceView(call: Call, one: ServiceOffering): Record<string, Json> {
   const { tables } = call.world
   const profile = tables.vgpuprofiles.get(one.vgpuprofileid)
   const details: Record<string, Json> = {}
-  for (const name of ['mincpunumber', 'maxcpunumber', 'minmemory', 'maxmemory'] as const) if (one[name] !== null) details[name] = String(one[name])
+  for (const name of ['mincpunumber', 'maxcpunumber', 'minmemory', 'maxmemory'] as const)
+    if (one[name] !== null) details[name] = String(one[name])
   return {
-    id: one.id, name: one.name, displaytext: one.displaytext, state: one.state, cpunumber: one.cpunumber, cpuspeed: one.cpuspeed, memory: one.memory, created: wireDate(one.created), storagetype: one.storagetype,
-    provisioningtype: one.provisioningtype, offerha: one.offerha, limitcpuuse: false, isvolatile: false, storagetags: one.storagetags, hosttags: one.hosttags, issystem: false, defaultuse: false, iscustomized: one.iscustomized,
-    iscustomizediops: false, dynamicscalingenabled: one.dynamicscalingenabled, rootdisksize: one.rootdisksize, serviceofferingdetails: Object.keys(details).length === 0 ? null : details,
-    ...(one.domainids.length === 0 ? {} : { domainid: one.domainids.join(',') }), ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }),
-    ...(profile === null ? {} : { vgpuprofileid: profile.id, vgpuprofilename: profile.name, gpucardid: profile.gpucardid, gpucardname: tables.gpucards.get(profile.gpucardid)?.name ?? null, gpucount: one.gpucount, gpudisplay: false }),
-    encryptroot: false, diskofferingstrictness: false, purgeresources: false, hasannotations: false,
+    id: one.id,
+    name: one.name,
+    displaytext: one.displaytext,
+    state: one.state,
+    cpunumber: one.cpunumber,
+    cpuspeed: one.cpuspeed,
+    memory: one.memory,
+    created: wireDate(one.created),
+    storagetype: one.storagetype,
+    provisioningtype: one.provisioningtype,
+    offerha: one.offerha,
+    limitcpuuse: false,
+    isvolatile: false,
+    storagetags: one.storagetags,
+    hosttags: one.hosttags,
+    issystem: false,
+    defaultuse: false,
+    iscustomized: one.iscustomized,
+    iscustomizediops: false,
+    dynamicscalingenabled: one.dynamicscalingenabled,
+    rootdisksize: one.rootdisksize,
+    serviceofferingdetails: Object.keys(details).length === 0 ? null : details,
+    ...(one.domainids.length === 0 ? {} : { domainid: one.domainids.join(',') }),
+    ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }),
+    ...(profile === null
+      ? {}
+      : {
+          vgpuprofileid: profile.id,
+          vgpuprofilename: profile.name,
+          gpucardid: profile.gpucardid,
+          gpucardname: tables.gpucards.get(profile.gpucardid)?.name ?? null,
+          gpucount: one.gpucount,
+          gpudisplay: false,
+        }),
+    encryptroot: false,
+    diskofferingstrictness: false,
+    purgeresources: false,
+    hasannotations: false,
   }
 }
 
 function diskView(call: Call, one: DiskOffering): Record<string, Json> {
   return {
-    id: one.id, name: one.name, displaytext: one.displaytext, disksize: one.disksize, iscustomized: one.iscustomized, iscustomizediops: one.iscustomizediops, storagetype: one.storagetype, provisioningtype: one.provisioningtype,
-    tags: one.tags, state: one.state, created: wireDate(one.created), displayoffering: one.displayoffering, disksizestrictness: one.disksizestrictness, encrypt: one.encrypt, cacheMode: one.cachemode, ...one.rates,
-    ...(one.domainids.length === 0 ? {} : { domainid: one.domainids.join(','), domain: one.domainids.map((id) => call.world.tables.domains.get(id)?.name ?? '').join(',') }),
-    ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }), hasannotations: false,
+    id: one.id,
+    name: one.name,
+    displaytext: one.displaytext,
+    disksize: one.disksize,
+    iscustomized: one.iscustomized,
+    iscustomizediops: one.iscustomizediops,
+    storagetype: one.storagetype,
+    provisioningtype: one.provisioningtype,
+    tags: one.tags,
+    state: one.state,
+    created: wireDate(one.created),
+    displayoffering: one.displayoffering,
+    disksizestrictness: one.disksizestrictness,
+    encrypt: one.encrypt,
+    cacheMode: one.cachemode,
+    ...one.rates,
+    ...(one.domainids.length === 0
+      ? {}
+      : {
+          domainid: one.domainids.join(','),
+          domain: one.domainids.map((id) => call.world.tables.domains.get(id)?.name ?? '').join(','),
+        }),
+    ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }),
+    hasannotations: false,
   }
 }

@@ -4,7 +4,8 @@ import { invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import { ownerFields, text, zoneFields } from '../owner-view.ts'
-import type { Json, Template } from '../records.ts'
+import type { Template } from '../records.ts'
+import type { Json } from '../row.ts'
 import { idTest, keywordTest, ownerFor, paged, same } from '../scope.ts'
 import { list, wireDate } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
@@ -20,7 +21,13 @@ export const templates: Commands = {
   deleteIso: (call) => remove(call, true),
   listOsTypes: (call) => {
     const description = call.params.text('description')
-    return listRows(call, [...call.world.tables.ostypes.values()].filter((one) => description === null || one['description'] === description), ['oscategoryid'])
+    return listRows(
+      call,
+      [...call.world.tables.ostypes.values()].filter(
+        (one) => description === null || one['description'] === description,
+      ),
+      ['oscategoryid'],
+    )
   },
   listOsCategories: (call) => listRows(call, call.world.tables.oscategories.values(), ['name']),
 }
@@ -28,7 +35,10 @@ export const templates: Commands = {
 function listImages(call: Call, iso: boolean, filter: string): Outcome {
   const { params, world, caller } = call
   if (!FILTERS.has(filter)) throw invalid(`Please specify a valid ${iso ? 'iso' : 'template'} filter`)
-  const tests = (['name', 'zoneid', 'hypervisor', 'templatetype'] as const).map((name) => ({ name, test: same(call, name) }))
+  const tests = (['name', 'zoneid', 'hypervisor', 'templatetype'] as const).map((name) => ({
+    name,
+    test: same(call, name),
+  }))
   const byId = idTest(call)
   const keyword = keywordTest(call)
   const ready = params.bool('isready')
@@ -36,8 +46,15 @@ function listImages(call: Call, iso: boolean, filter: string): Outcome {
   const mine = filter.startsWith('self')
   const found = world.tables.templates.filter(
     (one) =>
-      one.iso === iso && byId(one.id) && tests.every(({ name, test }) => test(one[name])) && keyword(one.name, one.displaytext) && (ready === null || one.isready === ready) &&
-      (bootable === null || one.bootable === bootable) && (!mine || one.accountid === caller.account.id) && (!filter.endsWith('executable') || one.isready) && (filter !== 'featured' || one.isfeatured),
+      one.iso === iso &&
+      byId(one.id) &&
+      tests.every(({ name, test }) => test(one[name])) &&
+      keyword(one.name, one.displaytext) &&
+      (ready === null || one.isready === ready) &&
+      (bootable === null || one.bootable === bootable) &&
+      (!mine || one.accountid === caller.account.id) &&
+      (!filter.endsWith('executable') || one.isready) &&
+      (filter !== 'featured' || one.isfeatured),
   )
   return paged(call, found, (one) => imageView(call, one))
 }
@@ -45,11 +62,43 @@ function listImages(call: Call, iso: boolean, filter: string): Outcome {
 export function imageView(call: Call, one: Template): Record<string, Json> {
   const { world } = call
   return {
-    id: one.id, name: one.name, displaytext: one.displaytext, ispublic: one.ispublic, created: wireDate(one.created), isready: one.isready, passwordenabled: one.passwordenabled, format: one.format,
-    bootable: one.bootable, isfeatured: one.isfeatured, crossZones: false, ostypeid: one.ostypeid, ostypename: text(world.tables.ostypes.get(one.ostypeid)?.['description']), accountid: one.accountid,
-    ...ownerFields(world, one), ...zoneFields(world, one.zoneid), status: one.status, size: one.size_bytes, physicalsize: one.isready ? Math.round(one.size_bytes / 4) : 0, templatetype: one.templatetype,
-    hypervisor: one.hypervisor, isextractable: true, checksum: one.checksum, details: one.details, isdynamicallyscalable: one.isdynamicallyscalable, directdownload: false, deployasis: false, requireshvm: one.requireshvm,
-    url: one.url, arch: 'x86_64', bits: 64, sshkeyenabled: false, downloaddetails: [{ datastore: 'secondary', downloadPercent: String(one.percent), downloadState: one.downloadstate }], tags: [], hasannotations: false,
+    id: one.id,
+    name: one.name,
+    displaytext: one.displaytext,
+    ispublic: one.ispublic,
+    created: wireDate(one.created),
+    isready: one.isready,
+    passwordenabled: one.passwordenabled,
+    format: one.format,
+    bootable: one.bootable,
+    isfeatured: one.isfeatured,
+    crossZones: false,
+    ostypeid: one.ostypeid,
+    ostypename: text(world.tables.ostypes.get(one.ostypeid)?.['description']),
+    accountid: one.accountid,
+    ...ownerFields(world, one),
+    ...zoneFields(world, one.zoneid),
+    status: one.status,
+    size: one.size_bytes,
+    physicalsize: one.isready ? Math.round(one.size_bytes / 4) : 0,
+    templatetype: one.templatetype,
+    hypervisor: one.hypervisor,
+    isextractable: true,
+    checksum: one.checksum,
+    details: one.details,
+    isdynamicallyscalable: one.isdynamicallyscalable,
+    directdownload: false,
+    deployasis: false,
+    requireshvm: one.requireshvm,
+    url: one.url,
+    arch: 'x86_64',
+    bits: 64,
+    sshkeyenabled: false,
+    downloaddetails: [
+      { datastore: 'secondary', downloadPercent: String(one.percent), downloadState: one.downloadstate },
+    ],
+    tags: [],
+    hasannotations: false,
   }
 }
 
@@ -58,33 +107,79 @@ function register(call: Call, iso: boolean): Outcome {
   const ostypeid = params.text('ostypeid')
   if (ostypeid === null && (!iso || (params.bool('bootable') ?? true))) throw invalid('Please provide a guest OS type')
   const zones = [params.text('zoneid'), ...params.list('zoneids')].filter((id) => id !== null)
-  if (params.text('zoneid') !== null && params.list('zoneids').length > 0) throw invalid('Both zoneid and zoneids cannot be specified at the same time')
+  if (params.text('zoneid') !== null && params.list('zoneids').length > 0)
+    throw invalid('Both zoneid and zoneids cannot be specified at the same time')
   if (zones.length === 0) throw invalid('Either zoneid or zoneids must be specified')
   const url = params.need('url')
   if (!/^https?:\/\/\S+$/.test(url)) throw invalid(`Unsupported scheme for url: ${url}`)
   const format = iso ? 'ISO' : params.need('format').toUpperCase()
-  if (!iso && !['QCOW2', 'RAW', 'VHD', 'OVA', 'VMDK'].includes(format)) throw invalid(`Please specify a valid format for the template: ${format}`)
+  if (!iso && !['QCOW2', 'RAW', 'VHD', 'OVA', 'VMDK'].includes(format))
+    throw invalid(`Please specify a valid format for the template: ${format}`)
   const owner = ownerFor(call)
   const template = world.tables.templates.put({
-    id: randomUUID(), name: params.need('name'), displaytext: params.text('displaytext') ?? params.need('name'), iso, format, hypervisor: iso ? 'None' : params.need('hypervisor'), ostypeid: ostypeid ?? '',
-    zoneid: zones[0] ?? '', size_bytes: 8 * 1024 ** 3, isready: false, ispublic: params.bool('ispublic') ?? false, isfeatured: params.bool('isfeatured') ?? false, bootable: params.bool('bootable') ?? true,
-    requireshvm: params.bool('requireshvm') ?? true, passwordenabled: params.bool('passwordenabled') ?? false, isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? false, checksum: params.text('checksum'), url,
-    created: Date.now(), status: '', percent: 0, downloadstate: 'NOT_DOWNLOADED', templatetype: 'USER', details: params.merged('details'), ...owner,
+    id: randomUUID(),
+    name: params.need('name'),
+    displaytext: params.text('displaytext') ?? params.need('name'),
+    iso,
+    format,
+    hypervisor: iso ? 'None' : params.need('hypervisor'),
+    ostypeid: ostypeid ?? '',
+    zoneid: zones[0] ?? '',
+    size_bytes: 8 * 1024 ** 3,
+    isready: false,
+    ispublic: params.bool('ispublic') ?? false,
+    isfeatured: params.bool('isfeatured') ?? false,
+    bootable: params.bool('bootable') ?? true,
+    requireshvm: params.bool('requireshvm') ?? true,
+    passwordenabled: params.bool('passwordenabled') ?? false,
+    isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? false,
+    checksum: params.text('checksum'),
+    url,
+    created: Date.now(),
+    status: '',
+    percent: 0,
+    downloadstate: 'NOT_DOWNLOADED',
+    templatetype: 'USER',
+    details: params.merged('details'),
+    ...owner,
   })
-  call.event({ type: iso ? 'ISO.CREATE' : 'TEMPLATE.CREATE', description: `registering ${template.name}`, resourcetype: iso ? 'Iso' : 'Template', resourceid: template.id, resourcename: template.name })
+  call.event({
+    type: iso ? 'ISO.CREATE' : 'TEMPLATE.CREATE',
+    description: `registering ${template.name}`,
+    resourcetype: iso ? 'Iso' : 'Template',
+    resourceid: template.id,
+    resourcename: template.name,
+  })
   return list([imageView(call, template)], 1)
 }
 
 function remove(call: Call, iso: boolean): Outcome {
   const { params, world } = call
   const template = world.tables.templates.get(params.need('id'))
-  if (template === null || template.iso !== iso) throw invalid(`Unable to find ${iso ? 'iso' : 'template'} with id ${params.need('id')}`)
+  if (template === null || template.iso !== iso)
+    throw invalid(`Unable to find ${iso ? 'iso' : 'template'} with id ${params.need('id')}`)
   return job({
-    instancetype: iso ? 'Iso' : 'Template', instanceid: template.id, duration_ms: 800,
-    event: { type: iso ? 'ISO.DELETE' : 'TEMPLATE.DELETE', description: `Deleting ${template.name}`, resourcetype: iso ? 'Iso' : 'Template', resourceid: template.id, resourcename: template.name },
+    instancetype: iso ? 'Iso' : 'Template',
+    instanceid: template.id,
+    duration_ms: 800,
+    event: {
+      type: iso ? 'ISO.DELETE' : 'TEMPLATE.DELETE',
+      description: `Deleting ${template.name}`,
+      resourcetype: iso ? 'Iso' : 'Template',
+      resourceid: template.id,
+      resourcename: template.name,
+    },
     begin: () => {
-      const users = world.tables.vms.filter((vm) => (iso ? vm.isoid === template.id : vm.templateid === template.id && vm.state !== 'Destroyed'))
-      if (users.length > 0 && params.bool('forced') !== true) throw invalid(`Unable to delete ${template.name} because it is used by VMs: ${users.slice(0, 3).map((vm) => vm.name).join(', ')}`)
+      const users = world.tables.vms.filter((vm) =>
+        iso ? vm.isoid === template.id : vm.templateid === template.id && vm.state !== 'Destroyed',
+      )
+      if (users.length > 0 && params.bool('forced') !== true)
+        throw invalid(
+          `Unable to delete ${template.name} because it is used by VMs: ${users
+            .slice(0, 3)
+            .map((vm) => vm.name)
+            .join(', ')}`,
+        )
     },
     end: () => {
       world.tables.templates.remove(template.id)

@@ -8,7 +8,9 @@ import { resolveCompute } from '../compute-size.ts'
 import { releaseGpus } from '../capacity.ts'
 import { beginStart, endStart, setVm, vmEvent, vmJob, wishOf } from '../machines.ts'
 import { requireQuota } from '../quota.ts'
-import type { DiskOffering, Network, Nic, Owned, ServiceOffering, Template, Vm } from '../records.ts'
+import type { Network } from '../network-records.ts'
+import type { DiskOffering, Nic, ServiceOffering, Template, Vm } from '../records.ts'
+import type { Owned } from '../row.ts'
 import { ownerFor, requireUsable } from '../scope.ts'
 import { vmView } from '../vm-view.ts'
 
@@ -20,20 +22,30 @@ export const vmDeploy: Commands = {
     const owner = ownerFor(call)
     const account = world.tables.accounts.get(owner.accountid)
     if (account !== null) requireUsable(account)
-    if (world.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled') throw denied('Cannot perform this operation, Zone is currently disabled')
+    if (world.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled')
+      throw denied('Cannot perform this operation, Zone is currently disabled')
     checkBoot(call)
     const offering = needOffering(call)
     const template = needTemplate(call)
     const size = resolveCompute(offering, params.merged('details'), null)
     const disks = plannedDisks(call, template)
-    requireQuota(world, owner, [[0, 1], [8, size.cpunumber], [9, size.memory], [2, disks.length], [10, disks.reduce((sum, disk) => sum + disk.size_gb, 0)]])
+    requireQuota(world, owner, [
+      [0, 1],
+      [8, size.cpunumber],
+      [9, size.memory],
+      [2, disks.length],
+      [10, disks.reduce((sum, disk) => sum + disk.size_gb, 0)],
+    ])
     const vm = makeVm(call, owner, offering, template, size)
     for (const disk of disks) putDisk(call, vm, disk)
     call.event(vmEvent('VM.CREATE', 'creating Vm', vm))
     const start = params.bool('startvm') ?? true
     const wish = wishOf(call)
     return job({
-      ...vmJob(vm), id: vm.id, duration_ms: start ? 3000 : 500, event: vmEvent(start ? 'VM.START' : 'VM.CREATE', start ? 'starting Vm' : 'creating Vm', vm),
+      ...vmJob(vm),
+      id: vm.id,
+      duration_ms: start ? 3000 : 500,
+      event: vmEvent(start ? 'VM.START' : 'VM.CREATE', start ? 'starting Vm' : 'creating Vm', vm),
       begin: () => {
         if (!template.isready) {
           setVm(world, vm.id, { state: 'Error' })
@@ -63,7 +75,8 @@ function checkBoot(call: Call): void {
   if (type === null) return
   if (type !== 'BIOS' && type !== 'UEFI') throw invalid(`Invalid bootType ${type}`)
   if (type === 'UEFI' && mode === null) throw invalid('bootmode must be specified if bootType is UEFI')
-  if (type === 'BIOS' && mode === null) throw internal('Cannot invoke "com.cloud.vm.BootMode.toString()" because the return value is null')
+  if (type === 'BIOS' && mode === null)
+    throw internal('Cannot invoke "com.cloud.vm.BootMode.toString()" because the return value is null')
   if (mode !== 'LEGACY' && mode !== 'SECURE') throw invalid(`Invalid bootMode ${mode}`)
   if (type === 'BIOS' && mode === 'SECURE') throw invalid(`Invalid boot mode ${mode} Specified for ${type}`)
 }
@@ -77,14 +90,21 @@ function needOffering(call: Call): ServiceOffering {
 
 function needTemplate(call: Call): Template {
   const { params, world } = call
-  const sources = [params.text('templateid'), params.text('volumeid'), params.text('snapshotid')].filter((id) => id !== null)
-  if (sources.length !== 1) throw invalid('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
-  const volume = world.tables.volumes.get(params.text('volumeid') ?? world.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null)
+  const sources = [params.text('templateid'), params.text('volumeid'), params.text('snapshotid')].filter(
+    (id) => id !== null,
+  )
+  if (sources.length !== 1)
+    throw invalid('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
+  const volume = world.tables.volumes.get(
+    params.text('volumeid') ?? world.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null,
+  )
   const id = params.text('templateid') ?? volume?.templateid ?? null
   const template = world.tables.templates.get(id)
   if (template === null) throw invalid(`Unable to use template ${id ?? ''}`)
-  if (template.iso && params.text('hypervisor') === null) throw invalid('Hypervisor parameter is needed to deploy VM or the hypervisor parameter value passed is invalid')
-  if (template.iso && params.text('diskofferingid') === null) throw invalid('Installing from ISO requires a disk offering to be specified for the root disk.')
+  if (template.iso && params.text('hypervisor') === null)
+    throw invalid('Hypervisor parameter is needed to deploy VM or the hypervisor parameter value passed is invalid')
+  if (template.iso && params.text('diskofferingid') === null)
+    throw invalid('Installing from ISO requires a disk offering to be specified for the root disk.')
   return template
 }
 
@@ -102,18 +122,26 @@ function plannedDisks(call: Call, template: Template): PlannedDisk[] {
   if (template.iso && given !== null) disks.push({ ...given, type: 'ROOT' })
   else {
     const root = params.int('rootdisksize')
-    if (root !== null && root * GIB < template.size_bytes) throw invalid(`Unsupported: rootdisksize override (${root} GB) is smaller than template size ${Math.ceil(template.size_bytes / GIB)} GB`)
+    if (root !== null && root * GIB < template.size_bytes)
+      throw invalid(
+        `Unsupported: rootdisksize override (${root} GB) is smaller than template size ${Math.ceil(template.size_bytes / GIB)} GB`,
+      )
     disks.push({ type: 'ROOT', size_gb: root ?? Math.ceil(template.size_bytes / GIB), offering: null })
     if (given !== null) disks.push({ ...given, type: 'DATADISK' })
   }
   for (const one of params.maps('datadisksdetails')) {
     const id = one['diskofferingid']
-    if (id !== undefined) disks.push({ ...diskSize(call, id, one['size'] === undefined ? null : Number(one['size'])), type: 'DATADISK' })
+    if (id !== undefined)
+      disks.push({ ...diskSize(call, id, one['size'] === undefined ? null : Number(one['size'])), type: 'DATADISK' })
   }
   return disks
 }
 
-export function diskSize(call: Call, offeringid: string, size_gb: number | null): { size_gb: number; offering: DiskOffering } {
+export function diskSize(
+  call: Call,
+  offeringid: string,
+  size_gb: number | null,
+): { size_gb: number; offering: DiskOffering } {
   const offering = call.world.tables.diskofferings.get(offeringid)
   if (offering === null || offering.state !== 'Active') throw invalid(`Unable to find disk offering ${offeringid}`)
   if (!offering.iscustomized) {
@@ -125,12 +153,21 @@ export function diskSize(call: Call, offeringid: string, size_gb: number | null)
   return { size_gb, offering }
 }
 
-function makeVm(call: Call, owner: Owned, offering: ServiceOffering, template: Template, size: { cpunumber: number; cpuspeed: number; memory: number }): Vm {
+function makeVm(
+  call: Call,
+  owner: Owned,
+  offering: ServiceOffering,
+  template: Template,
+  size: { cpunumber: number; cpuspeed: number; memory: number },
+): Vm {
   const { params, world } = call
   const id = randomUUID()
   const number = world.nextNumber('vm')
   const name = params.text('name') ?? `VM-${id}`
-  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name)) throw invalid('Invalid name. Vm name can contain ASCII letters \'a\' through \'z\', the digits \'0\' through \'9\', and the hyphen (\'-\'), must be between 1 and 63 characters long, and can\'t start or end with "-" and can\'t start with digit')
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
+    throw invalid(
+      "Invalid name. Vm name can contain ASCII letters 'a' through 'z', the digits '0' through '9', and the hyphen ('-'), must be between 1 and 63 characters long, and can't start or end with \"-\" and can't start with digit",
+    )
   const nics = plannedNics(call, id, owner)
   for (const nic of nics) refuseSameName(call, name, nic.networkid)
   checkGroups(call, owner)
@@ -141,23 +178,63 @@ function makeVm(call: Call, owner: Owned, offering: ServiceOffering, template: T
   if (offering.iscustomized) Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
   const days = params.int('leaseduration')
   return world.tables.vms.put({
-    id, number, name, displayname: params.text('displayname') ?? name, state: 'Stopped', ...owner, zoneid: params.need('zoneid'), hostid: null, lasthostid: null, templateid: template.id,
-    isoid: template.iso ? template.id : null, serviceofferingid: offering.id, diskofferingid: params.text('diskofferingid'), ...size, created: Date.now(), lastupdated: Date.now(), haenable: offering.offerha,
-    details, extraconfig: extraConfig(params.text('extraconfig')), nics, affinitygroupids: params.list('affinitygroupids'), isdynamicallyscalable: template.isdynamicallyscalable && offering.dynamicscalingenabled,
-    deleteprotection: false, group: params.text('group'), ostypeid: template.ostypeid, userdata: params.text('userdata'), userdataid: params.text('userdataid'), keypairs: params.list('keypairs'),
-    backupofferingid: null, leaseduration: days, leaseexpiryaction: params.text('leaseexpiryaction'), leaseexpirydate: days === null ? null : Date.now() + days * 86_400_000, boottype, bootmode, tags: {},
+    id,
+    number,
+    name,
+    displayname: params.text('displayname') ?? name,
+    state: 'Stopped',
+    ...owner,
+    zoneid: params.need('zoneid'),
+    hostid: null,
+    lasthostid: null,
+    templateid: template.id,
+    isoid: template.iso ? template.id : null,
+    serviceofferingid: offering.id,
+    diskofferingid: params.text('diskofferingid'),
+    ...size,
+    created: Date.now(),
+    lastupdated: Date.now(),
+    haenable: offering.offerha,
+    details,
+    extraconfig: extraConfig(params.text('extraconfig')),
+    nics,
+    affinitygroupids: params.list('affinitygroupids'),
+    isdynamicallyscalable: template.isdynamicallyscalable && offering.dynamicscalingenabled,
+    deleteprotection: false,
+    group: params.text('group'),
+    ostypeid: template.ostypeid,
+    userdata: params.text('userdata'),
+    userdataid: params.text('userdataid'),
+    keypairs: params.list('keypairs'),
+    backupofferingid: null,
+    leaseduration: days,
+    leaseexpiryaction: params.text('leaseexpiryaction'),
+    leaseexpirydate: days === null ? null : Date.now() + days * 86_400_000,
+    boottype,
+    bootmode,
+    tags: {},
   })
 }
 
 function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
   const { params, world } = call
-  const wanted: { networkid: string; ip: string | null; mac: string | null }[] = params.list('networkids').map((networkid) => ({ networkid, ip: null, mac: null }))
+  const wanted: { networkid: string; ip: string | null; mac: string | null }[] = params
+    .list('networkids')
+    .map((networkid) => ({ networkid, ip: null, mac: null }))
   const mapped = params.maps('iptonetworklist')
-  if (wanted.length > 0 && mapped.length > 0) throw invalid('ipToNetworkMap can\'t be specified along with networkIds or ipAddress')
-  for (const one of mapped) wanted.push({ networkid: one['networkid'] ?? '', ip: one['ip'] ?? null, mac: one['mac'] ?? null })
+  if (wanted.length > 0 && mapped.length > 0)
+    throw invalid("ipToNetworkMap can't be specified along with networkIds or ipAddress")
+  for (const one of mapped)
+    wanted.push({ networkid: one['networkid'] ?? '', ip: one['ip'] ?? null, mac: one['mac'] ?? null })
   if (wanted.length === 0) {
-    const only = world.tables.networks.filter((network) => network.type === 'Isolated' && network.accountid === owner.accountid && network.projectid === owner.projectid)
-    if (only.length > 1) throw invalid('Unable to select a network: more than 1 default Isolated networks are found for account; please specify networkIds')
+    const only = world.tables.networks.filter(
+      (network) =>
+        network.type === 'Isolated' && network.accountid === owner.accountid && network.projectid === owner.projectid,
+    )
+    if (only.length > 1)
+      throw invalid(
+        'Unable to select a network: more than 1 default Isolated networks are found for account; please specify networkIds',
+      )
     wanted.push({ networkid: only[0]?.id ?? '', ip: null, mac: null })
   }
   const first = wanted[0]
@@ -172,7 +249,8 @@ function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
 
 /** An isolated network serves its own account (or project) alone, whoever the caller is. */
 export function requireNetworkRight(owner: Owned, network: Network): void {
-  if (network.type !== 'Isolated' || (network.accountid === owner.accountid && network.projectid === owner.projectid)) return
+  if (network.type !== 'Isolated' || (network.accountid === owner.accountid && network.projectid === owner.projectid))
+    return
   throw denied(`Unable to use network with id= ${network.id}, permission denied`)
 }
 
@@ -182,28 +260,52 @@ export function needNetwork(call: Call, id: string): Network {
   return network
 }
 
-export function makeNic(call: Call, vmid: string, network: Network, deviceid: number, ip: string | null, mac: string | null): Nic {
+export function makeNic(
+  call: Call,
+  vmid: string,
+  network: Network,
+  deviceid: number,
+  ip: string | null,
+  mac: string | null,
+): Nic {
   const { world } = call
-  if (ip !== null && !isFree(world, network, ip)) throw noCapacity(`Unable to acquire Guest IP address ${ip} for network ${network.name}`)
+  if (ip !== null && !isFree(world, network, ip))
+    throw noCapacity(`Unable to acquire Guest IP address ${ip} for network ${network.name}`)
   const ipaddress = ip ?? nextFreeIp(world, network)
-  if (ipaddress === null && network.cidr !== null) throw noCapacity(`Insufficient address capacity: unable to allocate a guest IP in network ${network.name}`)
+  if (ipaddress === null && network.cidr !== null)
+    throw noCapacity(`Insufficient address capacity: unable to allocate a guest IP in network ${network.name}`)
   const id = randomUUID()
-  return { id, networkid: network.id, ipaddress, macaddress: mac ?? macOf(id), isdefault: deviceid === 0, deviceid, secondaryips: [] }
+  return {
+    id,
+    networkid: network.id,
+    ipaddress,
+    macaddress: mac ?? macOf(id),
+    isdefault: deviceid === 0,
+    deviceid,
+    secondaryips: [],
+  }
 }
 
 /** Names are unique in a network domain only. */
 function refuseSameName(call: Call, name: string, networkid: string): void {
-  const same = call.world.tables.vms.by('name', name).some((vm) => vm.state !== 'Destroyed' && vm.nics.some((nic) => nic.networkid === networkid))
-  if (same) throw invalid(`The vm with hostName ${name} already exists in the network domain: ${call.world.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`)
+  const same = call.world.tables.vms
+    .by('name', name)
+    .some((vm) => vm.state !== 'Destroyed' && vm.nics.some((nic) => nic.networkid === networkid))
+  if (same)
+    throw invalid(
+      `The vm with hostName ${name} already exists in the network domain: ${call.world.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`,
+    )
 }
 
 export function checkGroups(call: Call, owner: Owned): void {
   const ids = call.params.list('affinitygroupids')
-  if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0) throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
+  if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0)
+    throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
   for (const id of ids) {
     const group = call.world.tables.affinitygroups.get(id)
     if (group === null) throw invalid(`Unable to find affinity group by id ${id}`)
-    if (group.accountid !== owner.accountid) throw denied(`Affinity Group ${group.name} does not belong to the VM's account`)
+    if (group.accountid !== owner.accountid)
+      throw denied(`Affinity Group ${group.name} does not belong to the VM's account`)
   }
 }
 
@@ -236,9 +338,25 @@ function putDisk(call: Call, vm: Vm, disk: PlannedDisk): void {
   const deviceid = world.tables.volumes.by('vm', vm.id).length
   const root = disk.type === 'ROOT'
   world.tables.volumes.put({
-    id: randomUUID(), name: `${root ? 'ROOT' : 'DATA'}-${vm.number}`, type: disk.type, state: 'Allocated', size_bytes: disk.size_gb * GIB, zoneid: vm.zoneid, storageid: null, virtualmachineid: vm.id, deviceid,
-    diskofferingid: disk.offering?.id ?? null, serviceofferingid: root ? vm.serviceofferingid : null, templateid: root ? vm.templateid : null, snapshotid: null, miniops: null, maxiops: null, created: vm.created,
-    attached: vm.created, deleteprotection: false, accountid: vm.accountid, projectid: vm.projectid,
+    id: randomUUID(),
+    name: `${root ? 'ROOT' : 'DATA'}-${vm.number}`,
+    type: disk.type,
+    state: 'Allocated',
+    size_bytes: disk.size_gb * GIB,
+    zoneid: vm.zoneid,
+    storageid: null,
+    virtualmachineid: vm.id,
+    deviceid,
+    diskofferingid: disk.offering?.id ?? null,
+    serviceofferingid: root ? vm.serviceofferingid : null,
+    templateid: root ? vm.templateid : null,
+    snapshotid: null,
+    miniops: null,
+    maxiops: null,
+    created: vm.created,
+    attached: vm.created,
+    deleteprotection: false,
+    accountid: vm.accountid,
+    projectid: vm.projectid,
   })
 }
-

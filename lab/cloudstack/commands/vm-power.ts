@@ -4,7 +4,18 @@ import { job } from '../call.ts'
 import type { Commands } from '../call.ts'
 import { fits, releaseGpus } from '../capacity.ts'
 import { requireQuota } from '../quota.ts'
-import { beginStart, endStart, expunge, needVm, putStopped, requireState, setVm, vmEvent, vmJob, wishOf } from '../machines.ts'
+import {
+  beginStart,
+  endStart,
+  expunge,
+  needVm,
+  putStopped,
+  requireState,
+  setVm,
+  vmEvent,
+  vmJob,
+  wishOf,
+} from '../machines.ts'
 import { keywordTest, paged } from '../scope.ts'
 import { object } from '../wire.ts'
 import { vmView } from '../vm-view.ts'
@@ -16,11 +27,17 @@ export const vmPower: Commands = {
     const vm = needVm(world, params.need('id'))
     const wish = wishOf(call)
     return job({
-      ...vmJob(vm), duration_ms: 1200, event: vmEvent('VM.START', 'starting Vm', vm),
+      ...vmJob(vm),
+      duration_ms: 1200,
+      event: vmEvent('VM.START', 'starting Vm', vm),
       begin: () => {
         const now = needVm(world, vm.id)
         if (now.state === 'Running') throw invalid(`The virtual machine ${now.name} is already running`)
-        requireState(now, ['Stopped'], `Unable to start virtual machine ${now.name}: it is not in the Stopped state (${now.state})`)
+        requireState(
+          now,
+          ['Stopped'],
+          `Unable to start virtual machine ${now.name}: it is not in the Stopped state (${now.state})`,
+        )
         const owner = world.tables.accounts.get(now.accountid)
         if (owner?.state === 'disabled') throw internal(`The owner of ${now.name} is disabled: ${owner.name}`)
         beginStart(world, vm.id, wish)
@@ -33,13 +50,17 @@ export const vmPower: Commands = {
     const { world, params } = call
     const vm = needVm(world, params.need('id'))
     return job({
-      ...vmJob(vm), duration_ms: params.bool('forced') === true ? 400 : 1200, event: vmEvent('VM.STOP', 'stopping user Vm', vm),
+      ...vmJob(vm),
+      duration_ms: params.bool('forced') === true ? 400 : 1200,
+      event: vmEvent('VM.STOP', 'stopping user Vm', vm),
       begin: () => {
         const now = needVm(world, vm.id)
         if (now.state === 'Stopped') return
         const host = world.tables.hosts.get(now.hostid)
-        if (now.state !== 'Running' && params.bool('forced') !== true) throw invalid(`Unable to stop virtual machine ${now.name}: it is in state ${now.state}`)
-        if (host !== null && host.state !== 'Up' && params.bool('forced') !== true) throw internal(`Unable to contact the agent to stop the virtual machine ${now.name}`)
+        if (now.state !== 'Running' && params.bool('forced') !== true)
+          throw invalid(`Unable to stop virtual machine ${now.name}: it is in state ${now.state}`)
+        if (host !== null && host.state !== 'Up' && params.bool('forced') !== true)
+          throw internal(`Unable to contact the agent to stop the virtual machine ${now.name}`)
         setVm(world, vm.id, { state: 'Stopping' })
       },
       end: () => vmView(world, putStopped(world, vm.id)),
@@ -52,12 +73,15 @@ export const vmPower: Commands = {
     const { world, params } = call
     const vm = needVm(world, params.need('id'))
     return job({
-      ...vmJob(vm), duration_ms: 1500, event: vmEvent('VM.REBOOT', 'rebooting Vm', vm),
+      ...vmJob(vm),
+      duration_ms: 1500,
+      event: vmEvent('VM.REBOOT', 'rebooting Vm', vm),
       begin: () => {
         const now = needVm(world, vm.id)
         requireState(now, ['Running'], `Vm id=${vm.id} is not running, unable to reboot it`)
         const host = world.tables.hosts.get(now.hostid)
-        if (params.bool('forced') === true && (host?.state !== 'Up' || host.resourcestate !== 'Enabled')) throw internal(`Unable to force reboot the VM: host ${host?.name ?? ''} is not in the right state`)
+        if (params.bool('forced') === true && (host?.state !== 'Up' || host.resourcestate !== 'Enabled'))
+          throw internal(`Unable to force reboot the VM: host ${host?.name ?? ''} is not in the right state`)
       },
       end: () => vmView(world, setVm(world, vm.id, {})),
     })
@@ -65,10 +89,15 @@ export const vmPower: Commands = {
   destroyVirtualMachine: (call) => {
     const { world, params } = call
     const vm = needVm(world, params.need('id'))
-    if (vm.deleteprotection) throw invalid(`Instance [id = ${vm.id}, name = ${vm.name}] has delete protection enabled. Cannot be deleted.`)
-    for (const id of params.list('volumeids')) if (world.tables.volumes.get(id)?.virtualmachineid !== vm.id) throw invalid(`Unable to find volume with ID ${id} attached to the VM`)
+    if (vm.deleteprotection)
+      throw invalid(`Instance [id = ${vm.id}, name = ${vm.name}] has delete protection enabled. Cannot be deleted.`)
+    for (const id of params.list('volumeids'))
+      if (world.tables.volumes.get(id)?.virtualmachineid !== vm.id)
+        throw invalid(`Unable to find volume with ID ${id} attached to the VM`)
     return job({
-      ...vmJob(vm), duration_ms: 1000, event: vmEvent('VM.DESTROY', 'destroying Vm', vm),
+      ...vmJob(vm),
+      duration_ms: 1000,
+      event: vmEvent('VM.DESTROY', 'destroying Vm', vm),
       begin: () => {
         if (needVm(world, vm.id).state === 'Running') setVm(world, vm.id, { state: 'Stopping' })
       },
@@ -87,9 +116,15 @@ export const vmPower: Commands = {
     const { world, params } = call
     const vm = needVm(world, params.need('id'))
     return job({
-      ...vmJob(vm), duration_ms: 1000, event: vmEvent('VM.EXPUNGE', 'expunging Vm', vm),
+      ...vmJob(vm),
+      duration_ms: 1000,
+      event: vmEvent('VM.EXPUNGE', 'expunging Vm', vm),
       begin: () => {
-        requireState(needVm(world, vm.id), ['Destroyed', 'Error', 'Expunging'], `Please destroy vm with specified vmId before expunge: ${vm.id}`)
+        requireState(
+          needVm(world, vm.id),
+          ['Destroyed', 'Error', 'Expunging'],
+          `Please destroy vm with specified vmId before expunge: ${vm.id}`,
+        )
         setVm(world, vm.id, { state: 'Expunging' })
       },
       end: () => {
@@ -101,8 +136,16 @@ export const vmPower: Commands = {
   recoverVirtualMachine: (call) => {
     const { world, params } = call
     const vm = needVm(world, params.need('id'))
-    requireState(vm, ['Destroyed'], `Unable to recover virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
-    requireQuota(world, vm, [[0, 1], [8, vm.cpunumber], [9, vm.memory]])
+    requireState(
+      vm,
+      ['Destroyed'],
+      `Unable to recover virtual machine ${vm.name}: it is not in the right state (${vm.state})`,
+    )
+    requireQuota(world, vm, [
+      [0, 1],
+      [8, vm.cpunumber],
+      [9, vm.memory],
+    ])
     const next = setVm(world, vm.id, { state: 'Stopped' })
     call.event(vmEvent('VM.RECOVER', 'recovering Vm', vm))
     return object(vmView(world, next))
@@ -113,9 +156,12 @@ export const vmPower: Commands = {
     const hostid = params.text('hostid')
     const storageid = params.text('storageid')
     const auto = params.bool('autoselect') === true
-    if ([hostid !== null, storageid !== null, auto].filter(Boolean).length !== 1) throw invalid('Either hostId or storageId must be specified, or autoselect: exactly one of them')
+    if ([hostid !== null, storageid !== null, auto].filter(Boolean).length !== 1)
+      throw invalid('Either hostId or storageId must be specified, or autoselect: exactly one of them')
     return job({
-      ...vmJob(vm), duration_ms: 4000, event: vmEvent('VM.MIGRATE', 'Attempting to migrate VM', vm),
+      ...vmJob(vm),
+      duration_ms: 4000,
+      event: vmEvent('VM.MIGRATE', 'Attempting to migrate VM', vm),
       begin: () => {
         const now = needVm(world, vm.id)
         if (storageid !== null) {
@@ -123,10 +169,15 @@ export const vmPower: Commands = {
           return
         }
         requireState(now, ['Running'], `VM is not Running, unable to migrate the vm ${vm.id}`)
-        if (world.tables.gpudevices.by('vm', vm.id).length > 0) throw invalid('Live Migration of GPU enabled VM is not supported')
-        if (hostid === now.hostid) throw invalid('Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM')
+        if (world.tables.gpudevices.by('vm', vm.id).length > 0)
+          throw invalid('Live Migration of GPU enabled VM is not supported')
+        if (hostid === now.hostid)
+          throw invalid(
+            'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
+          )
         const host = hostid === null ? emptiest(call, vm.id) : world.tables.hosts.get(hostid)
-        if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled') throw invalid('Cannot migrate VM, destination host is not in correct state')
+        if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
+          throw invalid('Cannot migrate VM, destination host is not in correct state')
         if (!fits(world, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
         // The machine is accounted on its destination from the start of the move.
         setVm(world, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
@@ -147,17 +198,32 @@ export const vmPower: Commands = {
     const vm = needVm(world, params.need('virtualmachineid'))
     requireState(vm, ['Running'], `VM is not running, cannot migrate the vm with specified id`)
     const keyword = keywordTest(call)
-    const found = world.tables.hosts.filter((host) => host.id !== vm.hostid && host.state === 'Up' && keyword(host.name))
+    const found = world.tables.hosts.filter(
+      (host) => host.id !== vm.hostid && host.state === 'Up' && keyword(host.name),
+    )
     return paged(call, found, (host) => {
       const suits = fits(world, host, vm) && host.resourcestate === 'Enabled'
-      return { ...hostView(world, host, call.sample()), requiresStorageMotion: false, hasenoughcapacity: suits, suitableformigration: suits }
+      return {
+        ...hostView(world, host, call.sample()),
+        requiresStorageMotion: false,
+        hasenoughcapacity: suits,
+        suitableformigration: suits,
+      }
     })
   },
 }
 
-function emptiest(call: Parameters<NonNullable<Commands[string]>>[0], vmid: string): ReturnType<typeof call.world.tables.hosts.get> {
+function emptiest(
+  call: Parameters<NonNullable<Commands[string]>>[0],
+  vmid: string,
+): ReturnType<typeof call.world.tables.hosts.get> {
   const vm = needVm(call.world, vmid)
   const here = call.world.tables.hosts.get(vm.hostid)
-  const others = call.world.hostsOf(here?.clusterid ?? '').filter((host) => host.id !== vm.hostid && host.state === 'Up' && host.resourcestate === 'Enabled' && fits(call.world, host, vm))
+  const others = call.world
+    .hostsOf(here?.clusterid ?? '')
+    .filter(
+      (host) =>
+        host.id !== vm.hostid && host.state === 'Up' && host.resourcestate === 'Enabled' && fits(call.world, host, vm),
+    )
   return others.sort((a, b) => call.world.hostUse(a.id).memory_bytes - call.world.hostUse(b.id).memory_bytes)[0] ?? null
 }

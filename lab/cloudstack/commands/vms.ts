@@ -7,7 +7,8 @@ import { resolveCompute } from '../compute-size.ts'
 import { instanceName, vmView } from '../vm-view.ts'
 import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
 import { setting } from '../settings.ts'
-import type { Json, Vm } from '../records.ts'
+import type { Vm } from '../records.ts'
+import type { Json } from '../row.ts'
 import { keywordTest, paged, visible } from '../scope.ts'
 import { listMachines } from '../vm-list.ts'
 import { object } from '../wire.ts'
@@ -23,18 +24,32 @@ export const vms: Commands = {
   updateVirtualMachine: (call) => {
     const { params, world } = call
     const vm = needVm(world, params.need('id'))
-    if (vm.state === 'Error' || vm.state === 'Expunging' || vm.state === 'Destroyed') throw invalid(`Unable to update virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
+    if (vm.state === 'Error' || vm.state === 'Expunging' || vm.state === 'Destroyed')
+      throw invalid(`Unable to update virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
     const ha = params.bool('haenable')
-    if (ha === true && world.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true) throw invalid(`Can't enable ha for the vm as it's created from the Service offering having HA disabled`)
-    if ((params.has('securitygroupids') || params.has('securitygroupnames')) && vm.state !== 'Stopped') throw invalid('Virtual machine must be stopped prior to update security groups')
+    if (ha === true && world.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
+      throw invalid(`Can't enable ha for the vm as it's created from the Service offering having HA disabled`)
+    if ((params.has('securitygroupids') || params.has('securitygroupnames')) && vm.state !== 'Stopped')
+      throw invalid('Virtual machine must be stopped prior to update security groups')
     const name = params.text('name')
-    if (name !== null && !/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name)) throw invalid('Invalid name. Vm name can contain only ASCII letters, digits and the hyphen')
+    if (name !== null && !/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
+      throw invalid('Invalid name. Vm name can contain only ASCII letters, digits and the hyphen')
     const days = params.int('leaseduration')
     const next = setVm(world, vm.id, {
-      displayname: params.text('displayname') ?? vm.displayname, name: name ?? vm.name, group: params.text('group') ?? vm.group, haenable: ha ?? vm.haenable, ostypeid: params.text('ostypeid') ?? vm.ostypeid,
-      isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? vm.isdynamicallyscalable, deleteprotection: params.bool('deleteprotection') ?? vm.deleteprotection,
-      userdata: params.text('userdata') ?? vm.userdata, userdataid: params.text('userdataid') ?? vm.userdataid, details: nextDetails(call, vm), extraconfig: nextExtraConfig(call, vm),
-      leaseduration: days ?? vm.leaseduration, leaseexpiryaction: params.text('leaseexpiryaction') ?? vm.leaseexpiryaction, leaseexpirydate: days === null ? vm.leaseexpirydate : Date.now() + days * 86_400_000,
+      displayname: params.text('displayname') ?? vm.displayname,
+      name: name ?? vm.name,
+      group: params.text('group') ?? vm.group,
+      haenable: ha ?? vm.haenable,
+      ostypeid: params.text('ostypeid') ?? vm.ostypeid,
+      isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? vm.isdynamicallyscalable,
+      deleteprotection: params.bool('deleteprotection') ?? vm.deleteprotection,
+      userdata: params.text('userdata') ?? vm.userdata,
+      userdataid: params.text('userdataid') ?? vm.userdataid,
+      details: nextDetails(call, vm),
+      extraconfig: nextExtraConfig(call, vm),
+      leaseduration: days ?? vm.leaseduration,
+      leaseexpiryaction: params.text('leaseexpiryaction') ?? vm.leaseexpiryaction,
+      leaseexpirydate: days === null ? vm.leaseexpirydate : Date.now() + days * 86_400_000,
     })
     call.event(vmEvent('VM.UPDATE', 'updating Vm', vm))
     return object(vmView(world, next))
@@ -55,7 +70,12 @@ export const vms: Commands = {
   resetPasswordForVirtualMachine: (call) => {
     const vm = needVm(call.world, call.params.need('id'))
     requireState(vm, ['Stopped'], `Vm id=${vm.id} should be stopped to do password reset`)
-    return job({ ...vmJob(vm), duration_ms: 800, event: vmEvent('VM.RESETPASSWORD', 'resetting Vm password', vm), end: () => ({ ...vmView(call.world, needVm(call.world, vm.id)), password: randomBytes(6).toString('hex') }) })
+    return job({
+      ...vmJob(vm),
+      duration_ms: 800,
+      event: vmEvent('VM.RESETPASSWORD', 'resetting Vm password', vm),
+      end: () => ({ ...vmView(call.world, needVm(call.world, vm.id)), password: randomBytes(6).toString('hex') }),
+    })
   },
   scaleVirtualMachine: (call) => {
     const { params, world } = call
@@ -64,7 +84,9 @@ export const vms: Commands = {
     if (offering === null) throw invalid('Unable to find service offering: entity does not exist')
     const size = resolveCompute(offering, params.merged('details'), vm)
     return job({
-      ...vmJob(vm), duration_ms: 1500, event: vmEvent(vm.state === 'Running' ? 'VM.DYNAMIC.SCALE' : 'VM.UPGRADE', 'scaling Vm', vm),
+      ...vmJob(vm),
+      duration_ms: 1500,
+      event: vmEvent(vm.state === 'Running' ? 'VM.DYNAMIC.SCALE' : 'VM.UPGRADE', 'scaling Vm', vm),
       begin: () => {
         checkScale(call, needVm(world, vm.id), offering.id, size)
       },
@@ -74,7 +96,8 @@ export const vms: Commands = {
         delete details['cpuNumber']
         delete details['memory']
         delete details['cpuSpeed']
-        if (offering.iscustomized) Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
+        if (offering.iscustomized)
+          Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
         return vmView(world, setVm(world, vm.id, { ...size, serviceofferingid: offering.id, details }))
       },
     })
@@ -84,9 +107,15 @@ export const vms: Commands = {
     const vm = needVm(world, params.need('id'))
     checkGroups(call, vm)
     return job({
-      ...vmJob(vm), duration_ms: 500, event: vmEvent('VM.AG.UPDATE', 'updating affinity groups of VM', vm),
+      ...vmJob(vm),
+      duration_ms: 500,
+      event: vmEvent('VM.AG.UPDATE', 'updating affinity groups of VM', vm),
       begin: () => {
-        requireState(needVm(world, vm.id), ['Stopped'], `Unable to update affinity groups of the virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped and not in an error state before updating.`)
+        requireState(
+          needVm(world, vm.id),
+          ['Stopped'],
+          `Unable to update affinity groups of the virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped and not in an error state before updating.`,
+        )
       },
       end: () => vmView(world, setVm(world, vm.id, { affinitygroupids: params.list('affinitygroupids') })),
     })
@@ -95,30 +124,83 @@ export const vms: Commands = {
     const { params, world } = call
     const vm = needVm(world, params.need('virtualmachineid'))
     // Failure is told with status 200: only `success` says whether there is a console.
-    if (vm.state !== 'Running') return object({ success: false, details: `VM ${instanceName(vm)} must be running to connect console for VM` })
+    if (vm.state !== 'Running')
+      return object({ success: false, details: `VM ${instanceName(vm)} must be running to connect console for VM` })
     const proxy = world.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
-    if (proxy?.['state'] !== 'Running') return object({ success: false, details: 'Console proxy is not available; it will be ready in a few minutes' })
+    if (proxy?.['state'] !== 'Running')
+      return object({ success: false, details: 'Console proxy is not available; it will be ready in a few minutes' })
     const token = randomBytes(32).toString('base64url')
     const host = text(proxy['publicip']) ?? ''
-    return object({ success: true, url: `http://${host}/resource/noVNC/vnc.html?autoconnect=true&port=8080&token=${token}`, websocket: { token, host, port: '8080', path: 'websockify', extra: params.text('token') } })
+    return object({
+      success: true,
+      url: `http://${host}/resource/noVNC/vnc.html?autoconnect=true&port=8080&token=${token}`,
+      websocket: { token, host, port: '8080', path: 'websockify', extra: params.text('token') },
+    })
   },
   listRouters: (call) => {
     const { params, world } = call
     const mine = visible(call)
     const networkid = params.text('networkid')
     const forvpc = params.bool('forvpc')
-    const found = world.tables.routers.filter((router) => mine({ accountid: text(router['accountid']) ?? '', projectid: null }) && (networkid === null || router['guestnetworkid'] === networkid) && (forvpc === null || (text(router['vpcid']) !== null) === forvpc))
-    return listRows(call, found.map((router) => ({ ...router, clusterid: world.tables.hosts.get(text(router['hostid']))?.clusterid ?? null, accountid: undefined })), ['zoneid', 'hostid', 'podid', 'clusterid', 'state', 'vpcid', 'version', 'name'])
+    const found = world.tables.routers.filter(
+      (router) =>
+        mine({ accountid: text(router['accountid']) ?? '', projectid: null }) &&
+        (networkid === null || router['guestnetworkid'] === networkid) &&
+        (forvpc === null || (text(router['vpcid']) !== null) === forvpc),
+    )
+    return listRows(
+      call,
+      found.map((router) => ({
+        ...router,
+        clusterid: world.tables.hosts.get(text(router['hostid']))?.clusterid ?? null,
+        accountid: undefined,
+      })),
+      ['zoneid', 'hostid', 'podid', 'clusterid', 'state', 'vpcid', 'version', 'name'],
+    )
   },
-  listSystemVms: (call) => listRows(call, call.world.tables.systemvms.values(), ['systemvmtype', 'zoneid', 'hostid', 'podid', 'state', 'name']),
-  listUnmanagedInstances: (call) => listRows(call, [...call.world.tables.unmanaged.values()].map((one) => ({ ...one, clustername: text(call.world.tables.clusters.get(text(one['clusterid']))?.['name']) })), ['clusterid', 'name']),
+  listSystemVms: (call) =>
+    listRows(call, call.world.tables.systemvms.values(), [
+      'systemvmtype',
+      'zoneid',
+      'hostid',
+      'podid',
+      'state',
+      'name',
+    ]),
+  listUnmanagedInstances: (call) =>
+    listRows(
+      call,
+      [...call.world.tables.unmanaged.values()].map((one) => ({
+        ...one,
+        clustername: text(call.world.tables.clusters.get(text(one['clusterid']))?.['name']),
+      })),
+      ['clusterid', 'name'],
+    ),
   listVmsForImport: (call) => {
     const { params, world } = call
-    if (params.need('hypervisor').toUpperCase() !== 'KVM') throw invalid(`Importing VMs is supported from KVM hosts only, not from ${params.need('hypervisor')}`)
-    if (world.tables.hosts.find((host) => host.state === 'Up') === null) throw internal('No hosts available to perform this operation')
+    if (params.need('hypervisor').toUpperCase() !== 'KVM')
+      throw invalid(`Importing VMs is supported from KVM hosts only, not from ${params.need('hypervisor')}`)
+    if (world.tables.hosts.find((host) => host.state === 'Up') === null)
+      throw internal('No hosts available to perform this operation')
     const keyword = keywordTest(call)
-    const remote: Json[] = [{ name: 'remote-app', powerstate: 'PowerOff', cpunumber: 2, memory: 4096, osdisplayname: 'Debian GNU/Linux', bootmode: 'LEGACY', boottype: 'BIOS', disk: [{ id: 'vda', capacity: 20 * 1024 ** 3 }], nic: [{ id: 'net0', macaddress: '52:54:00:cc:dd:01' }] }]
-    return paged(call, remote.filter(() => keyword('remote-app')), (one) => one)
+    const remote: Json[] = [
+      {
+        name: 'remote-app',
+        powerstate: 'PowerOff',
+        cpunumber: 2,
+        memory: 4096,
+        osdisplayname: 'Debian GNU/Linux',
+        bootmode: 'LEGACY',
+        boottype: 'BIOS',
+        disk: [{ id: 'vda', capacity: 20 * 1024 ** 3 }],
+        nic: [{ id: 'net0', macaddress: '52:54:00:cc:dd:01' }],
+      },
+    ]
+    return paged(
+      call,
+      remote.filter(() => keyword('remote-app')),
+      (one) => one,
+    )
   },
   listDetailOptions: (call) => {
     const { params, world } = call
@@ -131,7 +213,8 @@ export const vms: Commands = {
   listResourceDetails: (call) => {
     const { params, world } = call
     const vm = needVm(world, params.need('resourceid'))
-    if (params.need('resourcetype') !== 'UserVm') throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
+    if (params.need('resourcetype') !== 'UserVm')
+      throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
     const key = params.text('key')
     const found = Object.entries({ ...vm.details, ...vm.extraconfig }).filter(([name]) => key === null || name === key)
     return paged(call, found, ([name, value]) => ({ key: name, value, resourceid: vm.id, resourcetype: 'UserVm' }))
@@ -141,18 +224,33 @@ export const vms: Commands = {
     const vm = needVm(world, params.need('resourceid'))
     const added: Record<string, string> = {}
     for (const one of params.maps('details')) if (one['key'] !== undefined) added[one['key']] = one['value'] ?? ''
-    return job({ ...vmJob(vm), duration_ms: 300, end: () => { setVm(world, vm.id, { details: { ...needVm(world, vm.id).details, ...added } }); return null } })
+    return job({
+      ...vmJob(vm),
+      duration_ms: 300,
+      end: () => {
+        setVm(world, vm.id, { details: { ...needVm(world, vm.id).details, ...added } })
+        return null
+      },
+    })
   },
   removeResourceDetail: (call) => {
     const { params, world } = call
-    if (params.need('resourcetype') !== 'UserVm') throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
+    if (params.need('resourcetype') !== 'UserVm')
+      throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
     const vm = needVm(world, params.need('resourceid'))
     const key = params.text('key')
     return job({
-      ...vmJob(vm), duration_ms: 300,
+      ...vmJob(vm),
+      duration_ms: 300,
       end: () => {
         const now = needVm(world, vm.id)
-        setVm(world, vm.id, key === null ? { details: {}, extraconfig: {} } : { details: without(now.details, key), extraconfig: without(now.extraconfig, key) })
+        setVm(
+          world,
+          vm.id,
+          key === null
+            ? { details: {}, extraconfig: {} }
+            : { details: without(now.details, key), extraconfig: without(now.extraconfig, key) },
+        )
         return null
       },
     })
@@ -162,18 +260,38 @@ export const vms: Commands = {
     if (vm.isoid !== null) throw invalid(`VM has an ISO attached; unmanaging it is not possible`)
     throw new ApiFault(534, 'Unmanaging VMs of this hypervisor is not supported', 4380)
   },
-  createTags: (call) => tagJob(call, (tags) => {
-    const given = Object.fromEntries(call.params.maps('tags').filter((one) => one['key'] !== undefined).map((one) => [one['key'] ?? '', one['value'] ?? '']))
-    return { ...tags, ...given }
-  }),
-  deleteTags: (call) => tagJob(call, (tags) => Object.fromEntries(Object.entries(tags).filter(([key]) => !call.params.maps('tags').some((one) => one['key'] === key)))),
+  createTags: (call) =>
+    tagJob(call, (tags) => {
+      const given = Object.fromEntries(
+        call.params
+          .maps('tags')
+          .filter((one) => one['key'] !== undefined)
+          .map((one) => [one['key'] ?? '', one['value'] ?? '']),
+      )
+      return { ...tags, ...given }
+    }),
+  deleteTags: (call) =>
+    tagJob(call, (tags) =>
+      Object.fromEntries(
+        Object.entries(tags).filter(([key]) => !call.params.maps('tags').some((one) => one['key'] === key)),
+      ),
+    ),
 }
 
 function tagJob(call: Call, change: (tags: Record<string, string>) => Record<string, string>): ReturnType<typeof job> {
   const { params, world } = call
-  if (params.need('resourcetype') !== 'UserVm') throw invalid(`Tags are kept for UserVm only, not for ${params.need('resourcetype')}`)
+  if (params.need('resourcetype') !== 'UserVm')
+    throw invalid(`Tags are kept for UserVm only, not for ${params.need('resourcetype')}`)
   const ids = params.list('resourceids').map((id) => needVm(world, id).id)
-  return job({ instancetype: 'Tag', instanceid: null, duration_ms: 200, end: () => { for (const id of ids) setVm(world, id, { tags: change(needVm(world, id).tags) }); return null } })
+  return job({
+    instancetype: 'Tag',
+    instanceid: null,
+    duration_ms: 200,
+    end: () => {
+      for (const id of ids) setVm(world, id, { tags: change(needVm(world, id).tags) })
+      return null
+    },
+  })
 }
 
 /** The map is replaced as a whole and only index 0 is read; extraconfig keys are the server's own. */
@@ -194,12 +312,16 @@ function nextExtraConfig(call: Call, vm: Vm): Record<string, string> {
   const { params, world } = call
   const value = params.text('extraconfig')
   if (value === null) return vm.extraconfig
-  if (setting(world, 'enable.additional.vm.configuration', vm.accountid) !== 'true') throw denied('Additional VM configuration is not enabled for this account')
+  if (setting(world, 'enable.additional.vm.configuration', vm.accountid) !== 'true')
+    throw denied('Additional VM configuration is not enabled for this account')
   const added = extraConfig(value)
-  const allowed = setting(world, 'allow.additional.vm.configuration.list.kvm', vm.accountid).split(',').map((one) => one.trim())
+  const allowed = setting(world, 'allow.additional.vm.configuration.list.kvm', vm.accountid)
+    .split(',')
+    .map((one) => one.trim())
   for (const snippet of Object.values(added)) {
     const element = /<\s*([\w:-]+)/.exec(snippet)?.[1]
-    if (element === undefined || !allowed.includes(element)) throw internal(`Extra config ${element ?? snippet} is not on the list of allowed keys for KVM hypervisor hosts`)
+    if (element === undefined || !allowed.includes(element))
+      throw internal(`Extra config ${element ?? snippet} is not on the list of allowed keys for KVM hypervisor hosts`)
   }
   return { ...vm.extraconfig, ...added }
 }
@@ -212,20 +334,36 @@ function checkUserData(call: Call): void {
   if (userdata.length > longest) throw invalid(`User data has exceeded configurable max length : ${longest}`)
 }
 
-function checkScale(call: Call, vm: Vm, offeringid: string, size: { cpunumber: number; cpuspeed: number; memory: number }): void {
+function checkScale(
+  call: Call,
+  vm: Vm,
+  offeringid: string,
+  size: { cpunumber: number; cpuspeed: number; memory: number },
+): void {
   const { world } = call
   const current = world.tables.serviceofferings.get(vm.serviceofferingid)
   const next = world.tables.serviceofferings.get(offeringid)
-  if (vm.state !== 'Running' && vm.state !== 'Stopped') throw invalid(`Unable to upgrade virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped/running`)
-  if (offeringid === vm.serviceofferingid && next?.iscustomized !== true) throw invalid(`Not upgrading vm ${vm.name} since it already has the requested service offering`)
+  if (vm.state !== 'Running' && vm.state !== 'Stopped')
+    throw invalid(
+      `Unable to upgrade virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped/running`,
+    )
+  if (offeringid === vm.serviceofferingid && next?.iscustomized !== true)
+    throw invalid(`Not upgrading vm ${vm.name} since it already has the requested service offering`)
   if (vm.state === 'Stopped') return
-  if (setting(world, 'enable.dynamic.scale.vm', vm.zoneid) !== 'true') throw denied('Dynamic scaling of running VMs is disabled in the zone')
-  if (current?.iscustomized !== true) throw invalid('Unable to live scale VM on KVM when current service offering is a "Fixed Offering"')
-  if (!vm.isdynamicallyscalable) throw internal(`Unable to scale ${vm.name} as it does not have tools to support dynamic scaling`)
-  if (current.dynamicscalingenabled !== next?.dynamicscalingenabled) throw invalid('Both service offerings need the same dynamic scaling setting')
+  if (setting(world, 'enable.dynamic.scale.vm', vm.zoneid) !== 'true')
+    throw denied('Dynamic scaling of running VMs is disabled in the zone')
+  if (current?.iscustomized !== true)
+    throw invalid('Unable to live scale VM on KVM when current service offering is a "Fixed Offering"')
+  if (!vm.isdynamicallyscalable)
+    throw internal(`Unable to scale ${vm.name} as it does not have tools to support dynamic scaling`)
+  if (current.dynamicscalingenabled !== next?.dynamicscalingenabled)
+    throw invalid('Both service offerings need the same dynamic scaling setting')
   const up = size.cpunumber >= vm.cpunumber && size.cpuspeed >= vm.cpuspeed && size.memory >= vm.memory
   const grows = size.cpunumber > vm.cpunumber || size.cpuspeed > vm.cpuspeed || size.memory > vm.memory
-  if (!up || !grows) throw invalid('While the VM is running, only scalling up it is supported. New service offering should have at least one value greater')
+  if (!up || !grows)
+    throw invalid(
+      'While the VM is running, only scalling up it is supported. New service offering should have at least one value greater',
+    )
 }
 
 function without(map: Readonly<Record<string, string>>, key: string): Record<string, string> {
@@ -235,9 +373,19 @@ function without(map: Readonly<Record<string, string>>, key: string): Record<str
 const COMMON_OPTIONS: Record<string, Json> = { 'cpu.corespersocket': [], rootdisksize: [] }
 
 const KVM_OPTIONS: Record<string, Json> = {
-  UEFI: ['LEGACY', 'SECURE'], 'virtual.tpm.model': ['tpm-tis', 'tpm-crb'], 'virtual.tpm.version': ['1.2', '2.0'], nicAdapter: ['e1000', 'virtio', 'rtl8139', 'vmxnet3', 'ne2k_pci'],
-  rootDiskController: ['osdefault', 'ide', 'scsi', 'virtio', 'virtio-blk'], 'video.hardware': ['cirrus', 'vga', 'qxl', 'virtio'], 'video.ram': [], 'io.policy': ['threads', 'native', 'io_uring', 'storage_specific'],
-  iothreads: ['enabled'], 'nic.multiqueue.number': [], 'nic.packed.virtqueues.enabled': ['true', 'false'], 'guest.cpu.mode': ['custom', 'host-model', 'host-passthrough'], 'guest.cpu.model': [],
-  'cpu.threadspercore': [], keyboard: ['uk', 'us', 'jp', 'fr'],
+  UEFI: ['LEGACY', 'SECURE'],
+  'virtual.tpm.model': ['tpm-tis', 'tpm-crb'],
+  'virtual.tpm.version': ['1.2', '2.0'],
+  nicAdapter: ['e1000', 'virtio', 'rtl8139', 'vmxnet3', 'ne2k_pci'],
+  rootDiskController: ['osdefault', 'ide', 'scsi', 'virtio', 'virtio-blk'],
+  'video.hardware': ['cirrus', 'vga', 'qxl', 'virtio'],
+  'video.ram': [],
+  'io.policy': ['threads', 'native', 'io_uring', 'storage_specific'],
+  iothreads: ['enabled'],
+  'nic.multiqueue.number': [],
+  'nic.packed.virtqueues.enabled': ['true', 'false'],
+  'guest.cpu.mode': ['custom', 'host-model', 'host-passthrough'],
+  'guest.cpu.model': [],
+  'cpu.threadspercore': [],
+  keyboard: ['uk', 'us', 'jp', 'fr'],
 }
-

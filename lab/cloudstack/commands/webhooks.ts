@@ -3,7 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import { ownerFields } from '../owner-view.ts'
-import type { Delivery, Json, Webhook } from '../records.ts'
+import type { Delivery, Webhook } from '../records.ts'
+import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, same } from '../scope.ts'
 import { object, success, wireDate } from '../wire.ts'
 
@@ -11,11 +12,26 @@ export const webhooks: Commands = {
   createWebhook: (call) => {
     const { params, world, caller } = call
     const payloadurl = checkUrl(params.need('payloadurl'))
-    if (world.tables.webhooks.find((one) => one.name === params.need('name') && one.accountid === caller.account.id) !== null) throw invalid(`Webhook with name ${params.need('name')} already exists`)
-    if (world.tables.webhooks.find((one) => one.payloadurl === payloadurl && one.accountid === caller.account.id) !== null) throw invalid(`Payload URL: ${payloadurl} is already in use by another webhook`)
+    if (
+      world.tables.webhooks.find((one) => one.name === params.need('name') && one.accountid === caller.account.id) !==
+      null
+    )
+      throw invalid(`Webhook with name ${params.need('name')} already exists`)
+    if (
+      world.tables.webhooks.find((one) => one.payloadurl === payloadurl && one.accountid === caller.account.id) !== null
+    )
+      throw invalid(`Payload URL: ${payloadurl} is already in use by another webhook`)
     const webhook = world.tables.webhooks.put({
-      id: randomUUID(), name: params.need('name'), description: params.text('description'), state: stateOf(params.text('state')), accountid: caller.account.id, payloadurl,
-      secretkey: params.text('secretkey'), sslverification: params.bool('sslverification') ?? true, scope: scopeOf(params.text('scope')), created: Date.now(),
+      id: randomUUID(),
+      name: params.need('name'),
+      description: params.text('description'),
+      state: stateOf(params.text('state')),
+      accountid: caller.account.id,
+      payloadurl,
+      secretkey: params.text('secretkey'),
+      sslverification: params.bool('sslverification') ?? true,
+      scope: scopeOf(params.text('scope')),
+      created: Date.now(),
     })
     return object(view(call, webhook))
   },
@@ -25,22 +41,34 @@ export const webhooks: Commands = {
     const state = same(call, 'state')
     const scope = same(call, 'scope')
     const keyword = keywordTest(call)
-    return paged(call, call.world.tables.webhooks.filter((one) => byId(one.id) && name(one.name) && state(one.state) && scope(one.scope) && keyword(one.name)), (one) => view(call, one))
+    return paged(
+      call,
+      call.world.tables.webhooks.filter(
+        (one) => byId(one.id) && name(one.name) && state(one.state) && scope(one.scope) && keyword(one.name),
+      ),
+      (one) => view(call, one),
+    )
   },
   updateWebhook: (call) => {
     const { params, world } = call
     const webhook = need(call, params.need('id'))
     const url = params.text('payloadurl')
     const next = world.tables.webhooks.put({
-      ...webhook, name: params.text('name') ?? webhook.name, description: params.text('description') ?? webhook.description, state: params.has('state') ? stateOf(params.text('state')) : webhook.state,
-      payloadurl: url === null ? webhook.payloadurl : checkUrl(url), secretkey: params.text('secretkey') ?? webhook.secretkey,
-      sslverification: params.bool('sslverification') ?? webhook.sslverification, scope: params.has('scope') ? scopeOf(params.text('scope')) : webhook.scope,
+      ...webhook,
+      name: params.text('name') ?? webhook.name,
+      description: params.text('description') ?? webhook.description,
+      state: params.has('state') ? stateOf(params.text('state')) : webhook.state,
+      payloadurl: url === null ? webhook.payloadurl : checkUrl(url),
+      secretkey: params.text('secretkey') ?? webhook.secretkey,
+      sslverification: params.bool('sslverification') ?? webhook.sslverification,
+      scope: params.has('scope') ? scopeOf(params.text('scope')) : webhook.scope,
     })
     return object(view(call, next))
   },
   deleteWebhook: (call) => {
     const webhook = need(call, call.params.need('id'))
-    for (const delivery of call.world.tables.deliveries.by('webhook', webhook.id)) call.world.tables.deliveries.remove(delivery.id)
+    for (const delivery of call.world.tables.deliveries.by('webhook', webhook.id))
+      call.world.tables.deliveries.remove(delivery.id)
     call.world.tables.webhooks.remove(webhook.id)
     return success()
   },
@@ -49,14 +77,37 @@ export const webhooks: Commands = {
     const id = params.text('webhookid')
     const url = params.text('payloadurl')
     if (id === null && url === null) throw invalid('Either webhookid or payloadurl must be specified')
-    const webhook: Webhook = id === null ? { id: randomUUID(), name: 'test', description: null, state: 'Enabled', accountid: call.caller.account.id, payloadurl: checkUrl(url ?? ''), secretkey: params.text('secretkey'), sslverification: true, scope: 'Local', created: Date.now() } : need(call, id)
-    return object(deliveryView(call, await call.webhooks.test(webhook, params.text('payload') ?? '{"message":"CloudStack event webhook test"}')))
+    const webhook: Webhook =
+      id === null
+        ? {
+            id: randomUUID(),
+            name: 'test',
+            description: null,
+            state: 'Enabled',
+            accountid: call.caller.account.id,
+            payloadurl: checkUrl(url ?? ''),
+            secretkey: params.text('secretkey'),
+            sslverification: true,
+            scope: 'Local',
+            created: Date.now(),
+          }
+        : need(call, id)
+    return object(
+      deliveryView(
+        call,
+        await call.webhooks.test(webhook, params.text('payload') ?? '{"message":"CloudStack event webhook test"}'),
+      ),
+    )
   },
   listWebhookDeliveries: (call) => {
     const byId = idTest(call)
     const webhookid = same(call, 'webhookid')
     const type = same(call, 'eventtype')
-    return paged(call, call.world.tables.deliveries.filter((one) => byId(one.id) && webhookid(one.webhookid) && type(one.eventtype)), (one) => deliveryView(call, one))
+    return paged(
+      call,
+      call.world.tables.deliveries.filter((one) => byId(one.id) && webhookid(one.webhookid) && type(one.eventtype)),
+      (one) => deliveryView(call, one),
+    )
   },
 }
 
@@ -85,14 +136,31 @@ function scopeOf(scope: string | null): Webhook['scope'] {
 
 function view(call: Call, one: Webhook): Record<string, Json> {
   return {
-    id: one.id, name: one.name, description: one.description, state: one.state, ...ownerFields(call.world, { accountid: one.accountid, projectid: null }), payloadurl: one.payloadurl,
-    secretkey: one.secretkey, sslverification: one.sslverification, scope: one.scope, created: wireDate(one.created),
+    id: one.id,
+    name: one.name,
+    description: one.description,
+    state: one.state,
+    ...ownerFields(call.world, { accountid: one.accountid, projectid: null }),
+    payloadurl: one.payloadurl,
+    secretkey: one.secretkey,
+    sslverification: one.sslverification,
+    scope: one.scope,
+    created: wireDate(one.created),
   }
 }
 
 function deliveryView(call: Call, one: Delivery): Record<string, Json> {
   return {
-    id: one.id, eventid: one.eventid, eventtype: one.eventtype, webhookid: one.webhookid, webhookname: call.world.tables.webhooks.get(one.webhookid)?.name ?? null,
-    headers: one.headers, payload: one.payload, success: one.success, response: one.response, startdate: wireDate(one.startdate), enddate: wireDate(one.enddate),
+    id: one.id,
+    eventid: one.eventid,
+    eventtype: one.eventtype,
+    webhookid: one.webhookid,
+    webhookname: call.world.tables.webhooks.get(one.webhookid)?.name ?? null,
+    headers: one.headers,
+    payload: one.payload,
+    success: one.success,
+    response: one.response,
+    startdate: wireDate(one.startdate),
+    enddate: wireDate(one.enddate),
   }
 }

@@ -5,32 +5,102 @@ import type { World } from '../state.ts'
 
 const GIB = 1024 ** 3
 
-export const OS_TYPES = { debian: seededId('ostype', 'Debian GNU/Linux 12 (64-bit)'), ubuntu: seededId('ostype', 'Ubuntu 24.04 LTS'), rocky: seededId('ostype', 'Rocky Linux 9'), windows: seededId('ostype', 'Windows Server 2022 (64-bit)'), other: seededId('ostype', 'Other Linux (64-bit)') }
+export const OS_TYPES = {
+  debian: seededId('ostype', 'Debian GNU/Linux 12 (64-bit)'),
+  ubuntu: seededId('ostype', 'Ubuntu 24.04 LTS'),
+  rocky: seededId('ostype', 'Rocky Linux 9'),
+  windows: seededId('ostype', 'Windows Server 2022 (64-bit)'),
+  other: seededId('ostype', 'Other Linux (64-bit)'),
+}
 
 export function seedImages(world: World): void {
-  const categories: [string, string][] = [['Debian', 'Debian GNU/Linux 12 (64-bit)'], ['Ubuntu', 'Ubuntu 24.04 LTS'], ['Rocky Linux', 'Rocky Linux 9'], ['Windows', 'Windows Server 2022 (64-bit)'], ['Other', 'Other Linux (64-bit)']]
+  const categories: [string, string][] = [
+    ['Debian', 'Debian GNU/Linux 12 (64-bit)'],
+    ['Ubuntu', 'Ubuntu 24.04 LTS'],
+    ['Rocky Linux', 'Rocky Linux 9'],
+    ['Windows', 'Windows Server 2022 (64-bit)'],
+    ['Other', 'Other Linux (64-bit)'],
+  ]
   for (const [category, description] of categories) {
     const oscategoryid = seededId('oscategory', category)
     world.tables.oscategories.put({ id: oscategoryid, name: category, isfeatured: category !== 'Other' })
-    world.tables.ostypes.put({ id: seededId('ostype', description), name: description, description, oscategoryid, oscategoryname: category, isuserdefined: false, fordisplay: true })
+    world.tables.ostypes.put({
+      id: seededId('ostype', description),
+      name: description,
+      description,
+      oscategoryid,
+      oscategoryname: category,
+      isuserdefined: false,
+      fordisplay: true,
+    })
   }
   const { templates, isos } = wellKnown
   image(world, templates['Debian 12'], { name: 'Debian 12', ostypeid: OS_TYPES.debian, size_bytes: 8 * GIB })
   image(world, templates['Ubuntu 24.04'], { name: 'Ubuntu 24.04', ostypeid: OS_TYPES.ubuntu, size_bytes: 10 * GIB })
   image(world, templates['Rocky Linux 9'], { name: 'Rocky Linux 9', ostypeid: OS_TYPES.rocky, size_bytes: 10 * GIB })
-  image(world, templates['Windows Server 2022'], { name: 'Windows Server 2022', ostypeid: OS_TYPES.windows, size_bytes: 40 * GIB, passwordenabled: true })
-  image(world, templates['Alpine 3.20 (downloading)'], { name: 'Alpine 3.20 (downloading)', ostypeid: OS_TYPES.other, size_bytes: GIB, isready: false, status: '42% Downloaded', percent: 42, downloadstate: 'DOWNLOAD_IN_PROGRESS' })
-  image(world, isos['debian-12-netinst'], { name: 'debian-12-netinst', ostypeid: OS_TYPES.debian, size_bytes: 660 * 1024 ** 2, iso: true })
-  image(world, isos['windows-server-2022'], { name: 'windows-server-2022', ostypeid: OS_TYPES.windows, size_bytes: 5 * GIB, iso: true })
-  image(world, isos['virtio-win'], { name: 'virtio-win', ostypeid: OS_TYPES.windows, size_bytes: 700 * 1024 ** 2, iso: true, bootable: false })
+  image(world, templates['Windows Server 2022'], {
+    name: 'Windows Server 2022',
+    ostypeid: OS_TYPES.windows,
+    size_bytes: 40 * GIB,
+    passwordenabled: true,
+  })
+  image(world, templates['Alpine 3.20 (downloading)'], {
+    name: 'Alpine 3.20 (downloading)',
+    ostypeid: OS_TYPES.other,
+    size_bytes: GIB,
+    isready: false,
+    status: '42% Downloaded',
+    percent: 42,
+    downloadstate: 'DOWNLOAD_IN_PROGRESS',
+  })
+  image(world, isos['debian-12-netinst'], {
+    name: 'debian-12-netinst',
+    ostypeid: OS_TYPES.debian,
+    size_bytes: 660 * 1024 ** 2,
+    iso: true,
+  })
+  image(world, isos['windows-server-2022'], {
+    name: 'windows-server-2022',
+    ostypeid: OS_TYPES.windows,
+    size_bytes: 5 * GIB,
+    iso: true,
+  })
+  image(world, isos['virtio-win'], {
+    name: 'virtio-win',
+    ostypeid: OS_TYPES.windows,
+    size_bytes: 700 * 1024 ** 2,
+    iso: true,
+    bootable: false,
+  })
 }
 
 function image(world: World, id: string, set: Partial<Template> & { name: string; ostypeid: string }): void {
   const iso = set.iso === true
   world.tables.templates.put({
-    id, displaytext: set.name, iso, format: iso ? 'ISO' : 'QCOW2', hypervisor: iso ? 'None' : 'KVM', zoneid: wellKnown.zone, size_bytes: GIB, isready: true, ispublic: true,
-    isfeatured: true, bootable: true, requireshvm: true, passwordenabled: false, isdynamicallyscalable: !iso, checksum: null, url: `http://10.0.0.60/images/${encodeURIComponent(set.name)}`,
-    created: world.seeded_at - 60 * 86_400_000, status: 'Download Complete', percent: 100, downloadstate: 'DOWNLOADED', templatetype: 'USER', details: {},
-    accountid: wellKnown.accounts.admin, projectid: null, ...set,
+    id,
+    displaytext: set.name,
+    iso,
+    format: iso ? 'ISO' : 'QCOW2',
+    hypervisor: iso ? 'None' : 'KVM',
+    zoneid: wellKnown.zone,
+    size_bytes: GIB,
+    isready: true,
+    ispublic: true,
+    isfeatured: true,
+    bootable: true,
+    requireshvm: true,
+    passwordenabled: false,
+    isdynamicallyscalable: !iso,
+    checksum: null,
+    url: `http://10.0.0.60/images/${encodeURIComponent(set.name)}`,
+    created: world.seeded_at - 60 * 86_400_000,
+    status: 'Download Complete',
+    percent: 100,
+    downloadstate: 'DOWNLOADED',
+    templatetype: 'USER',
+    details: {},
+    accountid: wellKnown.accounts.admin,
+    projectid: null,
+    ...set,
   })
 }

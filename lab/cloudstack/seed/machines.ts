@@ -2,13 +2,21 @@
 import { noise, seededId, tenantName, vmName, wellKnown } from '../../world.ts'
 import type { WorldSize } from '../../world.ts'
 import { macOf, nextFreeIp } from '../addressing.ts'
-import type { Host, Network, Nic, ServiceOffering, Vm, VmState } from '../records.ts'
+import type { Network } from '../network-records.ts'
+import type { Host, Nic, ServiceOffering, Vm, VmState } from '../records.ts'
 import type { World } from '../state.ts'
 import { OS_TYPES } from './images.ts'
 
 const GIB = 1024 ** 3
 /** What sets single machines apart from the rest; everything else is running. */
-const STATES: Readonly<Record<string, VmState>> = { 'old-test': 'Destroyed', 'legacy-crm': 'Stopped', 'build-win': 'Stopped', 'runner-02': 'Stopped', 'kafka-03': 'Stopped', 'elastic-02': 'Error' }
+const STATES: Readonly<Record<string, VmState>> = {
+  'old-test': 'Destroyed',
+  'legacy-crm': 'Stopped',
+  'build-win': 'Stopped',
+  'runner-02': 'Stopped',
+  'kafka-03': 'Stopped',
+  'elastic-02': 'Error',
+}
 
 export function seedMachines(world: World, size: WorldSize): void {
   const hosts = [...world.tables.hosts.values()]
@@ -16,7 +24,8 @@ export function seedMachines(world: World, size: WorldSize): void {
   for (let index = 0; index < size.vms; index += 1) machine(world, size, index, hosts, offerings)
   const gpu = world.tables.vms.get(wellKnown.vms['render-gpu'])
   const device = world.tables.gpudevices.find((one) => one.vgpuprofileid === wellKnown.vgpu_profiles['A2 passthrough'])
-  if (gpu !== null && device !== null) world.tables.gpudevices.put({ ...device, virtualmachineid: gpu.id, state: 'Allocated' })
+  if (gpu !== null && device !== null)
+    world.tables.gpudevices.put({ ...device, virtualmachineid: gpu.id, state: 'Allocated' })
   seedAddressUse(world)
 }
 
@@ -28,22 +37,60 @@ function machine(world: World, size: WorldSize, index: number, hosts: Host[], of
   const gpu = name === 'render-gpu'
   const host = gpu ? hosts[0] : hosts[index % hosts.length]
   const custom = name === 'gitlab' || name === 'erp-db'
-  const offering = gpu ? find(offerings, 'gpu-a2') : custom ? find(offerings, 'custom') : (offerings[Math.floor(noise(index, 5) * 3)] ?? find(offerings, 'small'))
+  const offering = gpu
+    ? find(offerings, 'gpu-a2')
+    : custom
+      ? find(offerings, 'custom')
+      : (offerings[Math.floor(noise(index, 5) * 3)] ?? find(offerings, 'small'))
   const windows = name.includes('win') || name.startsWith('ad-')
   // Every fifth machine belongs to the operator itself, the rest to the tenants in turn; one stands in the project.
   const project = name === 'shop-api'
   const tenant = tenantName(project ? 0 : index % Math.max(1, size.tenants))
   const accountid = index % 5 === 4 && !project ? wellKnown.accounts.admin : seededId('account', tenant)
-  const template = windows ? wellKnown.templates['Windows Server 2022'] : wellKnown.templates[index % 2 === 0 ? 'Debian 12' : 'Ubuntu 24.04']
+  const template = windows
+    ? wellKnown.templates['Windows Server 2022']
+    : wellKnown.templates[index % 2 === 0 ? 'Debian 12' : 'Ubuntu 24.04']
   const running = state === 'Running'
   const created = world.seeded_at - (1 + (index % 40)) * 86_400_000
   const vm: Vm = {
-    id, number, name, displayname: name, state, accountid, projectid: project ? wellKnown.project : null, zoneid: wellKnown.zone, hostid: running ? (host?.id ?? null) : null,
-    lasthostid: host?.id ?? null, templateid: template, isoid: null, serviceofferingid: offering.id, diskofferingid: null, cpunumber: offering.cpunumber ?? 4, cpuspeed: offering.cpuspeed ?? 1000,
-    memory: offering.memory ?? 8192, created, lastupdated: created, haenable: offering.offerha, details: custom ? { cpuNumber: '4', memory: '8192' } : {}, extraconfig: {},
-    nics: nics(world, size, index, id), affinitygroupids: name.startsWith('kafka') ? [seededId('affinitygroup', 'kafka-apart')] : [], isdynamicallyscalable: custom, deleteprotection: name === 'erp-db',
-    group: null, ostypeid: windows ? OS_TYPES.windows : index % 2 === 0 ? OS_TYPES.debian : OS_TYPES.ubuntu, userdata: null, userdataid: null, keypairs: [],
-    backupofferingid: name === 'db-01' ? seededId('backupoffering', 'daily') : null, leaseduration: null, leaseexpiryaction: null, leaseexpirydate: null, boottype: null, bootmode: null, tags: {},
+    id,
+    number,
+    name,
+    displayname: name,
+    state,
+    accountid,
+    projectid: project ? wellKnown.project : null,
+    zoneid: wellKnown.zone,
+    hostid: running ? (host?.id ?? null) : null,
+    lasthostid: host?.id ?? null,
+    templateid: template,
+    isoid: null,
+    serviceofferingid: offering.id,
+    diskofferingid: null,
+    cpunumber: offering.cpunumber ?? 4,
+    cpuspeed: offering.cpuspeed ?? 1000,
+    memory: offering.memory ?? 8192,
+    created,
+    lastupdated: created,
+    haenable: offering.offerha,
+    details: custom ? { cpuNumber: '4', memory: '8192' } : {},
+    extraconfig: {},
+    nics: nics(world, size, index, id),
+    affinitygroupids: name.startsWith('kafka') ? [seededId('affinitygroup', 'kafka-apart')] : [],
+    isdynamicallyscalable: custom,
+    deleteprotection: name === 'erp-db',
+    group: null,
+    ostypeid: windows ? OS_TYPES.windows : index % 2 === 0 ? OS_TYPES.debian : OS_TYPES.ubuntu,
+    userdata: null,
+    userdataid: null,
+    keypairs: [],
+    backupofferingid: name === 'db-01' ? seededId('backupoffering', 'daily') : null,
+    leaseduration: null,
+    leaseexpiryaction: null,
+    leaseexpirydate: null,
+    boottype: null,
+    bootmode: null,
+    tags: {},
   }
   world.tables.vms.put(vm)
   disk(world, vm, 'ROOT', 0, windows ? 40 : 20)
@@ -69,16 +116,40 @@ function nics(world: World, size: WorldSize, index: number, vmid: string): Nic[]
 
 function nic(world: World, vmid: string, network: Network, deviceid: number): Nic {
   const id = seededId('nic', `${vmid}/${deviceid}`)
-  return { id, networkid: network.id, ipaddress: nextFreeIp(world, network), macaddress: macOf(id), isdefault: deviceid === 0, deviceid, secondaryips: [] }
+  return {
+    id,
+    networkid: network.id,
+    ipaddress: nextFreeIp(world, network),
+    macaddress: macOf(id),
+    isdefault: deviceid === 0,
+    deviceid,
+    secondaryips: [],
+  }
 }
 
 function disk(world: World, vm: Vm, type: 'ROOT' | 'DATADISK', deviceid: number, size_gb: number): void {
   const name = type === 'ROOT' ? `ROOT-${vm.number}` : `DATA-${vm.number}`
   world.tables.volumes.put({
-    id: seededId('volume', `${vm.id}/${type}`), name, type, state: 'Ready', size_bytes: size_gb * GIB, zoneid: vm.zoneid, storageid: wellKnown.storage_pools['ceph-rbd'],
-    virtualmachineid: vm.id, deviceid, diskofferingid: type === 'ROOT' ? null : wellKnown.disk_offerings['ssd-100'], serviceofferingid: type === 'ROOT' ? vm.serviceofferingid : null,
-    templateid: type === 'ROOT' ? vm.templateid : null, snapshotid: null, miniops: null, maxiops: null, created: vm.created, attached: vm.created, deleteprotection: false,
-    accountid: vm.accountid, projectid: vm.projectid,
+    id: seededId('volume', `${vm.id}/${type}`),
+    name,
+    type,
+    state: 'Ready',
+    size_bytes: size_gb * GIB,
+    zoneid: vm.zoneid,
+    storageid: wellKnown.storage_pools['ceph-rbd'],
+    virtualmachineid: vm.id,
+    deviceid,
+    diskofferingid: type === 'ROOT' ? null : wellKnown.disk_offerings['ssd-100'],
+    serviceofferingid: type === 'ROOT' ? vm.serviceofferingid : null,
+    templateid: type === 'ROOT' ? vm.templateid : null,
+    snapshotid: null,
+    miniops: null,
+    maxiops: null,
+    created: vm.created,
+    attached: vm.created,
+    deleteprotection: false,
+    accountid: vm.accountid,
+    projectid: vm.projectid,
   })
 }
 
@@ -87,20 +158,49 @@ function seedAddressUse(world: World): void {
   const addresses = [...world.tables.addresses.values()]
   const network = world.tables.networks.get(wellKnown.networks['acme-net'])
   const [source, nat, forward, spare] = addresses
-  if (network === null || source === undefined || nat === undefined || forward === undefined || spare === undefined) return
-  const taken = { state: 'Allocated', allocated: world.seeded_at - 40 * 86_400_000, associatednetworkid: network.id, accountid: network.accountid } as const
+  if (network === null || source === undefined || nat === undefined || forward === undefined || spare === undefined)
+    return
+  const taken = {
+    state: 'Allocated',
+    allocated: world.seeded_at - 40 * 86_400_000,
+    associatednetworkid: network.id,
+    accountid: network.accountid,
+  } as const
   world.tables.addresses.put({ ...source, ...taken, issourcenat: true })
   world.tables.addresses.put({ ...spare, ...taken })
   world.tables.addresses.put({ ...forward, ...taken })
-  const inside = world.tables.vms.filter((vm) => vm.state === 'Running' && vm.nics.some((one) => one.networkid === network.id))
+  const inside = world.tables.vms.filter(
+    (vm) => vm.state === 'Running' && vm.nics.some((one) => one.networkid === network.id),
+  )
   const [web, other] = inside
-  world.tables.addresses.put({ ...nat, ...taken, isstaticnat: web !== undefined, virtualmachineid: web?.id ?? null, vmipaddress: web?.nics[0]?.ipaddress ?? null })
+  world.tables.addresses.put({
+    ...nat,
+    ...taken,
+    isstaticnat: web !== undefined,
+    virtualmachineid: web?.id ?? null,
+    vmipaddress: web?.nics[0]?.ipaddress ?? null,
+  })
   if (other === undefined) return
-  for (const [publicport, privateport] of [[80, 8080], [443, 8443]] as const) {
+  for (const [publicport, privateport] of [
+    [80, 8080],
+    [443, 8443],
+  ] as const) {
     world.tables.rules.put({
-      id: seededId('rule', String(publicport)), protocol: 'tcp', publicport, publicendport: publicport, privateport, privateendport: privateport, ipaddressid: forward.id,
-      virtualmachineid: other.id, networkid: network.id, vmguestip: other.nics[0]?.ipaddress ?? null, cidrlist: [], state: 'Active', fordisplay: true,
-      accountid: network.accountid, projectid: null,
+      id: seededId('rule', String(publicport)),
+      protocol: 'tcp',
+      publicport,
+      publicendport: publicport,
+      privateport,
+      privateendport: privateport,
+      ipaddressid: forward.id,
+      virtualmachineid: other.id,
+      networkid: network.id,
+      vmguestip: other.nics[0]?.ipaddress ?? null,
+      cidrlist: [],
+      state: 'Active',
+      fordisplay: true,
+      accountid: network.accountid,
+      projectid: null,
     })
   }
 }

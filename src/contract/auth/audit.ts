@@ -29,6 +29,13 @@ export const AuditRecord = Type.Object(
 )
 export type AuditRecord = Static<typeof AuditRecord>
 
+/** The database knows no year 0. */
+const AuditTime = Type.String({
+  format: 'date-time',
+  pattern: '^(?!0000)',
+  description: 'RFC 3339 time, inclusive.',
+})
+
 export const auditRoutes = {
   auditList: {
     method: 'GET',
@@ -37,8 +44,8 @@ export const auditRoutes = {
     description: 'Newest first. A record is written before the change is made, so one without a status says: unknown.',
     access: 'admin',
     query: Closed({
-      from: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339 time, inclusive.' })),
-      to: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339 time, inclusive.' })),
+      from: Type.Optional(AuditTime),
+      to: Type.Optional(AuditTime),
       username: Type.Optional(Type.String({ maxLength: 200 })),
       operation: Type.Optional(Type.String({ maxLength: 100 })),
       caller_id: Type.Optional(Type.String({ maxLength: 200 })),

@@ -45,7 +45,10 @@ export const MtuDeviation = Type.Object(
     kind: Kind,
     node: Type.String({ description: 'Address of the node.' }),
     role: Type.String(),
-    state: KnownText(['divergent', 'awaiting', 'unreachable'], '`awaiting` while a rollout still has to reach the node.'),
+    state: KnownText(
+      ['divergent', 'awaiting', 'unreachable'],
+      '`awaiting` while a rollout still has to reach the node.',
+    ),
   },
   { title: 'MtuDeviation' },
 )
@@ -71,7 +74,9 @@ export const MtuReport = Type.Object(
       public: Declared,
       storage: Declared,
       underlay: Nullable(
-        Type.Integer({ description: 'Reported only, edited on the fabric page; the ceiling of refusals. Null: no fabric.' }),
+        Type.Integer({
+          description: 'Reported only, edited on the fabric page; the ceiling of refusals. Null: no fabric.',
+        }),
       ),
     }),
     awaiting: Type.Array(MtuDeviation),
@@ -102,9 +107,14 @@ export const MtuL2ProbeRequest = Closed(
       maximum: MTU_MAX,
       description: 'Payload size under test; the frame on the wire is mtu plus the 14-byte Ethernet header.',
     }),
-    count: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 20, description: 'Frames to send or await.' })),
+    count: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 200, default: 20, description: 'Frames to send or await.' }),
+    ),
     peer: Type.Optional(
-      Type.String({ maxLength: 45, description: 'Target IP of the send side; its MAC is resolved unless peer_mac is given.' }),
+      Type.String({
+        maxLength: 45,
+        description: 'Target IP of the send side; its MAC is resolved unless peer_mac is given.',
+      }),
     ),
     peer_mac: Type.Optional(Type.String({ pattern: '^([0-9A-Fa-f]{2}:){5}[0-9A-Fa-f]{2}$' })),
     token: Type.Optional(
@@ -155,7 +165,9 @@ export const MtuNodeApplyRequest = Closed(
           'every node, and commits last; each phase works on the pending change of the bridge.',
       }),
     ),
-    probe_target: Type.Optional(Type.String({ maxLength: 45, description: 'Address that must answer at the full size.' })),
+    probe_target: Type.Optional(
+      Type.String({ maxLength: 45, description: 'Address that must answer at the full size.' }),
+    ),
     self_revert_secs: Type.Optional(
       Type.Integer({
         minimum: 0,
@@ -179,7 +191,9 @@ export const MtuNodeApplyResult = Type.Object(
     reverted: Type.Boolean({ description: 'Everything done was undone: live values and files are the old ones.' }),
     bridge: Type.String(),
     detail: Type.String(),
-    peer_mac: Type.Optional(Type.String({ description: 'Only when the verdict is inconclusive and the neighbour answers.' })),
+    peer_mac: Type.Optional(
+      Type.String({ description: 'Only when the verdict is inconclusive and the neighbour answers.' }),
+    ),
     probe_verdict: OneOf(['pass', 'fail', 'inconclusive', '']),
     limit_mtu: Type.Integer({ description: 'Largest value the devices below the bridge and the underlay allow.' }),
     mtu: Type.Integer(),

@@ -23,7 +23,10 @@ export const BenchmarkIo = Type.Object(
     latency_p999_us: Figure('99.9th percentile.'),
     total_ios: Nullable(Type.Integer({ minimum: 0, description: 'Operations completed.' })),
   },
-  { title: 'BenchmarkIo', description: 'A figure is null while it is not known; `unavailable` of the result says why.' },
+  {
+    title: 'BenchmarkIo',
+    description: 'A figure is null while it is not known; `unavailable` of the result says why.',
+  },
 )
 export type BenchmarkIo = Static<typeof BenchmarkIo>
 
@@ -89,7 +92,9 @@ export type CustomProfile = Static<typeof CustomProfile>
 
 export const DiskBenchmarkRequest = Closed(
   {
-    profile_id: Type.Optional(Type.String({ maxLength: 64, description: 'Preset; when empty custom_profile is used.' })),
+    profile_id: Type.Optional(
+      Type.String({ maxLength: 64, description: 'Preset; when empty custom_profile is used.' }),
+    ),
     custom_profile: Type.Optional(CustomProfile),
     duration_sec: Type.Optional(Duration),
     target: Type.Optional(
@@ -207,7 +212,8 @@ export const benchmarks = defineArea({
       method: 'GET',
       path: '/api/v2/storage/benchmark/results',
       summary: 'List benchmark results',
-      description: 'Newest first, running ones included; raw_output is left empty here and stands in the single result.',
+      description:
+        'Newest first, running ones included; raw_output is left empty here and stands in the single result.',
       access: 'viewer',
       headers,
       query: Type.Object({
@@ -239,7 +245,8 @@ export const benchmarks = defineArea({
       method: 'POST',
       path: '/api/v2/storage/benchmark/results/{id}/cancel',
       summary: 'Cancel benchmark',
-      description: 'Ends the tool and answers the result as it stands; a run that has ended answers its result unchanged.',
+      description:
+        'Ends the tool and answers the result as it stands; a run that has ended answers its result unchanged.',
       access: 'operator',
       headers,
       params: Type.Object({ id: Id }),

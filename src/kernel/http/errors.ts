@@ -27,7 +27,11 @@ export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
   const error = asApiError(thrown)
   const status = statusOf(error, place)
   const envelope = place.area.errors === 'envelope'
-  const common = { code: error.code, request_id: place.request_id, ...(error.errors === undefined ? {} : { errors: error.errors }) }
+  const common = {
+    code: error.code,
+    request_id: place.request_id,
+    ...(error.errors === undefined ? {} : { errors: error.errors }),
+  }
   const body: Problem | FailureEnvelope = envelope
     ? { success: false, message: error.message, ...common }
     : {

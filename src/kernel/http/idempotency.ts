@@ -18,5 +18,8 @@ export interface IdempotentRequest {
 
 export interface Idempotency {
   /** Runs `work` for the first request with this key; the others get its stored answer, waiting for it when needed. */
-  run(request: IdempotentRequest, work: () => Promise<StoredAnswer>): Promise<{ answer: StoredAnswer; replayed: boolean }>
+  run(
+    request: IdempotentRequest,
+    work: () => Promise<StoredAnswer>,
+  ): Promise<{ answer: StoredAnswer; replayed: boolean }>
 }

@@ -175,7 +175,10 @@ export interface BytesAnswer {
 
 function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
   if (answer.headers !== undefined) reply.headers(answer.headers)
-  return reply.code(answer.status ?? 200).type(answer.media_type).send(answer.body)
+  return reply
+    .code(answer.status ?? 200)
+    .type(answer.media_type)
+    .send(answer.body)
 }
 
 function openStream(server: Server, source: StreamSource, reply: FastifyReply): void {
@@ -209,7 +212,11 @@ async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, 
   return { status: firstStatus(mounted.route), body: result }
 }
 
-async function forward(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome | undefined> {
+async function forward(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: RequestContext,
+): Promise<Outcome | undefined> {
   const target = ctx.headers['x-target-node']
   if (mounted.route.runs_on !== 'node' || typeof target !== 'string' || mounted.services.forward === undefined) {
     return undefined
@@ -316,7 +323,9 @@ function placeOf(mounted: Mounted, request: FastifyRequest): Parameters<typeof e
 
 /** Members are sorted, so that two spellings of one body are one request. */
 function hashOf(input: unknown): Buffer {
-  return createHash('sha256').update(JSON.stringify(sorted(input))).digest()
+  return createHash('sha256')
+    .update(JSON.stringify(sorted(input)))
+    .digest()
 }
 
 function sorted(value: unknown): unknown {

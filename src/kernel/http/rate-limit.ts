@@ -14,7 +14,11 @@ interface Bucket {
 
 const MAX_CALLERS = 50_000
 
-export function createRateLimiter(per_second: number, burst: number, clock: () => number = () => performance.now()): RateLimiter {
+export function createRateLimiter(
+  per_second: number,
+  burst: number,
+  clock: () => number = () => performance.now(),
+): RateLimiter {
   const buckets = new LRUCache<string, Bucket>({ max: MAX_CALLERS })
   return {
     take(caller) {

@@ -20,7 +20,14 @@ export function createValidators(): Validators {
 }
 
 function ajv(coerceTypes: false | 'array'): Ajv {
-  const instance = new Ajv({ coerceTypes, useDefaults: true, removeAdditional: false, allErrors: true, strict: false, verbose: true })
+  const instance = new Ajv({
+    coerceTypes,
+    useDefaults: true,
+    removeAdditional: false,
+    allErrors: true,
+    strict: false,
+    verbose: true,
+  })
   addFormats(instance, { mode: 'full' })
   return instance
 }
@@ -33,7 +40,9 @@ export function enforcedQuery(route: RouteSpec): TObject {
   const properties = { ...route.query?.properties }
   if (route.dry_run) properties.dry_run = Type.Optional(Type.Boolean({ default: false }))
   // A query that says it is open stays so: identity providers add members of their own to their answer.
-  const open = routeEffect(route) === 'read' || (route.query as { additionalProperties?: unknown } | undefined)?.additionalProperties === true
+  const open =
+    routeEffect(route) === 'read' ||
+    (route.query as { additionalProperties?: unknown } | undefined)?.additionalProperties === true
   return Type.Object(properties, { additionalProperties: open })
 }
 
@@ -50,7 +59,10 @@ export function fieldErrors(errors: readonly ErrorObject[], part: string): Field
 const PART_NAMES: Record<string, string> = { querystring: 'query', params: 'path', headers: 'header', body: 'body' }
 
 function pathOf(error: ErrorObject, part: string): string {
-  const names = error.instancePath.split('/').slice(1).map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const names = error.instancePath
+    .split('/')
+    .slice(1)
+    .map((name) => name.replaceAll('~1', '/').replaceAll('~0', '~'))
   if (error.keyword === 'required') names.push(String(error.params.missingProperty))
   if (error.keyword === 'additionalProperties') names.push(String(error.params.additionalProperty))
   return [PART_NAMES[part] ?? part, ...names].join('.')
@@ -62,7 +74,9 @@ function sentence(error: ErrorObject): string {
       return 'is required'
     case 'additionalProperties': {
       const known = Object.keys((error.parentSchema as { properties?: object } | undefined)?.properties ?? {})
-      return known.length === 0 ? 'is not a field of this request' : `is not a field of this request; known are ${known.join(', ')}`
+      return known.length === 0
+        ? 'is not a field of this request'
+        : `is not a field of this request; known are ${known.join(', ')}`
     }
     case 'enum':
       return `must be one of ${(error.params.allowedValues as unknown[]).join(', ')}`

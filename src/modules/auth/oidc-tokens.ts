@@ -1,5 +1,5 @@
 // Checks access tokens of the identity provider: signature by its published keys, issuer, audience, times.
-import type { JWTPayload, JWTVerifyGetKey } from 'jose'
+import type { errors as joseErrors, JWTPayload, JWTVerifyGetKey } from 'jose'
 import { Type } from 'typebox'
 import Value from 'typebox/value'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
@@ -64,7 +64,9 @@ export function createOidcTokens(config: OidcConfig, log: Log): OidcTokens {
   }
 }
 
-function refusalOf(error: unknown, errors: typeof import('jose').errors): Error {
+type JoseErrors = typeof joseErrors
+
+function refusalOf(error: unknown, errors: JoseErrors): Error {
   if (error instanceof ApiError || error instanceof UpstreamError) return error
   if (error instanceof errors.JWKSTimeout) return identityError('timeout', 'keys', error)
   if (error instanceof errors.JWTExpired) {

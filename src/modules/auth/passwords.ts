@@ -12,15 +12,15 @@ export interface Passwords {
 }
 
 const AT_ONCE = 2
-const MAX_WAITING = 40
 const COST = { ln: 16, r: 8, p: 1 }
 const HASH_BYTES = 32
 const SALT_BYTES = 16
 
-export function createPasswords(): Passwords {
+/** Beyond `max_waiting` sign-ins are refused rather than queued without end. */
+export function createPasswords({ max_waiting = 40 } = {}): Passwords {
   const limit = pLimit(AT_ONCE)
   const derived = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> => {
-    if (limit.pendingCount >= MAX_WAITING) {
+    if (limit.pendingCount >= max_waiting) {
       throw new ApiError('RATE_LIMITED', 'Too many sign-ins at once; try again in 5 s.', { retry_after_s: 5 })
     }
     return limit(() => derive(password, salt, cost))

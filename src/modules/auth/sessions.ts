@@ -31,7 +31,7 @@ export async function login(
   const user = await findUserByName(deps.database.db, body.username)
   const about = {
     resource_type: 'SESSION',
-    resource_uuid: user === undefined ? '' : String(user.id),
+    resource_uuid: user === undefined ? '' : callerIdOf(user),
     // A name that no user has may be a password typed into the wrong field.
     description: user === undefined ? 'Sign in' : `Sign in of ${user.username}`,
     tenant_id: user?.tenant_id ?? null,
@@ -42,7 +42,7 @@ export async function login(
     const rights = { role: roleOf(user.role), tenant_id: user.tenant_id }
     const session = await openSession(deps, ctx, {
       kind: 'session',
-      id: `user:${user.id}`,
+      id: callerIdOf(user),
       user_id: user.id,
       username: user.username,
       ...rights,
@@ -51,6 +51,11 @@ export async function login(
     const { csrf_token, expires_at } = session
     return { username: user.username, ...rights, csrf_token, expires_at: expires_at.toISOString() }
   })
+}
+
+/** Ids of users and of subjects elsewhere must not meet in limits and keys. */
+function callerIdOf(user: { id: number }): string {
+  return `user:${user.id}`
 }
 
 async function openSession(deps: AuthDeps, ctx: RequestContext, caller: Caller) {

@@ -141,18 +141,22 @@ async function waitForVm(run: ProvisionRun): Promise<void> {
   }
 }
 
+const MAY_START_MS = 30_000
 const MOVING = new Set(['Starting', 'Stopping', 'Migrating', 'Restoring'])
 
 /** Without a job to ask, the machine itself tells: it settles in the state ordered, or it did not come up. */
 async function judgeByState(run: ProvisionRun, cause: Error | undefined): Promise<void> {
   const id = String(run.state.vm_id)
+  const started_ms = performance.now()
   for (;;) {
     const content = await untilAnswered(run, () =>
       run.deps.cloudstack.call('listVirtualMachines', { id, details: 'min', listall: true, page: 1, pagesize: 2 }, { signal: run.signal }),
     )
     const state = textOf(rowsOf(content, 'virtualmachine')[0] ?? {}, 'state')
     if (state === (run.input.starts ? 'Running' : 'Stopped')) return
-    if (state === null || !MOVING.has(state)) {
+    // A fresh machine is Stopped for a moment before it starts.
+    const may_start = state === 'Stopped' && performance.now() - started_ms < MAY_START_MS
+    if (state === null || !(MOVING.has(state) || may_start)) {
       const seen = state === null ? 'is gone' : `is ${state}`
       throw new ApiError('JOB_INTERRUPTED', `The compute platform ended the operation without an outcome; virtual machine ${run.input.name} ${seen}.`, { cause })
     }

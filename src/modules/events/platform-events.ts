@@ -98,7 +98,9 @@ export async function linkedEvents(db: Db, rows: readonly AppEventRow[]): Promis
       join
         .onRef('platform_event.resource_id', '=', 'app_event.resource_uuid')
         .on(sql<boolean>`platform_event.created_at >= app_event.created_at - make_interval(secs => ${SLACK_S})`)
-        .on(sql<boolean>`platform_event.created_at <= coalesce(app_event.completed_at, now()) + make_interval(secs => ${SLACK_S})`),
+        .on(
+          sql<boolean>`platform_event.created_at <= coalesce(app_event.completed_at, now()) + make_interval(secs => ${SLACK_S})`,
+        ),
     )
     .selectAll('platform_event')
     .select('app_event.id as app_event_id')

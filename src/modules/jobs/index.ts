@@ -29,7 +29,10 @@ export function jobHandlers({ db, jobs: engine }: JobsDeps): Handlers<typeof job
     async jobList({ query }, ctx) {
       const { page, page_size } = pageOf(query)
       const { rows, count } = await listJobs(db, query, { page, page_size }, ctx.caller.tenant_id)
-      const children = await countChildren(db, rows.map((row) => row.id))
+      const children = await countChildren(
+        db,
+        rows.map((row) => row.id),
+      )
       return { jobs: rows.map((row) => jobOf(row, 1 + (children.get(row.id) ?? 0))), count, page, page_size }
     },
     jobGet: async ({ params }, ctx) => jobDetail(db, await own(params.id, ctx.caller)),

@@ -36,7 +36,11 @@ export function createReferencePage(): ReferencePage {
   return {
     async html() {
       const { html, inline } = await parts()
-      return { media_type: 'text/html; charset=utf-8', body: html, headers: { 'content-security-policy': policy(inline) } }
+      return {
+        media_type: 'text/html; charset=utf-8',
+        body: html,
+        headers: { 'content-security-policy': policy(inline) },
+      }
     },
     async script() {
       const { script } = await parts()

@@ -64,7 +64,10 @@ export function parseFio(text: string): FioOutcome | null {
 /** `[r=267MiB/s,w=115MiB/s][r=68.4k,w=29.4k IOPS]` of the line fio renews every second. */
 export function parseFioEta(line: string): LiveRates | null {
   const rates: LiveRates = {}
-  for (const [letter, name] of [['r', 'read'], ['w', 'write']] as const) {
+  for (const [letter, name] of [
+    ['r', 'read'],
+    ['w', 'write'],
+  ] as const) {
     const bandwidth = new RegExp(`[[,]${letter}=([\\d.]+)([KMGT]?i?B)/s`).exec(line)
     const iops = new RegExp(`[[,]${letter}=([\\d.]+)([kM]?)(?=[,\\] ])[^\\]]*IOPS`).exec(line)
     if (bandwidth === null || iops === null) continue

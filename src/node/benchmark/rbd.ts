@@ -37,7 +37,8 @@ export function parseRbd(text: string, call: Pick<RbdCall, 'io_type' | 'io_bytes
   const read = call.io_type === 'readwrite' ? pair(text, /^read_ops: (\d+)\s+read_ops\/sec: ([\d.]+)/m) : null
   const write = call.io_type === 'readwrite' ? pair(text, /^write_ops: (\d+)\s+write_ops\/sec: ([\d.]+)/m) : null
   const latency_us = whole.rate > 0 ? (call.io_threads / whole.rate) * 1e6 : null
-  const busy = (figures: OpsAndRate | null): BenchmarkIo => (figures === null ? IDLE_IO : io(figures, call.io_bytes, latency_us))
+  const busy = (figures: OpsAndRate | null): BenchmarkIo =>
+    figures === null ? IDLE_IO : io(figures, call.io_bytes, latency_us)
   const directions = {
     read: call.io_type === 'read' ? busy(whole) : busy(read),
     write: call.io_type === 'write' ? busy(whole) : busy(write),
@@ -79,5 +80,8 @@ function unmeasured(name: 'read' | 'write'): Figures['unavailable'] {
     field: `${name}.${field}`,
     reason: 'the image benchmark prints no latencies',
   }))
-  return [{ field: `${name}.latency_avg_us`, reason: 'not measured but derived: threads divided by operations a second' }, ...missing]
+  return [
+    { field: `${name}.latency_avg_us`, reason: 'not measured but derived: threads divided by operations a second' },
+    ...missing,
+  ]
 }

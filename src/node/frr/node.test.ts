@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { FrrNode } from '#src/contract/network/frr.ts'
 import { Compile } from 'typebox/compile'
 import { linuxFixture } from '../../../test/support/linux-fixture.ts'
-import { recordedHost } from '../../../test/support/recorded-host.ts'
+import { scriptedHost } from '../../../test/support/scripted-host.ts'
 import { recordedRouter } from '../../../test/support/recorded-router.ts'
 import { schemaFields } from '../schema-fields.ts'
 import { createFrrCollector, frrNode } from './node.ts'
@@ -182,7 +182,7 @@ test('a command that this version does not know is unavailable, not zero', async
 })
 
 test('a machine without the routing suite is offline and says so', async () => {
-  const node = await frrNode(recordedHost({}), NAMED)
+  const node = await frrNode(scriptedHost({}), NAMED)
   assert.deepEqual([node.status, node.error, node.frr, node.vnis], ['offline', 'routing daemon not installed', null, null])
   assert.ok(Compile(FrrNode).Check(node))
 })

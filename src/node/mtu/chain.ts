@@ -70,7 +70,9 @@ export function kindOf(link: MtuLink): string {
 /** Guests' taps and veths hang on the same bridge; only cards, bonds, vlans and the named uplinks lead outside. */
 function isUplink(link: MtuLink, uplinks: readonly string[]): boolean {
   if (uplinks.includes(link.name)) return true
-  return (link.info_kind === null && link.link_type === 'ether') || ['bond', 'team', 'vlan'].includes(link.info_kind ?? '')
+  return (
+    (link.info_kind === null && link.link_type === 'ether') || ['bond', 'team', 'vlan'].includes(link.info_kind ?? '')
+  )
 }
 
 function lowersOf(links: readonly MtuLink[], link: MtuLink): MtuLink[] {

@@ -41,14 +41,15 @@ export async function planChange(limits: ChangeLimits, request: MtuNodeApplyRequ
     throw new ApiError('MTU_ABOVE_LIMIT', `${bridge} can run at ${plan.limit_mtu} at most, not at ${mtu}.`)
   }
   if (mtu < plan.least_mtu) {
-    throw new ApiError('MTU_BELOW_LIMIT', `The devices below ${bridge} run at ${plan.least_mtu} at least, not at ${mtu}.`)
+    throw new ApiError(
+      'MTU_BELOW_LIMIT',
+      `The devices below ${bridge} run at ${plan.least_mtu} at least, not at ${mtu}.`,
+    )
   }
   const run_id = randomUUID()
   const devices = plan.chain.map(({ name, new_mtu }) => ({ name, mtu: new_mtu }))
   const persist =
-    request.dry_run === true
-      ? { manager: 'none', changes: [] }
-      : await planPersist(limits.config_root, bridge, devices)
+    request.dry_run === true ? { manager: 'none', changes: [] } : await planPersist(limits.config_root, bridge, devices)
   const old_files = await Promise.all(persist.changes.map(({ path }) => readFile(path).catch(() => null)))
   return {
     new_texts: persist.changes.map(({ new_text }) => new_text),
@@ -96,7 +97,10 @@ export async function requireDevice(
 }
 
 function checkTargets({ probe_target, advisory_targets }: MtuNodeApplyRequest): void {
-  for (const target of [...(probe_target === undefined || probe_target === '' ? [] : [probe_target]), ...(advisory_targets ?? [])]) {
+  for (const target of [
+    ...(probe_target === undefined || probe_target === '' ? [] : [probe_target]),
+    ...(advisory_targets ?? []),
+  ]) {
     if (isIP(target) === 0) throw new ApiError('MTU_TARGET_INVALID', `${JSON.stringify(target)} is not an IP address.`)
   }
 }

@@ -46,7 +46,8 @@ export async function raise(deps: ChangeDeps, plan: ChangePlan): Promise<void> {
     await note(deps, entry, `prepared: ${entry.bridge} to ${entry.mtu}`)
     await deps.after_step('prepared')
     // Guarded before the first file is touched, so that not even an agent that dies between two files needs a restart.
-    if (!(await deps.watchdog.start(entry))) throw new ApiError('MTU_APPLY_FAILED', 'The watchdog could not be started.')
+    if (!(await deps.watchdog.start(entry)))
+      throw new ApiError('MTU_APPLY_FAILED', 'The watchdog could not be started.')
     await deps.after_step('guarded')
     await persist(deps, plan)
     await note(deps, entry, `persisted ${entry.files.length} files (${entry.manager})`)
@@ -59,9 +60,13 @@ export async function raise(deps: ChangeDeps, plan: ChangePlan): Promise<void> {
     await deps.after_step('live')
   } catch (error) {
     if (await restore(deps, entry.bridge, entry)) throw error
-    throw new ApiError('MTU_APPLY_FAILED', `${messageOf(error)} The old values are not all back yet and will be tried again.`, {
-      cause: error,
-    })
+    throw new ApiError(
+      'MTU_APPLY_FAILED',
+      `${messageOf(error)} The old values are not all back yet and will be tried again.`,
+      {
+        cause: error,
+      },
+    )
   }
 }
 
@@ -73,7 +78,11 @@ export async function probe(deps: ChangeDeps, entry: JournalEntry, target: strin
 }
 
 /** Probes of targets that decide nothing: the sentences about those that did not pass. */
-export async function advisoryFailures(deps: ChangeDeps, entry: JournalEntry, targets: readonly string[]): Promise<string[]> {
+export async function advisoryFailures(
+  deps: ChangeDeps,
+  entry: JournalEntry,
+  targets: readonly string[],
+): Promise<string[]> {
   const failures: string[] = []
   for (const target of targets) {
     const outcome = await probePath(deps.host, { device: entry.bridge, target, mtu: entry.mtu })
@@ -134,12 +143,17 @@ export function sameChange(entry: JournalEntry, request: MtuNodeApplyRequest): b
 
 async function prepare(deps: ChangeDeps, { entry, old_files }: ChangePlan): Promise<void> {
   const tools = await findRevertTools(deps.sh)
-  if ('missing' in tools) throw new ApiError('MTU_APPLY_FAILED', `The watchdog needs ${tools.missing}, which is not installed.`)
+  if ('missing' in tools)
+    throw new ApiError('MTU_APPLY_FAILED', `The watchdog needs ${tools.missing}, which is not installed.`)
   const script = revertScript({
     run_folder: deps.journal.folderOf(entry.bridge),
     tools,
     devices: [...entry.devices].reverse(),
-    files: entry.files.map(({ path, temporary, existed }, at) => ({ path, temporary, copy: existed ? `old/${at}` : null })),
+    files: entry.files.map(({ path, temporary, existed }, at) => ({
+      path,
+      temporary,
+      copy: existed ? `old/${at}` : null,
+    })),
   })
   const deadline_cs = await deadlineOf(deps.host, entry.window_ms)
   if (!(await deps.journal.create({ entry, script, old_files, deadline_cs }))) {

@@ -99,7 +99,8 @@ export function createJournal(state_dir: string): Journal {
       const pid = Number(await readFile(join(folderOf(bridge), 'watchdog.pid'), 'utf8').catch(() => ''))
       return Number.isInteger(pid) && pid > 1 ? pid : null
     },
-    note: (bridge, uptime, text) => appendFile(join(folderOf(bridge), 'log'), `${uptime} agent[${process.pid}] ${text}\n`),
+    note: (bridge, uptime, text) =>
+      appendFile(join(folderOf(bridge), 'log'), `${uptime} agent[${process.pid}] ${text}\n`),
     async archive(bridge) {
       const entry = await journal.entry(bridge)
       const history = join(base, 'history')

@@ -37,7 +37,9 @@ export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Prob
       if (busy.has(key)) throw new ApiError('MTU_PROBE_RUNNING', `A ${request.mode} probe runs on ${request.device}.`)
       busy.add(key)
       try {
-        return request.mode === 'send' ? await send(request, link, await ownMac(host, link), mac) : await listen(request, link, signal)
+        return request.mode === 'send'
+          ? await send(request, link, await ownMac(host, link), mac)
+          : await listen(request, link, signal)
       } finally {
         busy.delete(key)
       }
@@ -72,21 +74,38 @@ async function listen(request: MtuL2ProbeRequest, link: MtuLink, signal: AbortSi
   return { detail, device, mode, peer_mac: heard.peer_mac, mtu, received: heard.received, sent: 0 }
 }
 
-async function send(request: MtuL2ProbeRequest, link: MtuLink, source: Buffer, peer_mac: string): Promise<MtuL2ProbeResult> {
+async function send(
+  request: MtuL2ProbeRequest,
+  link: MtuLink,
+  source: Buffer,
+  peer_mac: string,
+): Promise<MtuL2ProbeResult> {
   const { device, mode, mtu } = request
   const count = request.count ?? 20
-  const answer = (sent: number, detail: string): MtuL2ProbeResult => ({ detail, device, mode, peer_mac, mtu, received: 0, sent })
+  const answer = (sent: number, detail: string): MtuL2ProbeResult => ({
+    detail,
+    device,
+    mode,
+    peer_mac,
+    mtu,
+    received: 0,
+    sent,
+  })
   if (mtu > link.mtu) return answer(0, `local MTU too small: ${device} runs at ${link.mtu}, the payload is ${mtu}`)
   const { ERRNO } = await import('./raw-socket.ts')
   const socket = await openSocket(link.ifindex)
   let sent = 0
   try {
     for (let sequence = 0; sequence < count; sequence += 1) {
-      const errno = socket.send(probeFrame({ target: macBytes(peer_mac), source, token: request.token ?? 0, sequence, mtu }))
-      if (errno === ERRNO.EMSGSIZE) return answer(sent, `local MTU too small: the kernel refuses ${mtu} bytes on ${device}`)
+      const errno = socket.send(
+        probeFrame({ target: macBytes(peer_mac), source, token: request.token ?? 0, sequence, mtu }),
+      )
+      if (errno === ERRNO.EMSGSIZE)
+        return answer(sent, `local MTU too small: the kernel refuses ${mtu} bytes on ${device}`)
       if (errno === ERRNO.ENETDOWN) return answer(sent, `${device} is down`)
       // A full queue drops this frame; it counts as not sent.
-      if (errno !== null && errno !== ERRNO.ENOBUFS && errno !== ERRNO.EAGAIN) return answer(sent, `the kernel refuses to send: errno ${errno}`)
+      if (errno !== null && errno !== ERRNO.ENOBUFS && errno !== ERRNO.EAGAIN)
+        return answer(sent, `the kernel refuses to send: errno ${errno}`)
       if (errno === null) sent += 1
       await wait(PACE_MS)
     }
@@ -130,7 +149,11 @@ async function openSocket(ifindex: number): Promise<RawSocket> {
   }
 }
 
-async function targetMac(host: Host, { device, peer, peer_mac }: MtuL2ProbeRequest, signal: AbortSignal): Promise<string> {
+async function targetMac(
+  host: Host,
+  { device, peer, peer_mac }: MtuL2ProbeRequest,
+  signal: AbortSignal,
+): Promise<string> {
   if (peer_mac !== undefined && peer_mac !== '') return peer_mac.toLowerCase()
   if (peer === undefined || isIP(peer) === 0) throw invalidField('peer', 'an IP address, unless peer_mac is given')
   const until = host.monotonic() + NEIGHBOUR_MS

@@ -46,5 +46,10 @@ async function awaitCarrier(host: Host, carried: readonly MtuLink[]): Promise<st
 }
 
 function kernelWord(stderr: string): string {
-  return stderr.trim().split('\n')[0]?.replace(/^(RTNETLINK answers|Error): /, '') ?? 'no reason given'
+  return (
+    stderr
+      .trim()
+      .split('\n')[0]
+      ?.replace(/^(RTNETLINK answers|Error): /, '') ?? 'no reason given'
+  )
 }

@@ -136,17 +136,33 @@ async function raiseOnly({ deps, limits, request, plan_only }: Performance): Pro
   if (plan_only) return planned(plan)
   await raise(deps, plan)
   const seconds = Math.round(plan.entry.window_ms / 1000)
-  return { ...resultOf(plan.entry), applied: true, persisted: !plan.entry.dry_run, detail: `raised; reverts by itself in ${seconds} s` }
+  return {
+    ...resultOf(plan.entry),
+    applied: true,
+    persisted: !plan.entry.dry_run,
+    detail: `raised; reverts by itself in ${seconds} s`,
+  }
 }
 
 async function probeOnly({ deps, request }: Performance, entry: JournalEntry): Promise<MtuNodeApplyResult> {
   const advisory_failures = await advisoryFailures(deps, entry, request.advisory_targets ?? [])
   const outcome = await probeTarget(deps, entry, request)
   const detail = outcome?.detail ?? 'there is no probe target'
-  return { ...resultOf(entry), ...probeFields(outcome), advisory_failures, applied: true, persisted: !entry.dry_run, detail }
+  return {
+    ...resultOf(entry),
+    ...probeFields(outcome),
+    advisory_failures,
+    applied: true,
+    persisted: !entry.dry_run,
+    detail,
+  }
 }
 
-function probeTarget(deps: ChangeDeps, entry: JournalEntry, request: MtuNodeApplyRequest): Promise<ProbeOutcome | null> {
+function probeTarget(
+  deps: ChangeDeps,
+  entry: JournalEntry,
+  request: MtuNodeApplyRequest,
+): Promise<ProbeOutcome | null> {
   const target = request.probe_target ?? ''
   return target === '' ? Promise.resolve(null) : probe(deps, entry, target)
 }
@@ -158,8 +174,16 @@ async function pending(
 ): Promise<MtuNodeApplyResult> {
   const entry = await deps.journal.entry(request.bridge)
   const marker = await deps.journal.marker(request.bridge)
-  if (entry === null || marker !== 'pending' || !sameChange(entry, request) || entry.boot_id !== (await bootId(deps.host))) {
-    throw new ApiError('MTU_NOTHING_PENDING', `${request.bridge} has no pending change to ${request.mtu}; it may have reverted.`)
+  if (
+    entry === null ||
+    marker !== 'pending' ||
+    !sameChange(entry, request) ||
+    entry.boot_id !== (await bootId(deps.host))
+  ) {
+    throw new ApiError(
+      'MTU_NOTHING_PENDING',
+      `${request.bridge} has no pending change to ${request.mtu}; it may have reverted.`,
+    )
   }
   if (plan_only) return { ...resultOf(entry), detail: `would ${request.phase} the pending change` }
   return act(entry)
@@ -173,14 +197,24 @@ interface Decision {
 
 async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision): Promise<MtuNodeApplyResult> {
   const { outcome, advisory_failures } = decision
-  const base = { ...resultOf(entry), ...probeFields(outcome), advisory_failures, applied: true, persisted: !entry.dry_run }
+  const base = {
+    ...resultOf(entry),
+    ...probeFields(outcome),
+    advisory_failures,
+    applied: true,
+    persisted: !entry.dry_run,
+  }
   const keep = decision.keep && !entry.dry_run
   if (keep && (await commit(deps, entry))) {
     const proof = outcome === null ? 'read back, not probed' : outcome.detail
     return { ...base, detail: `${entry.bridge} runs at ${entry.mtu}: ${proof}` }
   }
   const reverted = await restore(deps, entry.bridge, entry)
-  const why = keep ? 'the window was over' : entry.dry_run ? `dry run: ${outcome?.detail ?? 'read back, not probed'}` : (outcome?.detail ?? 'asked to')
+  const why = keep
+    ? 'the window was over'
+    : entry.dry_run
+      ? `dry run: ${outcome?.detail ?? 'read back, not probed'}`
+      : (outcome?.detail ?? 'asked to')
   const how = reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
   return { ...base, reverted, detail: `${why}; ${how}` }
 }

@@ -64,7 +64,8 @@ export async function peerMac(host: Host, target: string, device: string): Promi
 
 export function readPing(run: RunResult): PingReading {
   const local = /message too long,? mtu[=:] ?(\d+)/i.exec(run.stderr + run.stdout)
-  const remote = /Frag needed and DF set \(mtu = (\d+)\)/.exec(run.stdout) ?? /Packet too big: mtu=(\d+)/.exec(run.stdout)
+  const remote =
+    /Frag needed and DF set \(mtu = (\d+)\)/.exec(run.stdout) ?? /Packet too big: mtu=(\d+)/.exec(run.stdout)
   // A router's word comes first: the kernel repeats it as its own on the packets after.
   const found = remote ?? local
   return {

@@ -43,7 +43,9 @@ export function revertScript({ run_folder, tools, devices, files }: RevertScript
   const { ip, mv, cp, rm, sleep, sync } = tools
   const live = devices.map(({ name, old_mtu }) => `  set_mtu ${quote(name)} ${old_mtu}`)
   const put = files.map(({ path, temporary, copy }) =>
-    copy === null ? `  drop ${quote(path)} ${quote(temporary)}` : `  put ${quote(copy)} ${quote(path)} ${quote(temporary)}`,
+    copy === null
+      ? `  drop ${quote(path)} ${quote(temporary)}`
+      : `  put ${quote(copy)} ${quote(path)} ${quote(temporary)}`,
   )
   return `#!/bin/sh
 exec </dev/null >/dev/null 2>&1

@@ -71,7 +71,9 @@ async function readSources(root: string, adapter: PersistAdapter): Promise<Confi
   for (const { path, ending } of adapter.sources) {
     const kind = await stat(join(root, path)).catch(() => null)
     if (kind === null) continue
-    const names = kind.isDirectory() ? (await readdir(join(root, path))).sort().map((name) => `${path}/${name}`) : [path]
+    const names = kind.isDirectory()
+      ? (await readdir(join(root, path))).sort().map((name) => `${path}/${name}`)
+      : [path]
     for (const name of names) {
       // A name that begins with a dot is another program's unfinished file.
       if (!name.endsWith(ending) || name.includes('/.')) continue

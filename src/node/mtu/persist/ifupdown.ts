@@ -35,7 +35,9 @@ function edit(files: readonly ConfigFile[], bridge: string, device: DeviceMtu): 
 function setMtu(text: string, owner: string, { name, mtu }: DeviceMtu): string {
   const lines = text.split('\n')
   const found = stanzas(text, owner)
-  const command = new RegExp(`^\\s*(?:post-)?up\\s+(?:/\\S+/)?ip link set dev ${name.replaceAll('.', '\\.')} mtu \\d+\\s*$`)
+  const command = new RegExp(
+    `^\\s*(?:post-)?up\\s+(?:/\\S+/)?ip link set dev ${name.replaceAll('.', '\\.')} mtu \\d+\\s*$`,
+  )
   let replaced = false
   for (const { first, end } of found) {
     for (let at = first + 1; at < end; at += 1) {

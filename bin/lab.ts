@@ -1,0 +1,59 @@
+// `npm start`, `groundplane lab`: a whole simulated private cloud behind the real API, on this machine.
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import closeWithGrace from 'close-with-grace'
+import { startDataCentre } from './data-centre.ts'
+import { watchLauncher } from './launcher.ts'
+
+const started = performance.now()
+const { values } = parseArgs({
+  options: {
+    port: { type: 'string', default: process.env.PORT ?? '8080' },
+    host: { type: 'string', default: '127.0.0.1' },
+    vms: { type: 'string', default: '40' },
+    state: { type: 'string', ...(process.env.GROUNDPLANE_STATE ? { default: process.env.GROUNDPLANE_STATE } : {}) },
+    'no-agents': { type: 'boolean', default: false },
+  },
+})
+
+try {
+  const centre = await startDataCentre({
+    host: values.host,
+    port: Number(values.port),
+    vms: Number(values.vms),
+    state_dir: values.state === undefined ? undefined : resolve(values.state),
+    agents: !values['no-agents'],
+  })
+  console.log(banner(centre, performance.now() - started))
+  const stopping = closeWithGrace({ delay: 15_000, logger: false }, async ({ err }) => {
+    if (err !== undefined) console.error(err)
+    await centre.close()
+  })
+  watchLauncher(process.env.GROUNDPLANE_LAUNCHER_PID, () => stopping.close())
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error)
+  process.exit(1)
+}
+
+/** Every line of "Try" works as printed, from any folder. */
+function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
+  const { url, admin_token } = centre
+  const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
+  return [
+    '',
+    `Groundplane lab is ready (${(milliseconds / 1000).toFixed(1)} s)`,
+    '',
+    `  API          ${url}`,
+    `  Docs         ${url}/docs`,
+    `  Admin token  ${admin_token}`,
+    `  Log          ${centre.log_file}`,
+    '',
+    'Try:',
+    `  curl -s -H 'Authorization: Bearer ${admin_token}' ${url}/compute/vms/metrics/aggregate`,
+    `  ${command} vm list`,
+    `  ${command} vm start --wait ${centre.stopped_vm}`,
+    '',
+    'Ctrl-C stops everything; what was done is kept for the next start.',
+    '',
+  ].join('\n')
+}

@@ -1,0 +1,378 @@
+/** Public addresses: acquiring, static NAT, giving back; and the ranges they come from. */
+import { randomUUID } from 'node:crypto'
+import { ipNumber, ipText } from '../addressing.ts'
+import { internal, invalid, noCapacity, ruleConflict } from '../api-fault.ts'
+import { job } from '../call.ts'
+import type { Call, Commands, Outcome } from '../call.ts'
+import type { EventSubject } from '../event-log.ts'
+import { needVm } from '../machines.ts'
+import { addressView, rangeView } from '../network-view.ts'
+import { requireQuota } from '../quota.ts'
+import type { Address, Network } from '../network-records.ts'
+import type { Owned } from '../row.ts'
+import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
+import { list, object, success } from '../wire.ts'
+import { accountNamed } from '../scope.ts'
+import { needNetwork } from './vm-deploy.ts'
+
+export const addresses: Commands = {
+  listPublicIpAddresses: (call) => {
+    const { params, world } = call
+    const state = params.text('state')
+    const only = params.bool('allocatedonly') ?? (state === null || state !== 'Free')
+    if (params.bool('allocatedonly') === true && state?.toLowerCase() === 'free')
+      throw invalid('Conflict: allocatedonly is true but state is Free')
+    const mine = visible(call)
+    const byId = idTest(call)
+    const keyword = keywordTest(call)
+    const tests = (['zoneid', 'associatednetworkid', 'vpcid', 'ipaddress', 'vlanid', 'state'] as const).map((name) => ({
+      name,
+      test: same(call, name),
+    }))
+    const nat = params.bool('isstaticnat')
+    const source = params.bool('issourcenat')
+    const found = world.tables.addresses.filter(
+      (one) =>
+        byId(one.id) &&
+        (one.state === 'Free' ? !only : mine(one)) &&
+        tests.every(({ name, test }) => test(one[name])) &&
+        keyword(one.ipaddress) &&
+        (nat === null || one.isstaticnat === nat) &&
+        (source === null || one.issourcenat === source) &&
+        params.bool('forvirtualnetwork') !== false,
+    )
+    if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
+    return paged(call, found, (one) => addressView(world, one))
+  },
+  associateIpAddress: (call) => associate(call),
+  disassociateIpAddress: (call) => {
+    const { params, world } = call
+    const address = needAddress(
+      call,
+      params.text('id') ?? world.tables.addresses.find((one) => one.ipaddress === params.text('ipaddress'))?.id ?? null,
+    )
+    if (address.issystem) throw invalid("Can't release system IP address")
+    if (address.state !== 'Allocated')
+      throw invalid(`Unable to disassociate the address: it is in state ${address.state}`)
+    return job({
+      ...addressJob(address),
+      duration_ms: 800,
+      event: addressEvent('NET.IPRELEASE', 'disassociating ip address', address),
+      begin: () => {
+        if (needAddress(call, address.id).issourcenat)
+          throw internal('IP address is used for source nat purposes and can not be disassociated.')
+        world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Releasing' })
+      },
+      end: () => {
+        for (const rule of world.tables.rules.by('address', address.id)) world.tables.rules.remove(rule.id)
+        for (const rule of world.tables.firewallrules.by('address', address.id))
+          world.tables.firewallrules.remove(rule.id)
+        world.tables.addresses.put({
+          ...needAddress(call, address.id),
+          state: 'Free',
+          allocated: null,
+          isstaticnat: false,
+          associatednetworkid: null,
+          vpcid: null,
+          virtualmachineid: null,
+          vmipaddress: null,
+        })
+        return null
+      },
+      fail: () => {
+        world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })
+      },
+    })
+  },
+  enableStaticNat: (call) => {
+    enableNat(call)
+    return success()
+  },
+  disableStaticNat: (call) => {
+    const { world } = call
+    const address = needAddress(call, call.params.need('ipaddressid'))
+    if (!address.isstaticnat) throw invalid('Specified IP address id is not associated with any vm Id')
+    return job({
+      ...addressJob(address),
+      duration_ms: 800,
+      event: addressEvent('STATICNAT.DISABLE', 'Disabling static nat for ip address', address),
+      end: () => {
+        world.tables.addresses.put({
+          ...needAddress(call, address.id),
+          isstaticnat: false,
+          virtualmachineid: null,
+          vmipaddress: null,
+        })
+        return null
+      },
+    })
+  },
+  listVlanIpRanges: (call) => {
+    const { params, world } = call
+    const byId = idTest(call)
+    const tests = (['zoneid', 'domainid', 'vlan', 'physicalnetworkid'] as const).map((name) => ({
+      name,
+      test: same(call, name),
+    }))
+    const account =
+      params.text('account') === null
+        ? null
+        : accountNamed(world, params.text('account') ?? '', params.text('domainid')).id
+    const found = world.tables.vlans.filter(
+      (one) =>
+        byId(one.id) &&
+        tests.every(({ name, test }) => test(one[name])) &&
+        (account === null || one.accountid === account) &&
+        params.bool('forvirtualnetwork') !== false,
+    )
+    return paged(call, found, (one) => rangeView(world, one))
+  },
+  createVlanIpRange: (call) => createRange(call),
+  dedicatePublicIpRange: (call) => {
+    const { params, world } = call
+    const range = needRange(call)
+    const domainid = params.need('domainid')
+    if (range.domainid !== null) throw invalid(`Public IP range has already been dedicated`)
+    if (range.forsystemvms) throw invalid('Public IP range is dedicated to system vms')
+    if (!world.tables.domains.has(domainid)) throw invalid('Unable to find domain: entity does not exist')
+    const foreign = world.tables.addresses.find(
+      (one) =>
+        one.vlanid === range.id &&
+        one.state !== 'Free' &&
+        world.tables.accounts.get(one.accountid)?.domainid !== domainid,
+    )
+    if (foreign !== null) throw invalid(`Public IP address in range is allocated to another account`)
+    const account =
+      params.text('account') === null ? null : accountNamed(world, params.text('account') ?? '', domainid).id
+    call.event({
+      type: 'VLAN.IP.RANGE.DEDICATE',
+      description: 'dedicating vlan ip range',
+      resourcetype: 'Vlan',
+      resourceid: range.id,
+      resourcename: range.vlan,
+    })
+    return object(rangeView(world, world.tables.vlans.put({ ...range, domainid, accountid: account })))
+  },
+  releasePublicIpRange: (call) => {
+    const range = needRange(call)
+    if (range.domainid === null)
+      throw invalid(`Can't release Public IP range ${range.id} as it is not dedicated to any domain and any account`)
+    call.world.tables.vlans.put({ ...range, domainid: null, accountid: null })
+    return success()
+  },
+  deleteVlanIpRange: (call) => {
+    const { tables } = call.world
+    const range = needRange(call)
+    const inside = tables.addresses.filter((one) => one.vlanid === range.id)
+    const used = inside.find((one) => one.state !== 'Free')
+    if (used !== undefined) throw invalid(`Unable to delete the range: public IP ${used.ipaddress} is allocated`)
+    for (const one of inside) tables.addresses.remove(one.id)
+    tables.vlans.remove(range.id)
+    return success()
+  },
+}
+
+export function needAddress(call: Call, id: string | null): Address {
+  const address = call.world.tables.addresses.get(id)
+  if (address === null) throw invalid('Unable to find ip address by id: entity does not exist')
+  return address
+}
+
+function addressJob(address: Address): { instancetype: string; instanceid: string; queue: string } {
+  return { instancetype: 'IpAddress', instanceid: address.id, queue: `address/${address.id}` }
+}
+
+function addressEvent(type: string, description: string, address: Address): EventSubject {
+  return {
+    type,
+    description: `${description}: ${address.ipaddress}`,
+    resourcetype: 'IpAddress',
+    resourceid: address.id,
+    resourcename: address.ipaddress,
+  }
+}
+
+function needRange(call: Call): NonNullable<ReturnType<typeof call.world.tables.vlans.get>> {
+  const range = call.world.tables.vlans.get(call.params.need('id'))
+  if (range === null) throw invalid('Unable to find vlan by id: entity does not exist')
+  return range
+}
+
+function associate(call: Call): Outcome {
+  const { params, world } = call
+  const vpcid = params.text('vpcid')
+  const network = vpcid === null ? associatedNetwork(call) : null
+  const owner: Owned =
+    network !== null && params.text('account') === null && params.text('projectid') === null
+      ? { accountid: network.accountid, projectid: network.projectid }
+      : ownerFor(call)
+  requireQuota(world, owner, [[1, 1]])
+  const domainid = world.tables.accounts.get(owner.accountid)?.domainid
+  const wanted = params.text('ipaddress')
+  const free = world.tables.addresses.filter((one) => {
+    const range = world.tables.vlans.get(one.vlanid)
+    return (
+      one.state === 'Free' &&
+      !one.issystem &&
+      (wanted === null || one.ipaddress === wanted) &&
+      (range?.domainid ?? null) === null
+    )
+  })
+  // A tenant's own range is used up before the common one.
+  const own = world.tables.addresses.filter(
+    (one) =>
+      one.state === 'Free' &&
+      (wanted === null || one.ipaddress === wanted) &&
+      world.tables.vlans.get(one.vlanid)?.domainid === domainid,
+  )
+  const address = own[0] ?? free[0]
+  if (address === undefined) throw noCapacity('Insufficient address capacity: unable to find a free public IP address')
+  world.tables.addresses.put({
+    ...address,
+    state: 'Allocating',
+    allocated: Date.now(),
+    associatednetworkid: network?.id ?? null,
+    vpcid,
+    ...owner,
+  })
+  return job({
+    ...addressJob(address),
+    id: address.id,
+    duration_ms: 800,
+    event: addressEvent('NET.IPASSIGN', 'associating Ip', address),
+    end: () => addressView(world, world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })),
+    fail: () => {
+      world.tables.addresses.put({ ...address })
+    },
+  })
+}
+
+function associatedNetwork(call: Call): Network {
+  const { params, world } = call
+  const id = params.text('networkid')
+  if (id !== null) {
+    const network = needNetwork(call, id)
+    if (network.type !== 'Isolated') throw invalid("Can't associate a public IP with a network that has no source NAT")
+    return network
+  }
+  const owner = ownerFor(call)
+  const isolated = world.tables.networks.filter(
+    (one) =>
+      one.type === 'Isolated' &&
+      one.vpcid === null &&
+      one.accountid === owner.accountid &&
+      one.projectid === owner.projectid,
+  )
+  const [only] = isolated
+  if (only === undefined) throw invalid("Account doesn't have virtual networks in the zone")
+  if (isolated.length > 1)
+    throw invalid('Account has more than one isolated network in the zone, please specify networkId')
+  return only
+}
+
+function enableNat(call: Call): void {
+  const { params, world } = call
+  const address = needAddress(call, params.need('ipaddressid'))
+  const vm = needVm(world, params.need('virtualmachineid'))
+  if (address.issystem || address.state !== 'Allocated')
+    throw invalid(`Can't enable static nat for the address ${address.ipaddress} in state ${address.state}`)
+  if (address.issourcenat)
+    throw invalid(`Can't enable static nat for ip address with id ${address.id} as it is a sourceNat ip address`)
+  const networkid = params.text('networkid') ?? address.associatednetworkid
+  if (networkid === null)
+    throw invalid(
+      'Unable to enable static nat for the ipAddress as it is not associated with any network and no networkId is passed in',
+    )
+  const nic = vm.nics.find((one) => one.networkid === networkid)
+  if (nic === undefined) throw invalid(`Vm doesn't belong to the network with specified id ${networkid}`)
+  if (world.tables.rules.countBy('address', address.id) > 0)
+    throw ruleConflict(
+      `Failed to enable static nat for the ip address id=${address.id} as it already has PortForwarding rules assigned`,
+    )
+  if (address.isstaticnat && address.virtualmachineid !== vm.id)
+    throw ruleConflict(
+      `Failed to enable static for the ip address ${address.ipaddress} as it already has static NAT to another vm`,
+    )
+  const other = world.tables.addresses.by('vm', vm.id).find((one) => one.isstaticnat && one.id !== address.id)
+  if (other !== undefined)
+    throw invalid(
+      `Failed to enable static nat for the ip address ${address.ipaddress} as vm ${vm.name} is already associated with specified ip ${other.ipaddress}`,
+    )
+  const guest = params.text('vmguestip')
+  const ips = [nic.ipaddress, ...nic.secondaryips.map((one) => one.ipaddress)]
+  if (guest !== null && !ips.includes(guest)) throw invalid('VM ip address is not in the VM nic')
+  world.tables.addresses.put({
+    ...address,
+    isstaticnat: true,
+    associatednetworkid: networkid,
+    virtualmachineid: vm.id,
+    vmipaddress: guest ?? nic.ipaddress,
+  })
+  call.event(addressEvent('STATICNAT.ENABLE', 'enabling static nat', address))
+}
+
+const MOST_ADDRESSES = 4096
+
+function createRange(call: Call): Outcome {
+  const { params, world } = call
+  const startip = params.text('startip')
+  const endip = params.text('endip') ?? startip
+  const first = ipNumber(startip ?? '')
+  const last = ipNumber(endip ?? '')
+  const gateway = params.text('gateway')
+  const netmask = params.text('netmask')
+  if (first === null || last === null || gateway === null || netmask === null || startip === null || endip === null)
+    throw invalid('Gateway, netmask and a start IP are needed, and must be valid')
+  if (last < first || last - first >= MOST_ADDRESSES)
+    throw invalid(`Please specify a valid IP range: ${startip} to ${endip}`)
+  const taken = world.tables.addresses.find((one) => {
+    const value = ipNumber(one.ipaddress) ?? 0
+    return value >= first && value <= last
+  })
+  if (taken !== null)
+    throw invalid(`The IP range ${startip}-${endip} overlaps with an existing range: ${taken.ipaddress} already exists`)
+  const domainid = params.text('domainid')
+  const vlan = params.text('vlan') ?? 'untagged'
+  const zone = world.tables.zones.values().next().value
+  const range = world.tables.vlans.put({
+    id: randomUUID(),
+    zoneid: params.text('zoneid') ?? zone?.id ?? '',
+    physicalnetworkid:
+      params.text('physicalnetworkid') ?? world.tables.physicalnetworks.values().next().value?.id ?? '',
+    vlan: vlan.startsWith('vlan://') ? vlan : `vlan://${vlan}`,
+    gateway,
+    netmask,
+    startip,
+    endip,
+    domainid,
+    accountid: params.text('account') === null ? null : accountNamed(world, params.text('account') ?? '', domainid).id,
+    forsystemvms: params.bool('forsystemvms') ?? false,
+  })
+  for (let value = first; value <= last; value += 1) {
+    world.tables.addresses.put({
+      id: randomUUID(),
+      ipaddress: ipText(value),
+      vlanid: range.id,
+      state: 'Free',
+      allocated: null,
+      zoneid: range.zoneid,
+      issourcenat: false,
+      isstaticnat: false,
+      issystem: false,
+      associatednetworkid: null,
+      vpcid: null,
+      virtualmachineid: null,
+      vmipaddress: null,
+      accountid: call.caller.account.id,
+      projectid: null,
+    })
+  }
+  call.event({
+    type: 'VLAN.IP.RANGE.CREATE',
+    description: 'creating vlan IP range',
+    resourcetype: 'Vlan',
+    resourceid: range.id,
+    resourcename: range.vlan,
+  })
+  return object(rangeView(world, range))
+}

@@ -1,0 +1,382 @@
+/** Snapshots of volumes and machines, backups, and bringing machines back from them. */
+import { randomUUID } from 'node:crypto'
+import { internal, invalid } from '../api-fault.ts'
+import { job } from '../call.ts'
+import type { Call, Commands } from '../call.ts'
+import type { EventSubject } from '../event-log.ts'
+import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
+import type { Backup, Snapshot, VmSnapshot } from '../records.ts'
+import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
+import { backupView, snapshotView, vmSnapshotView } from '../storage-view.ts'
+import { vmView } from '../vm-view.ts'
+import { listRows } from './infrastructure.ts'
+
+const GIB = 1024 ** 3
+
+export const copies: Commands = {
+  createVMSnapshot: (call) => {
+    const { params, world } = call
+    const vm = needVm(world, params.need('virtualmachineid'))
+    const memory = params.bool('snapshotmemory') ?? false
+    requireState(
+      vm,
+      ['Running', 'Stopped'],
+      `Creating vm snapshot failed due to VM: ${vm.name} is not in the running or Stopped state`,
+    )
+    if (memory && vm.state !== 'Running') throw invalid('Can not snapshot memory when VM is not in Running state')
+    if (world.tables.vmsnapshots.by('vm', vm.id).some((one) => one.state !== 'Ready' && one.state !== 'Error'))
+      throw invalid('There is other active vm snapshot tasks on the instance, please try again later')
+    const name = `i-2-${vm.number}-VM_VS_${new Date().toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}`
+    const parent = world.tables.vmsnapshots.by('vm', vm.id).find((one) => one.current)
+    const snapshot = world.tables.vmsnapshots.put({
+      id: randomUUID(),
+      name,
+      displayname: params.text('name') ?? name,
+      description: params.text('description'),
+      state: 'Allocated',
+      type: memory ? 'DiskAndMemory' : 'Disk',
+      virtualmachineid: vm.id,
+      parentid: parent?.id ?? null,
+      current: false,
+      created: Date.now(),
+      accountid: vm.accountid,
+      projectid: vm.projectid,
+    })
+    return job({
+      instancetype: 'VmSnapshot',
+      instanceid: snapshot.id,
+      queue: `vm/${vm.id}`,
+      id: snapshot.id,
+      duration_ms: 2000,
+      event: vmEvent('VMSNAPSHOT.CREATE', 'creating VM snapshot', vm),
+      begin: () => {
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Creating' })
+      },
+      end: () => {
+        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
+          if (one.current) world.tables.vmsnapshots.put({ ...one, current: false })
+        return vmSnapshotView(world, world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready', current: true }))
+      },
+      fail: () => {
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Error' })
+      },
+    })
+  },
+  listVMSnapshot: (call) => {
+    const { params, world } = call
+    const mine = visible(call)
+    const id = params.text('vmsnapshotid')
+    const ids = params.list('vmsnapshotids')
+    const tests = (['virtualmachineid', 'state', 'displayname'] as const).map((name) => ({
+      name,
+      test: same(call, name === 'displayname' ? 'name' : name),
+    }))
+    const keyword = keywordTest(call)
+    const found = world.tables.vmsnapshots.filter(
+      (one) =>
+        (id !== null || mine(one)) &&
+        (id === null || one.id === id) &&
+        (ids.length === 0 || ids.includes(one.id)) &&
+        tests.every(({ name, test }) => test(one[name])) &&
+        keyword(one.name, one.displayname),
+    )
+    return paged(call, found, (one) => vmSnapshotView(world, one))
+  },
+  revertToVMSnapshot: (call) => {
+    const { params, world } = call
+    const snapshot = needVmSnapshot(call, params.need('vmsnapshotid'))
+    const vm = needVm(world, snapshot.virtualmachineid)
+    return job({
+      ...vmJob(vm),
+      duration_ms: 2500,
+      event: vmEvent('VMSNAPSHOT.REVERTTO', 'reverting to VM snapshot', vm),
+      begin: () => {
+        const now = needVm(world, vm.id)
+        requireState(
+          now,
+          ['Running', 'Stopped'],
+          'VM Snapshot reverting failed due to vm is not in the state of Running or Stopped.',
+        )
+        if (now.state === 'Running' && snapshot.type === 'Disk')
+          throw invalid(
+            'VM Snapshot revert not allowed. This will result in VM state change. You can revert running VM to disk and memory type snapshot and stopped VM to disk type snapshot',
+          )
+        if (now.state === 'Stopped' && snapshot.type === 'DiskAndMemory')
+          throw invalid(
+            'VM Snapshot revert not allowed. This will result in VM state change. You can revert running VM to disk and memory type snapshot and stopped VM to disk type snapshot',
+          )
+        if (snapshot.state !== 'Ready')
+          throw invalid('VM Snapshot reverting failed because the snapshot is not in the Ready state')
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Reverting' })
+      },
+      end: () => {
+        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
+          world.tables.vmsnapshots.put({
+            ...one,
+            current: one.id === snapshot.id,
+            state: one.id === snapshot.id ? 'Ready' : one.state,
+          })
+        return vmView(world, setVm(world, vm.id, {}))
+      },
+      fail: () => {
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
+      },
+    })
+  },
+  deleteVMSnapshot: (call) => {
+    const { params, world } = call
+    const snapshot = needVmSnapshot(call, params.need('vmsnapshotid'))
+    const vm = needVm(world, snapshot.virtualmachineid)
+    return job({
+      instancetype: 'VmSnapshot',
+      instanceid: snapshot.id,
+      queue: `vm/${vm.id}`,
+      duration_ms: 1500,
+      event: vmEvent('VMSNAPSHOT.DELETE', 'deleting VM snapshot', vm),
+      begin: () => {
+        if (snapshot.state !== 'Ready' && snapshot.state !== 'Error')
+          throw invalid(`Can't delete the vm snapshot ${snapshot.name} due to it is not in Ready or Error state`)
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Expunging' })
+      },
+      end: () => {
+        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
+          if (one.parentid === snapshot.id) world.tables.vmsnapshots.put({ ...one, parentid: snapshot.parentid })
+        const parent = world.tables.vmsnapshots.get(snapshot.parentid)
+        if (snapshot.current && parent !== null) world.tables.vmsnapshots.put({ ...parent, current: true })
+        world.tables.vmsnapshots.remove(snapshot.id)
+        return null
+      },
+      fail: () => {
+        world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
+      },
+    })
+  },
+  listSnapshots: (call) => {
+    const mine = visible(call)
+    const byId = idTest(call)
+    const keyword = keywordTest(call)
+    const tests = (['name', 'volumeid', 'zoneid'] as const).map((name) => ({ name, test: same(call, name) }))
+    return paged(
+      call,
+      call.world.tables.snapshots.filter(
+        (one) => mine(one) && byId(one.id) && keyword(one.name) && tests.every(({ name, test }) => test(one[name])),
+      ),
+      (one) => snapshotView(call.world, one),
+    )
+  },
+  createSnapshot: (call) => {
+    const { params, world } = call
+    const volume = world.tables.volumes.get(params.need('volumeid'))
+    if (volume === null) throw invalid('Unable to find volume: entity does not exist')
+    if (volume.state !== 'Ready')
+      throw invalid(`VolumeId: ${volume.id} is not in Ready state but ${volume.state}. Cannot take snapshot.`)
+    const snapshot = world.tables.snapshots.put({
+      id: randomUUID(),
+      name: params.text('name') ?? `${volume.name}_${Date.now()}`,
+      volumeid: volume.id,
+      state: 'Allocated',
+      size_bytes: volume.size_bytes,
+      zoneid: volume.zoneid,
+      created: Date.now(),
+      accountid: volume.accountid,
+      projectid: volume.projectid,
+    })
+    return job({
+      instancetype: 'Snapshot',
+      instanceid: snapshot.id,
+      id: snapshot.id,
+      queue: `volume/${volume.id}`,
+      duration_ms: 2000,
+      event: snapshotEvent('SNAPSHOT.CREATE', 'creating snapshot', snapshot),
+      end: () => snapshotView(world, world.tables.snapshots.put({ ...snapshot, state: 'BackedUp' })),
+      fail: () => {
+        world.tables.snapshots.put({ ...snapshot, state: 'Error' })
+      },
+    })
+  },
+  deleteSnapshot: (call) => {
+    const snapshot = needSnapshot(call)
+    return job({
+      instancetype: 'Snapshot',
+      instanceid: snapshot.id,
+      duration_ms: 800,
+      event: snapshotEvent('SNAPSHOT.DELETE', 'deleting snapshot', snapshot),
+      end: () => {
+        call.world.tables.snapshots.remove(snapshot.id)
+        return null
+      },
+    })
+  },
+  revertSnapshot: (call) => {
+    const { world } = call
+    const snapshot = needSnapshot(call)
+    return job({
+      instancetype: 'Snapshot',
+      instanceid: snapshot.id,
+      queue: `volume/${snapshot.volumeid}`,
+      duration_ms: 2500,
+      event: snapshotEvent('SNAPSHOT.REVERT', 'reverting snapshot', snapshot),
+      begin: () => {
+        const vm = world.tables.vms.get(world.tables.volumes.get(snapshot.volumeid)?.virtualmachineid)
+        if (vm !== null && vm.state !== 'Stopped' && vm.state !== 'Shutdown')
+          throw invalid('The VM the specified disk is attached to is not in the shutdown state.')
+        if (snapshot.state !== 'BackedUp') throw invalid(`Snapshot is not in BackedUp state: ${snapshot.state}`)
+      },
+      end: () => snapshotView(world, snapshot),
+    })
+  },
+  listBackupOfferings: (call) => listRows(call, call.world.tables.backupofferings.values(), ['zoneid']),
+  listBackupProviders: (call) =>
+    paged(call, ['nas', 'dummy'], (name) => ({ name, description: `${name} backup plugin` })),
+  listBackups: (call) => {
+    const mine = visible(call)
+    const byId = idTest(call)
+    const keyword = keywordTest(call)
+    const tests = (['virtualmachineid', 'zoneid', 'name', 'backupofferingid'] as const).map((name) => ({
+      name,
+      test: same(call, name),
+    }))
+    return paged(
+      call,
+      call.world.tables.backups.filter(
+        (one) => mine(one) && byId(one.id) && keyword(one.name) && tests.every(({ name, test }) => test(one[name])),
+      ),
+      (one) => backupView(call.world, one),
+    )
+  },
+  createBackup: (call) => {
+    const { params, world } = call
+    const vm = needVm(world, params.need('virtualmachineid'))
+    if (vm.backupofferingid === null)
+      throw internal(
+        'VM has not backup offering configured, cannot create backup before assigning it to a backup offering',
+      )
+    const size_bytes = world.tables.volumes.by('vm', vm.id).reduce((sum, volume) => sum + volume.size_bytes, 0)
+    const backup = world.tables.backups.put({
+      id: randomUUID(),
+      name: params.text('name') ?? `${vm.name}-${new Date().toISOString()}`,
+      description: params.text('description'),
+      virtualmachineid: vm.id,
+      backupofferingid: vm.backupofferingid,
+      status: 'BackingUp',
+      size_bytes,
+      zoneid: vm.zoneid,
+      created: Date.now(),
+      accountid: vm.accountid,
+      projectid: vm.projectid,
+    })
+    return job({
+      instancetype: 'Backup',
+      instanceid: backup.id,
+      id: backup.id,
+      queue: `vm/${vm.id}`,
+      duration_ms: 3000,
+      event: vmEvent('BACKUP.CREATE', 'creating backup for VM', vm),
+      end: () => {
+        world.tables.backups.put({ ...backup, status: 'BackedUp' })
+        return null
+      },
+      fail: () => {
+        world.tables.backups.put({ ...backup, status: 'Failed' })
+      },
+    })
+  },
+  restoreBackup: (call) => {
+    const { world } = call
+    const backup = needBackup(call)
+    const vm = needVm(world, backup.virtualmachineid)
+    return job({
+      ...vmJob(vm),
+      duration_ms: 4000,
+      event: vmEvent('BACKUP.RESTORE', 'restoring VM from backup', vm),
+      begin: () => {
+        if (backup.status !== 'BackedUp') throw internal('Backup should be in BackedUp state to be restored')
+        const now = needVm(world, vm.id)
+        if (now.state !== 'Stopped' && now.state !== 'Destroyed')
+          throw internal('Existing VM should be stopped before being restored from backup')
+        setVm(world, vm.id, { state: 'Restoring' })
+        world.tables.backups.put({ ...backup, status: 'Restoring' })
+      },
+      end: () => {
+        world.tables.backups.put({ ...backup, status: 'BackedUp' })
+        setVm(world, vm.id, { state: 'Stopped' })
+        return null
+      },
+      fail: () => {
+        world.tables.backups.put({ ...backup, status: 'BackedUp' })
+        setVm(world, vm.id, { state: 'Stopped' })
+      },
+    })
+  },
+  restoreVirtualMachine: (call) => {
+    const { params, world } = call
+    const vm = needVm(world, params.need('virtualmachineid'))
+    const template = world.tables.templates.get(params.text('templateid') ?? vm.templateid)
+    return job({
+      ...vmJob(vm),
+      duration_ms: 3000,
+      event: vmEvent('VM.RESTORE', 'restoring Vm', vm),
+      begin: () => {
+        const now = needVm(world, vm.id)
+        if (now.state !== 'Running' && now.state !== 'Stopped')
+          throw internal(
+            `Vm ${vm.name} currently in ${now.state} state, restore vm can only execute when VM in Running or Stopped`,
+          )
+        if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+          throw invalid('Unable to restore VM, please remove VM snapshots before restoring VM')
+        if (template === null || !template.isready)
+          throw invalid('Cannot restore the VM: the template is not available in the zone')
+      },
+      end: () => {
+        const size_gb = params.int('rootdisksize')
+        for (const volume of world.tables.volumes.by('vm', vm.id)) {
+          if (volume.type !== 'ROOT') continue
+          world.tables.volumes.remove(volume.id)
+          world.tables.volumes.put({
+            ...volume,
+            id: randomUUID(),
+            templateid: template?.id ?? volume.templateid,
+            size_bytes: size_gb === null ? volume.size_bytes : size_gb * GIB,
+            created: Date.now(),
+            diskofferingid: params.text('diskofferingid') ?? volume.diskofferingid,
+          })
+        }
+        return vmView(
+          world,
+          setVm(world, vm.id, {
+            templateid: template?.id ?? vm.templateid,
+            ostypeid: template?.ostypeid ?? vm.ostypeid,
+          }),
+        )
+      },
+    })
+  },
+}
+
+function needVmSnapshot(call: Call, id: string): VmSnapshot {
+  const snapshot = call.world.tables.vmsnapshots.get(id)
+  if (snapshot === null) throw invalid('Unable to find the vm snapshot: entity does not exist')
+  return snapshot
+}
+
+function needSnapshot(call: Call): Snapshot {
+  const snapshot = call.world.tables.snapshots.get(call.params.need('id'))
+  if (snapshot === null) throw invalid('Unable to find snapshot: entity does not exist')
+  return snapshot
+}
+
+function needBackup(call: Call): Backup {
+  const backup = call.world.tables.backups.get(call.params.need('id'))
+  if (backup === null) throw internal('Backup does not exist')
+  return backup
+}
+
+function snapshotEvent(type: string, description: string, snapshot: Snapshot): EventSubject {
+  return {
+    type,
+    description: `${description}. Snapshot Id: ${snapshot.id}`,
+    resourcetype: 'Snapshot',
+    resourceid: snapshot.id,
+    resourcename: snapshot.name,
+  }
+}

@@ -1,0 +1,365 @@
+/** Disks and ISOs of machines. */
+import { randomUUID } from 'node:crypto'
+import { internal, invalid } from '../api-fault.ts'
+import { job } from '../call.ts'
+import type { Call, Commands, Outcome } from '../call.ts'
+import type { EventSubject } from '../event-log.ts'
+import { defaultPool, needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
+import { requireQuota } from '../quota.ts'
+import type { Volume } from '../records.ts'
+import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
+import { setting } from '../settings.ts'
+import { volumeView } from '../storage-view.ts'
+import { vmView } from '../vm-view.ts'
+import { list, success } from '../wire.ts'
+import { diskSize } from './vm-deploy.ts'
+
+const GIB = 1024 ** 3
+
+export const volumes: Commands = {
+  listVolumes: (call) => {
+    const { params, world } = call
+    const tests = [visible(call), volumeTest(call)]
+    const vmid = params.text('virtualmachineid')
+    const rows = vmid === null ? world.tables.volumes.values() : world.tables.volumes.by('vm', vmid)
+    const found = [...rows].filter((volume) => tests.every((test) => test(volume)))
+    if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
+    return paged(call, found, (volume) => volumeView(world, volume))
+  },
+  createVolume: (call) => {
+    const { params, world } = call
+    const offeringid = params.text('diskofferingid')
+    const snapshot = world.tables.snapshots.get(params.text('snapshotid'))
+    if (offeringid === null && snapshot === null)
+      throw invalid('Either disk Offering Id or snapshot Id must be passed whilst creating volume')
+    const size_gb =
+      offeringid === null
+        ? Math.ceil((snapshot?.size_bytes ?? 0) / GIB)
+        : diskSize(call, offeringid, params.int('size')).size_gb
+    if (params.text('zoneid') === null && snapshot === null)
+      throw invalid('Zone id or snapshot id is needed to create a volume')
+    const owner = ownerFor(call)
+    requireQuota(world, owner, [
+      [2, 1],
+      [10, size_gb],
+    ])
+    const volume = world.tables.volumes.put({
+      id: randomUUID(),
+      name: params.text('name') ?? `volume-${Date.now()}`,
+      type: 'DATADISK',
+      state: 'Allocated',
+      size_bytes: size_gb * GIB,
+      zoneid: params.text('zoneid') ?? snapshot?.zoneid ?? '',
+      storageid: null,
+      virtualmachineid: null,
+      deviceid: null,
+      diskofferingid: offeringid,
+      serviceofferingid: null,
+      templateid: null,
+      snapshotid: snapshot?.id ?? null,
+      miniops: params.int('miniops'),
+      maxiops: params.int('maxiops'),
+      created: Date.now(),
+      attached: null,
+      deleteprotection: false,
+      ...owner,
+    })
+    return job({
+      ...volumeJob(volume),
+      id: volume.id,
+      duration_ms: snapshot === null ? 800 : 3000,
+      event: volumeEvent('VOLUME.CREATE', 'creating volume', volume),
+      end: () =>
+        volumeView(
+          world,
+          snapshot === null
+            ? need(call, volume.id)
+            : world.tables.volumes.put({ ...need(call, volume.id), state: 'Ready', storageid: defaultPool(world) }),
+        ),
+    })
+  },
+  attachVolume: (call) => attach(call),
+  detachVolume: (call) => detach(call),
+  resizeVolume: (call) => resize(call, call.params.text('diskofferingid')),
+  changeOfferingForVolume: (call) => resize(call, call.params.need('diskofferingid')),
+  deleteVolume: (call) => {
+    const volume = need(call, call.params.need('id'))
+    if (volume.virtualmachineid !== null) throw invalid(`Please specify a volume that is not attached to any VM.`)
+    if (volume.deleteprotection)
+      throw invalid(
+        `Volume [id = ${volume.id}, name = ${volume.name}] has delete protection enabled. Cannot be deleted.`,
+      )
+    call.world.tables.volumes.remove(volume.id)
+    call.event(volumeEvent('VOLUME.DELETE', 'deleting volume', volume))
+    return success()
+  },
+  destroyVolume: (call) => {
+    const { params, world } = call
+    const volume = need(call, params.need('id'))
+    return job({
+      ...volumeJob(volume),
+      duration_ms: 500,
+      event: volumeEvent('VOLUME.DESTROY', 'destroying volume', volume),
+      begin: () => {
+        if (need(call, volume.id).virtualmachineid !== null)
+          throw invalid('Please specify a volume that is not attached to any VM.')
+      },
+      end: () => {
+        const gone = volumeView(world, world.tables.volumes.put({ ...need(call, volume.id), state: 'Destroy' }))
+        if (params.bool('expunge') === true) world.tables.volumes.remove(volume.id)
+        return gone
+      },
+    })
+  },
+  attachIso: (call) => {
+    const { params, world } = call
+    const vm = needVm(world, params.need('virtualmachineid'))
+    const iso = world.tables.templates.get(params.need('id'))
+    if (iso === null || !iso.iso) throw invalid('Unable to find an ISO with id: entity does not exist')
+    return job({
+      ...vmJob(vm),
+      duration_ms: 600,
+      event: vmEvent('ISO.ATTACH', `attaching ISO: ${iso.id} to VM`, vm),
+      begin: () => {
+        requireState(
+          needVm(world, vm.id),
+          ['Stopped', 'Running'],
+          'Please specify a VM that is either Stopped or Running.',
+        )
+        if (!iso.isready || iso.zoneid !== vm.zoneid) throw invalid('ISO is not available in the zone the VM is in.')
+      },
+      end: () => vmView(world, setVm(world, vm.id, { isoid: iso.id })),
+    })
+  },
+  detachIso: (call) => {
+    const { world } = call
+    const vm = needVm(world, call.params.need('virtualmachineid'))
+    return job({
+      ...vmJob(vm),
+      duration_ms: 600,
+      event: vmEvent('ISO.DETACH', 'detaching ISO from VM', vm),
+      begin: () => {
+        const now = needVm(world, vm.id)
+        if (now.isoid === null) throw invalid('The specified VM has no ISO attached to it.')
+        requireState(now, ['Stopped', 'Running'], 'Please specify a VM that is either Stopped or Running.')
+      },
+      end: () => vmView(world, setVm(world, vm.id, { isoid: null })),
+    })
+  },
+  updateVolume: (call) => {
+    const { params, world } = call
+    const volume = need(call, params.need('id'))
+    return job({
+      ...volumeJob(volume),
+      duration_ms: 300,
+      end: () => {
+        const now = need(call, volume.id)
+        return volumeView(
+          world,
+          world.tables.volumes.put({
+            ...now,
+            name: params.text('name') ?? now.name,
+            deleteprotection: params.bool('deleteprotection') ?? now.deleteprotection,
+          }),
+        )
+      },
+    })
+  },
+}
+
+function need(call: Call, id: string | null): Volume {
+  const volume = call.world.tables.volumes.get(id)
+  if (volume === null) throw invalid(`Unable to find volume with ID: ${id ?? ''}: entity does not exist`)
+  return volume
+}
+
+/** A volume on a machine waits in the machine's queue. */
+function volumeJob(volume: Volume): { instancetype: string; instanceid: string; queue: string } {
+  return {
+    instancetype: 'Volume',
+    instanceid: volume.id,
+    queue: volume.virtualmachineid === null ? `volume/${volume.id}` : `vm/${volume.virtualmachineid}`,
+  }
+}
+
+export function volumeEvent(type: string, description: string, volume: Volume): EventSubject {
+  return {
+    type,
+    description: `${description}. Volume Id: ${volume.id}`,
+    resourcetype: 'Volume',
+    resourceid: volume.id,
+    resourcename: volume.name,
+  }
+}
+
+function volumeTest(call: Call): (volume: Volume) => boolean {
+  const { params, world } = call
+  const byId = idTest(call)
+  const keyword = keywordTest(call)
+  const tests = (['name', 'zoneid', 'type', 'state', 'storageid', 'diskofferingid', 'serviceofferingid'] as const).map(
+    (name) => ({ name, test: same(call, name) }),
+  )
+  const hostid = params.text('hostid')
+  return (volume) =>
+    byId(volume.id) &&
+    keyword(volume.name, volume.type) &&
+    tests.every(({ name, test }) => test(volume[name])) &&
+    (hostid === null || world.tables.vms.get(volume.virtualmachineid)?.hostid === hostid)
+}
+
+function attach(call: Call): Outcome {
+  const { params, world } = call
+  const volume = need(call, params.need('id'))
+  const vm = needVm(world, params.need('virtualmachineid'))
+  const wanted = params.int('deviceid')
+  return job({
+    instancetype: 'Volume',
+    instanceid: volume.id,
+    queue: `vm/${vm.id}`,
+    duration_ms: 900,
+    event: volumeEvent('VOLUME.ATTACH', `attaching volume to VM ${vm.name}`, volume),
+    begin: () => {
+      const now = need(call, volume.id)
+      if (now.virtualmachineid !== null) throw invalid('Please specify a volume that is not attached to any VM.')
+      if (now.state === 'Destroy' || now.state === 'Expunged')
+        throw invalid('Please specify a volume that is not destroyed.')
+      if (!['Allocated', 'Ready', 'Uploaded'].includes(now.state))
+        throw invalid(`Volume state must be in Allocated, Ready or in Uploaded state`)
+      requireState(
+        needVm(world, vm.id),
+        ['Running', 'Stopped'],
+        'Please specify a VM that is either running or stopped.',
+      )
+      if (now.zoneid !== vm.zoneid) throw invalid('Please specify a VM that is in the same zone as the volume.')
+      if (now.accountid !== vm.accountid)
+        throw invalid('Unable to attach volume: volume and VM belong to different accounts')
+      if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+        throw invalid('Unable to attach volume, please specify a VM that does not have VM snapshots')
+      const used = new Set(world.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
+      if (wanted !== null && (wanted === 0 || wanted === 3 || used.has(wanted)))
+        throw invalid(`deviceId ${wanted} is used by vm ${vm.name}`)
+      world.tables.volumes.put({ ...now, state: 'Attaching' })
+    },
+    end: () => {
+      const used = new Set(world.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
+      let deviceid = wanted ?? 1
+      // Slot 3 belongs to the CD drive.
+      while (wanted === null && (used.has(deviceid) || deviceid === 3)) deviceid += 1
+      return volumeView(
+        world,
+        world.tables.volumes.put({
+          ...need(call, volume.id),
+          state: 'Ready',
+          storageid: volume.storageid ?? defaultPool(world),
+          virtualmachineid: vm.id,
+          deviceid,
+          attached: Date.now(),
+        }),
+      )
+    },
+    fail: () => {
+      world.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
+    },
+  })
+}
+
+function detach(call: Call): Outcome {
+  const { params, world } = call
+  const id = params.text('id')
+  const vmid = params.text('virtualmachineid')
+  const deviceid = params.int('deviceid')
+  if ((id === null) === (vmid === null || deviceid === null))
+    throw invalid('Please provide either a volume id, or a tuple(device id, instance id)')
+  const volume =
+    id === null
+      ? (world.tables.volumes.by('vm', vmid).find((one) => one.deviceid === deviceid) ?? need(call, null))
+      : need(call, id)
+  return job({
+    ...volumeJob(volume),
+    duration_ms: 900,
+    event: volumeEvent('VOLUME.DETACH', 'detaching volume', volume),
+    begin: () => {
+      const now = need(call, volume.id)
+      if (now.virtualmachineid === null) throw invalid('The specified volume is not attached to a VM.')
+      const vm = needVm(world, now.virtualmachineid)
+      requireState(
+        vm,
+        now.type === 'ROOT' ? ['Stopped', 'Destroyed'] : ['Running', 'Stopped', 'Destroyed'],
+        now.type === 'ROOT'
+          ? 'Please specify a VM that is stopped or destroyed to detach its ROOT volume'
+          : 'Please specify a VM that is either running or stopped or destroyed.',
+      )
+      if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+        throw invalid('Unable to detach volume, please specify a VM that does not have VM snapshots')
+      world.tables.volumes.put({ ...now, state: 'Detaching' })
+    },
+    end: () =>
+      volumeView(
+        world,
+        world.tables.volumes.put({
+          ...need(call, volume.id),
+          state: 'Ready',
+          virtualmachineid: null,
+          deviceid: null,
+          attached: null,
+        }),
+      ),
+    fail: () => {
+      world.tables.volumes.put({ ...need(call, volume.id), state: 'Ready' })
+    },
+  })
+}
+
+function resize(call: Call, offeringid: string | null): Outcome {
+  const { params, world } = call
+  const volume = need(call, params.need('id'))
+  const size = params.int('size')
+  const next = world.tables.diskofferings.get(offeringid ?? volume.diskofferingid)
+  if (volume.state !== 'Ready' && volume.state !== 'Allocated')
+    throw invalid(
+      `Volume should be in ready or allocated state before attempting a resize. Volume ${volume.id} is in state ${volume.state}.`,
+    )
+  if (offeringid !== null && next === null) throw invalid('Unable to find disk offering: entity does not exist')
+  if (offeringid !== null && next !== null && !next.iscustomized && size !== null)
+    throw invalid('You cannot pass in a custom disk size to a non-custom disk offering.')
+  if (offeringid === null && next !== null && !next.iscustomized)
+    throw invalid(`The size is fixed by the disk offering ${next.name} of the volume`)
+  const size_gb = next !== null && !next.iscustomized ? next.disksize : (size ?? Math.ceil(volume.size_bytes / GIB))
+  if (size_gb <= 0) throw invalid('Requested size out of range')
+  const shrinks = size_gb * GIB < volume.size_bytes
+  if (shrinks && params.bool('shrinkok') !== true)
+    throw invalid(
+      `Going from existing size of ${volume.size_bytes} to size of ${size_gb * GIB} would shrink the volume. Need to sign off by supplying the shrinkok parameter with value of true.`,
+    )
+  if (!shrinks) requireQuota(world, volume, [[10, size_gb - Math.ceil(volume.size_bytes / GIB)]])
+  return job({
+    ...volumeJob(volume),
+    duration_ms: 1000,
+    event: volumeEvent('VOLUME.RESIZE', 'resizing volume', volume),
+    begin: () => {
+      const pool = world.tables.storagepools.get(volume.storageid)
+      const room =
+        Number(pool?.['disksizetotal'] ?? 0) *
+        Number(pool?.['overprovisionfactor'] ?? 1) *
+        Number(setting(world, 'pool.storage.allocated.capacity.disablethreshold', pool?.id ?? null))
+      if (pool !== null && world.poolUse(pool.id) - volume.size_bytes + size_gb * GIB > room)
+        throw internal('Storage pool does not have enough space to resize the volume')
+      world.tables.volumes.put({ ...need(call, volume.id), state: 'Resizing' })
+    },
+    end: () =>
+      volumeView(
+        world,
+        world.tables.volumes.put({
+          ...need(call, volume.id),
+          state: volume.state,
+          size_bytes: size_gb * GIB,
+          diskofferingid: offeringid ?? volume.diskofferingid,
+          miniops: params.int('miniops') ?? volume.miniops,
+          maxiops: params.int('maxiops') ?? volume.maxiops,
+        }),
+      ),
+    fail: () => {
+      world.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
+    },
+  })
+}

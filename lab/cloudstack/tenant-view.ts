@@ -1,0 +1,125 @@
+/** Domains, accounts and users as they are answered, with what they use and may use. */
+import { text } from './owner-view.ts'
+import { domainUse, limitOf, RESOURCES, useOf } from './quota.ts'
+import type { Use } from './quota.ts'
+import type { Account, Domain, User } from './records.ts'
+import type { Json } from './row.ts'
+import type { World } from './state.ts'
+import { wireDate } from './wire.ts'
+
+type Fields = Record<string, Json>
+
+/** The stems of the …total, …limit and …available fields by resource type. */
+const STEMS = [
+  'vm',
+  'ip',
+  'volume',
+  'snapshot',
+  'template',
+  'project',
+  'network',
+  'vpc',
+  'cpu',
+  'memory',
+  'primarystorage',
+  'secondarystorage',
+  'backup',
+  'backupstorage',
+  'bucket',
+  'objectstorage',
+  'gpu',
+] as const
+
+export function domainView(world: World, one: Domain, withResources: boolean): Fields {
+  const parent = world.tables.domains.get(one.parentid)
+  return {
+    id: one.id,
+    name: one.name,
+    level: one.level,
+    parentdomainid: parent?.id ?? null,
+    parentdomainname: parent?.name ?? null,
+    haschild: world.tables.domains.find((each) => each.parentid === one.id) !== null,
+    networkdomain: one.networkdomain,
+    path: one.path,
+    state: one.state,
+    created: wireDate(one.created),
+    hasannotations: false,
+    ...(withResources ? resources(world, 'domain', one.id, domainUse(world, one.id)) : {}),
+  }
+}
+
+export function accountView(world: World, one: Account, withResources: boolean): Fields {
+  const domain = world.tables.domains.get(one.domainid)
+  const role = world.tables.roles.get(one.roleid)
+  const use = withResources ? useOf(world, one.id) : null
+  return {
+    id: one.id,
+    name: one.name,
+    accounttype: one.accounttype,
+    roleid: one.roleid,
+    roletype: text(role?.['type']),
+    rolename: text(role?.['name']),
+    domainid: one.domainid,
+    domain: domain?.name ?? null,
+    domainpath: domain?.path ?? null,
+    state: one.state,
+    created: wireDate(one.created),
+    networkdomain: one.networkdomain,
+    isdefault: one.name === 'admin',
+    iscleanuprequired: false,
+    apikeyaccess: 'INHERIT',
+    groups: [],
+    user: world.tables.users.by('account', one.id).map((user) => userView(world, user)),
+    ...(use === null
+      ? {}
+      : {
+          vmrunning: use.running,
+          vmstopped: use.stopped,
+          receivedbytes: 0,
+          sentbytes: 0,
+          ...resources(world, 'account', one.id, use),
+        }),
+  }
+}
+
+export function userView(world: World, one: User): Fields {
+  const account = world.tables.accounts.get(one.accountid)
+  const domain = world.tables.domains.get(account?.domainid)
+  return {
+    id: one.id,
+    username: one.username,
+    firstname: one.firstname,
+    lastname: one.lastname,
+    email: one.email,
+    created: wireDate(one.created),
+    state: one.state,
+    account: account?.name ?? null,
+    accountid: one.accountid,
+    accounttype: account?.accounttype ?? null,
+    usersource: one.usersource,
+    roleid: account?.roleid ?? null,
+    rolename: text(world.tables.roles.get(account?.roleid)?.['name']),
+    domainid: domain?.id ?? null,
+    domain: domain?.name ?? null,
+    apikey: one.apikey,
+    isdefault: one.username === 'admin',
+    is2faenabled: false,
+    is2famandated: false,
+    apikeyaccess: one.apikeyaccess,
+  }
+}
+
+/** Totals are numbers, limits and what is left are texts: a number or "Unlimited". */
+function resources(world: World, owner: 'domain' | 'account', id: string, use: Use): Fields {
+  const fields: Fields = {}
+  for (const [type] of RESOURCES.entries()) {
+    const stem = STEMS[type]
+    if (stem === undefined) continue
+    const total = use.by[type] ?? 0
+    const max = limitOf(world, owner, id, type)
+    fields[`${stem}total`] = total
+    fields[`${stem}limit`] = max === -1 ? 'Unlimited' : String(max)
+    fields[`${stem}available`] = max === -1 ? 'Unlimited' : String(Math.max(0, max - total))
+  }
+  return fields
+}

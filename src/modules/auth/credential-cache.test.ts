@@ -1,0 +1,52 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { SYSTEM } from '#src/kernel/http/context.ts'
+import type { LiveCredential } from '#src/store/credentials.ts'
+import { createCredentialCache } from './credential-cache.ts'
+
+const credential = (remaining_ms: number | null): LiveCredential => ({
+  caller: SYSTEM,
+  remaining_ms,
+  csrf_hash: undefined,
+})
+
+test('requests that come together ask the database once', async () => {
+  const cache = createCredentialCache()
+  let looked = 0
+  const look = async () => {
+    looked += 1
+    return credential(null)
+  }
+  await Promise.all([cache.fetch('a', look), cache.fetch('a', look)])
+  assert.equal(looked, 1)
+  assert.equal(cache.get('a')?.caller, SYSTEM)
+})
+
+for (const [what, revoke] of [
+  ['revoked', (cache: ReturnType<typeof createCredentialCache>) => cache.drop('a')],
+  ['perhaps revoked, because notices were lost,', (cache: ReturnType<typeof createCredentialCache>) => cache.clear()],
+] as const) {
+  test(`a credential that is ${what} while it is looked up is not kept`, async () => {
+    const cache = createCredentialCache()
+    const gate = Promise.withResolvers<LiveCredential>()
+    const first = cache.fetch('a', () => gate.promise)
+    revoke(cache)
+    const second = cache.fetch('a', async () => credential(5000))
+    gate.resolve(credential(null))
+    await first
+    assert.equal((await second).remaining_ms, 5000)
+    assert.equal(cache.get('a')?.remaining_ms, 5000)
+    revoke(cache)
+    assert.equal(cache.get('a'), undefined)
+  })
+}
+
+test('what is not found, and what is about to expire, is not kept', async () => {
+  const cache = createCredentialCache()
+  await assert.rejects(
+    cache.fetch('a', () => Promise.reject(new Error('unknown'))),
+    /unknown/,
+  )
+  assert.equal((await cache.fetch('a', async () => credential(0.5))).remaining_ms, 0.5)
+  assert.equal(cache.get('a'), undefined)
+})

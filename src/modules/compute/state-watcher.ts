@@ -1,0 +1,190 @@
+// Keeps vm_state true, so that state changes reach streams however they came about: one replica at a time reads the
+// platform's events every few seconds and all states now and then (cloudstack.md 7).
+import { setTimeout as pause } from 'node:timers/promises'
+import { sql } from 'kysely'
+import pg from 'pg'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { Database } from '#src/store/database.ts'
+import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
+
+export interface WatcherOptions {
+  cloudstack: CloudStack
+  database: Database
+  events_poll_ms: number
+  states_poll_ms: number
+  log: Log
+}
+
+/** Reads all states for as long as it runs. */
+export interface StateWatcher {
+  start(): void
+  stop(): Promise<void>
+  /** Reads these machines now: after a webhook, or a job. */
+  look(ids: readonly string[]): Promise<void>
+}
+
+const WATCHER_LOCK = 7_405_002
+const FAST_POLL_MS = 2000
+const LOCK_RETRY_MS = 2000
+/** The platform's clock has seconds; an event of the same second must not be missed. */
+const OVERLAP_MS = 2000
+const EVENTS_PAGE = 100
+const MAX_IDS = 500
+const FORGET_POLL_MS = 3_600_000
+
+export function createStateWatcher(options: WatcherOptions): StateWatcher {
+  const ending = new AbortController()
+  let ended: Promise<void> | undefined
+  return {
+    start() {
+      ended ??= keepWatching(options, ending.signal)
+    },
+    async stop() {
+      ending.abort()
+      await ended
+    },
+    look: (ids) => lookAt(options, ids),
+  }
+}
+
+/** Waits for the lock, watches while the connection that holds it lives, and begins again. */
+async function keepWatching(options: WatcherOptions, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const lost = new AbortController()
+    // A connection of its own: the lock is free as soon as the process, or the way to the database, is gone.
+    const client = new pg.Client({ ...options.database.pool.options, application_name: 'groundplane watcher' })
+    client.on('error', () => lost.abort())
+    client.on('end', () => lost.abort())
+    try {
+      await client.connect()
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [WATCHER_LOCK])
+      if (held.rows[0]?.held === true) await watch(options, AbortSignal.any([stop, lost.signal]))
+    } catch (err) {
+      if (!stop.aborted) options.log.warn({ err }, 'vm state watcher failed; starting again')
+    } finally {
+      await client.end().catch(() => {})
+    }
+    await pause(LOCK_RETRY_MS, undefined, { signal: stop }).catch(() => {})
+  }
+}
+
+async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void> {
+  options.log.info('vm state watcher holds the lock')
+  const events = createEventReader(options)
+  await Promise.all([
+    every(options.events_poll_ms, signal, options.log, async () => lookAt(options, await events(signal), signal)),
+    every(options.states_poll_ms, signal, options.log, () => lookAtAll(options, signal)),
+    every(FORGET_POLL_MS, signal, options.log, () => forgetDeliveries(options.database)),
+    every(FAST_POLL_MS, signal, options.log, async () => lookAt(options, await busyIds(options.database), signal)),
+  ])
+}
+
+async function every(interval_ms: number, signal: AbortSignal, log: Log, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work()
+    } catch (err) {
+      if (signal.aborted) return
+      log.warn({ err }, 'vm states could not be read')
+    }
+    await pause(interval_ms, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** All machines, page by page; what is in the table and in no page is gone. */
+async function lookAtAll({ cloudstack, database }: WatcherOptions, signal: AbortSignal): Promise<void> {
+  const before = new Set(await knownIds(database))
+  for await (const rows of cloudstack.listPages('listVirtualMachines', { details: 'min', ...WHOLE_SCOPE }, 'virtualmachine', { signal })) {
+    const seen = seenRows(rows)
+    for (const vm of seen) before.delete(vm.id)
+    await recordStates(database, seen)
+  }
+  // A row may move between pages while they are read: only what is not found by its own id either is gone.
+  await recordMissing({ cloudstack, database }, [...before], signal)
+}
+
+async function recordMissing({ cloudstack, database }: Pick<WatcherOptions, 'cloudstack' | 'database'>, ids: readonly string[], signal: AbortSignal): Promise<void> {
+  const gone: string[] = []
+  for (const id of ids) {
+    const found = await readOne(cloudstack, id, signal)
+    if (found === null) gone.push(id)
+    else await recordStates(database, [found])
+  }
+  await recordGone(database, gone)
+}
+
+/** Machines named by events, hooks and jobs. An id that the list with `ids` does not return is asked for by itself. */
+async function lookAt({ cloudstack, database }: WatcherOptions, ids: readonly string[], signal?: AbortSignal): Promise<void> {
+  const wanted = [...new Set(ids)].slice(0, MAX_IDS)
+  if (wanted.length === 0) return
+  const args = { ids: wanted, details: 'min', listall: true, page: 1, pagesize: wanted.length }
+  const content = await cloudstack.call('listVirtualMachines', args, { signal }).catch((error: unknown) => {
+    // One unknown id spoils the whole list.
+    if (error instanceof CloudStackError && error.status === 431) return {}
+    throw error
+  })
+  const seen = seenRows(rowsOf(content, 'virtualmachine'))
+  await recordStates(database, seen)
+  const missing = wanted.filter((id) => seen.every((vm) => vm.id !== id))
+  await recordMissing({ cloudstack, database }, missing, signal ?? new AbortController().signal)
+}
+
+async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal): Promise<SeenVm | null> {
+  try {
+    const content = await cloudstack.call('listVirtualMachines', { id, details: 'min', listall: true, page: 1, pagesize: 2 }, { signal })
+    const row = rowsOf(content, 'virtualmachine')[0]
+    return row === undefined ? null : seenOf(row)
+  } catch (error) {
+    if (error instanceof CloudStackError && error.status === 431) return null
+    throw error
+  }
+}
+
+function seenRows(rows: readonly Raw[]): SeenVm[] {
+  return rows.map(seenOf).filter((vm) => vm !== null)
+}
+
+/** A webhook is repeated within seconds; a day is plenty to know it again. */
+async function forgetDeliveries(database: Database): Promise<void> {
+  await database.db.deleteFrom('hook_delivery').where('received_at', '<', sql<Date>`now() - interval '1 day'`).execute()
+}
+
+/** Machines with an open job of ours change soon. */
+async function busyIds(database: Database): Promise<string[]> {
+  const rows = await database.db
+    .selectFrom('job')
+    .select('resource_id')
+    .where('job_status', '=', 'running')
+    .where('resource_type', '=', 'VM')
+    .where('resource_id', 'is not', null)
+    .where('updated_at', '>', sql<Date>`now() - interval '1 hour'`)
+    .limit(MAX_IDS)
+    .execute()
+  return rows.map((row) => row.resource_id ?? '')
+}
+
+/** Ids of machines that events since the last reading are about. */
+function createEventReader({ cloudstack }: WatcherOptions): (signal: AbortSignal) => Promise<string[]> {
+  let since_ms = Date.now()
+  let known = new Set<string>()
+  return async (signal) => {
+    const startdate = `${new Date(since_ms - OVERLAP_MS).toISOString().slice(0, 19)}Z`
+    const content = await cloudstack.call('listEvents', { ...WHOLE_SCOPE, startdate, page: 1, pagesize: EVENTS_PAGE }, { signal })
+    const rows = rowsOf(content, 'event')
+    const fresh = rows.filter((row) => !known.has(textOf(row, 'id') ?? ''))
+    known = new Set(rows.map((row) => textOf(row, 'id') ?? ''))
+    for (const row of rows) {
+      const created = timeOf(row, 'created')
+      if (created !== null) since_ms = Math.max(since_ms, Date.parse(created))
+    }
+    return fresh.filter(isAboutVm).map((row) => textOf(row, 'resourceid') ?? '').filter((id) => id !== '')
+  }
+}
+
+function isAboutVm(row: Raw): boolean {
+  return textOf(row, 'resourcetype') === 'VirtualMachine' || (textOf(row, 'type') ?? '').startsWith('VM.')
+}

@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { RunningCommand, RunResult } from '#src/kernel/host.ts'
+import { recordedHost } from '../../../test/support/recorded-host.ts'
+import { createBlinker } from './blink.ts'
+
+const LINKS = JSON.stringify([
+  { ifname: 'eth0', ifindex: 2, link_type: 'ether', parentdev: '0000:00:07.0', parentbus: 'pci' },
+  { ifname: 'br0', ifindex: 3, link_type: 'ether', linkinfo: { info_kind: 'bridge' } },
+])
+
+/** ethtool blocks as long as the LED blinks; here until it is signalled. */
+function blinking(early?: Partial<RunResult>) {
+  const host = recordedHost({ commands: { 'ip -j -d -s -s addr show': LINKS } })
+  const started: { args: readonly string[]; signals: string[] }[] = []
+  const ended = { outcome: 'exited', exit_code: 0, stdout: '', stderr: '' } as const
+  const spawn = (_tool: string, args: readonly string[]): RunningCommand => {
+    const { promise, resolve } = Promise.withResolvers<RunResult>()
+    const one: { args: readonly string[]; signals: string[] } = { args, signals: [] }
+    started.push(one)
+    if (early !== undefined) resolve({ ...ended, ...early })
+    return {
+      ended: promise,
+      signal: (name = 'SIGTERM') => {
+        one.signals.push(name)
+        resolve(ended)
+      },
+    }
+  }
+  return { blinker: createBlinker({ ...host, spawn }), started }
+}
+
+test('the answer comes while the LED blinks, and the duration is always given', async () => {
+  const { blinker, started } = blinking()
+  const answer = await blinker.blink('eth0', 20)
+  assert.deepEqual(answer, { message: 'The LED of eth0 blinks for 20 seconds.', interfaceName: 'eth0', duration: 20 })
+  assert.deepEqual(started, [{ args: ['-p', 'eth0', '20'], signals: [] }])
+  await blinker.stop()
+  assert.deepEqual(started[0]?.signals, ['SIGINT'])
+})
+
+test('a second blink of the same NIC ends the first', async () => {
+  const { blinker, started } = blinking()
+  await blinker.blink('eth0', 20)
+  await blinker.blink('eth0', 5)
+  assert.deepEqual(
+    started.map((one) => one.signals),
+    [['SIGINT'], []],
+  )
+  await blinker.stop()
+})
+
+test('a driver that cannot blink is an error that says so', async () => {
+  const stderr = 'Cannot identify NIC: Operation not supported\n'
+  const refused = blinking({ exit_code: 255, stderr }).blinker.blink('eth0', 5)
+  await assert.rejects(refused, { code: 'AGENT_ERROR', message: 'The LED cannot blink: the driver of eth0 cannot do it.' })
+  const missing = blinking({ outcome: 'missing', exit_code: null }).blinker.blink('eth0', 5)
+  await assert.rejects(missing, { code: 'AGENT_ERROR', message: /ethtool is not installed/ })
+})
+
+test('an unknown device and one without hardware are refused before anything is started', async () => {
+  const { blinker, started } = blinking()
+  await assert.rejects(blinker.blink('eth9', 5), { code: 'INVALID_REQUEST' })
+  await assert.rejects(blinker.blink('br0', 5), { code: 'INVALID_REQUEST' })
+  assert.deepEqual(started, [])
+})

@@ -1,0 +1,83 @@
+// Runs the command line as a child process, the way a person or a script does.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+export interface CliResult {
+  code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface RunningCli {
+  child: ChildProcess
+  stdout(): string
+  stderr(): string
+  done: Promise<CliResult>
+}
+
+export interface CliOptions {
+  /** Folder of the stored contexts. */
+  config_home?: string
+  env?: Record<string, string>
+  stdin?: string
+  /** Program to run; the sample areas by default. */
+  program?: string
+}
+
+const SAMPLE = join(import.meta.dirname, 'sample-program.ts')
+/** Where Node keeps compiled code when nobody says otherwise: starting fifty programs is quicker with it. */
+const COMPILE_CACHE = join(tmpdir(), 'node-compile-cache')
+
+export function startCli(args: readonly string[], options: CliOptions = {}): RunningCli {
+  const child = spawn(process.execPath, [options.program ?? SAMPLE, ...args], {
+    env: {
+      PATH: process.env.PATH,
+      TZ: 'UTC',
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      XDG_CONFIG_HOME: options.config_home ?? '/nonexistent',
+      ...options.env,
+    },
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text
+  })
+  child.stdin.end(options.stdin ?? '')
+  const done = new Promise<CliResult>((resolve, reject) => {
+    child.on('error', reject)
+    child.on('close', (code) => resolve({ code, stdout, stderr }))
+  })
+  return { child, stdout: () => stdout, stderr: () => stderr, done }
+}
+
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return startCli(args, options).done
+}
+
+/** Runs with the address and token of a service, as `GROUNDPLANE_URL` and `GROUNDPLANE_TOKEN` give them. */
+export function runAt(url: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return runCli(args, { ...options, env: { GROUNDPLANE_URL: url, GROUNDPLANE_TOKEN: 'gp_test', ...options.env } })
+}
+
+export async function temporaryFolder(test: TestContext): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'groundplane-cli-'))
+  test.after(() => rm(folder, { recursive: true, force: true }))
+  return folder
+}
+
+/** Waits until a condition holds; fails after ten seconds. */
+export async function until(holds: () => boolean): Promise<void> {
+  const deadline = Date.now() + 10_000
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error('the condition did not come true in time')
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}

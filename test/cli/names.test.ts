@@ -1,0 +1,106 @@
+// A name does wherever an id is asked for, and never means the wrong thing.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runAt } from './cli-process.ts'
+import { problem, startFakeService } from './fake-service.ts'
+
+const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
+const OTHER = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0002'
+const ZONE = '11111111-1f1c-4a0e-8c1b-0d8d1a6a0003'
+
+function vmPage(rows: { id: string; name: string; zone_name?: string }[]) {
+  return { body: { virtual_machines: rows, count: rows.length, page: 1, page_size: 500 } }
+}
+
+test('a virtual machine is started by its name', async (t) => {
+  const service = await startFakeService({
+    'POST /compute/vms/getIdbyName': () => ({ body: { id: ID, name: 'web-1' } }),
+    'POST /compute/vms/start': () => ({ body: { id: ID, name: 'web-1' } }),
+  })
+  t.after(() => service.close())
+  assert.equal((await runAt(service.url, ['vm', 'start', 'web-1'])).code, 0)
+  assert.deepEqual(service.to('POST', '/compute/vms/getIdbyName')[0]?.body, { name: 'web-1' })
+  assert.deepEqual(service.to('POST', '/compute/vms/start')[0]?.body, { virtual_machine_id: ID })
+})
+
+test('a name that several machines carry starts none of them and lists the candidates', async (t) => {
+  const rows = [
+    { id: ID, name: 'web-1', zone_name: 'north' },
+    { id: OTHER, name: 'web-1', zone_name: 'south' },
+    { id: ZONE, name: 'web-10', zone_name: 'south' },
+  ]
+  const service = await startFakeService({
+    'POST /compute/vms/getIdbyName': () => problem(400, 'VM_NAME_AMBIGUOUS', 'several'),
+    'POST /compute/vms/list': () => vmPage(rows),
+  })
+  t.after(() => service.close())
+  const result = await runAt(service.url, ['vm', 'start', 'web-1'])
+  assert.equal(result.code, 5)
+  assert.match(result.stderr, new RegExp(`${ID} web-1 north\\n +${OTHER} web-1 south\\n$`))
+  assert.equal(service.to('POST', '/compute/vms/start').length, 0)
+})
+
+test('an unknown name is said to be unknown, with the exit code of a missing thing', async (t) => {
+  const service = await startFakeService({
+    'POST /compute/vms/getIdbyName': () => problem(400, 'VM_NOT_FOUND', 'none'),
+    'POST /compute/vms/list': () => vmPage([{ id: OTHER, name: 'web-10' }]),
+  })
+  t.after(() => service.close())
+  const result = await runAt(service.url, ['vm', 'stop', 'web-1'])
+  assert.equal(result.code, 4)
+  assert.match(result.stderr, /there is no virtual machine named "web-1"/)
+})
+
+test('a failing lookup is told as it is and not as an unknown name', async (t) => {
+  const service = await startFakeService({
+    'POST /compute/vms/getIdbyName': () => problem(500, 'COMPUTE_UNAVAILABLE', 'the platform is away'),
+  })
+  t.after(() => service.close())
+  const result = await runAt(service.url, ['vm', 'stop', 'web-1'])
+  assert.equal(result.code, 6)
+  assert.match(result.stderr, /the platform is away/)
+})
+
+test('an id is sent as it is without asking, whatever its form', async (t) => {
+  const service = await startFakeService({ 'POST /compute/vms/start': () => ({ body: { id: 'x' } }) })
+  t.after(() => service.close())
+  await runAt(service.url, ['vm', 'start', ID])
+  await runAt(service.url, ['vm', 'start', 'id:i-2-77-VM'])
+  assert.deepEqual(
+    service.seen.map(({ body }) => body),
+    [{ virtual_machine_id: ID }, { virtual_machine_id: 'i-2-77-VM' }],
+  )
+})
+
+test('zones, templates and offerings are found in their lists, over several pages, and one template in two zones is one', async (t) => {
+  const page = (member: string, rows: unknown[]) => () => ({
+    body: { [member]: rows, count: rows.length, page: 1, page_size: 500 },
+  })
+  const service = await startFakeService({
+    'GET /infrastructure/zones': ({ query }) => {
+      const rows = query.get('page') === '1' ? [{ id: 'z1', name: 'north' }] : [{ id: ZONE, name: 'south' }]
+      return { body: { zones: rows, count: 2, page: Number(query.get('page')), page_size: 1 } }
+    },
+    'GET /catalog/templates': page('templates', [
+      { id: 't1', name: 'debian-12', zone_id: 'z1' },
+      { id: 't1', name: 'debian-12', zone_id: ZONE },
+    ]),
+    'GET /catalog/serviceofferings': page('service_offerings', [
+      { id: 'o1', name: 'small' },
+      { id: 'o2', name: 'smaller' },
+    ]),
+    'POST /compute/vms/provision': () => ({ body: { id: ID } }),
+  })
+  t.after(() => service.close())
+  const result = await runAt(service.url, [
+    'vm', 'provision', '--name', 'web-1', '--zone-id', 'south', '--template-id', 'debian-12', '--service-offering-id',
+    'small',
+  ]) // biome-ignore format: a command line
+  assert.equal(result.code, 0, result.stderr)
+  assert.deepEqual(service.to('POST', '/compute/vms/provision')[0]?.body, {
+    name: 'web-1',
+    zone_id: ZONE,
+    template_id: 't1',
+    service_offering_id: 'o1',
+  })
+})

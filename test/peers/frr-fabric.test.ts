@@ -1,0 +1,177 @@
+// A real fabric of three routers: what each tells, and what it tells when a daemon hangs, a link goes, a peer stops.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { Compile } from 'typebox/compile'
+import { FrrNode } from '#src/contract/network/frr.ts'
+import { frrSummary } from '#src/modules/network/frr-summary.ts'
+import { frrNode } from '#src/node/frr/node.ts'
+import { type Fabric, fabricObstacle, type Router, startFabric } from '../support/fabric.ts'
+import { until } from '../support/until.ts'
+
+const DEADLINE_MS = 60_000
+
+async function read(router: Router, timeout_ms = 3_000): Promise<FrrNode> {
+  const node = await frrNode(router.host, {
+    fqdn: `r${router.number}.example.test`,
+    ip_address: `10.255.0.${router.number}`,
+    vty_dir: router.vty_dir,
+    config_dir: router.vty_dir,
+    timeout_ms,
+  })
+  assert.ok(Compile(FrrNode).Check(node), JSON.stringify(Compile(FrrNode).Errors(node)))
+  return node
+}
+
+const established = (node: FrrNode): number =>
+  node.bgp?.sessions.filter((one) => one.state === 'Established').length ?? 0
+const up = (node: FrrNode): number => node.bfd_peers?.filter((one) => one.status === 'up').length ?? 0
+
+function whole(node: FrrNode): boolean {
+  return (
+    established(node) === 2 &&
+    up(node) === 4 &&
+    node.ospf_neighbors?.filter((one) => one.state === 'Full').length === 2 &&
+    node.evpn_routes.imet === 6 &&
+    node.vnis?.length === 3 &&
+    node.vnis.every((vni) => vni.num_remote_vteps === 2 && vni.remote_vtep_info.every((vtep) => vtep.state === 'up')) &&
+    (node.vnis.find((vni) => vni.vni === 100)?.mac_table?.length ?? 0) >= 3
+  )
+}
+
+describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 300_000 }, () => {
+  let fabric: Fabric
+  const router = (number: number): Router => {
+    const found = fabric.routers.find((one) => one.number === number)
+    assert.ok(found)
+    return found
+  }
+  const settled = (): Promise<unknown> =>
+    until(
+      'every router sees the whole fabric',
+      async () => (await Promise.all(fabric.routers.map((one) => read(one)))).every(whole),
+      DEADLINE_MS,
+    )
+
+  before(async () => {
+    fabric = await startFabric()
+  })
+  after(() => fabric?.close())
+
+  test('each router tells the whole fabric, and the sums follow', async () => {
+    await settled()
+    const nodes = await Promise.all(fabric.routers.map((one) => read(one)))
+    for (const [index, node] of nodes.entries()) {
+      assert.deepEqual([node.status, node.error, node.as, node.name], ['online', null, 65000, `r${index + 1}`])
+      assert.deepEqual(node.frr?.daemons, ['bfdd', 'bgpd', 'ospfd', 'staticd', 'zebra'])
+      assert.deepEqual(
+        node.vnis?.map((vni) => [vni.vni, vni.type, vni.state, vni.local_vtep, vni.bridge]),
+        [
+          [100, 'L2', 'Up', `10.255.0.${index + 1}`, 'br100'],
+          [200, 'L2', 'Up', `10.255.0.${index + 1}`, 'br200'],
+          [4001, 'L3', 'Up', `10.255.0.${index + 1}`, 'br4001'],
+        ],
+      )
+      assert.deepEqual(
+        node.unavailable.map((one) => one.field),
+        ['sdn_status'],
+      )
+    }
+    const summary = frrSummary(nodes)
+    assert.deepEqual(
+      [summary.online_nodes, summary.established_peers, summary.bfd_peers_up, summary.full_ospf_adjacencies],
+      [3, 6, 12, 6],
+    )
+    assert.deepEqual([summary.l2_vnis, summary.l3_vnis, summary.bfd_peers_down], [6, 3, 0])
+  })
+
+  test('vtysh gives the same record as the command sockets', async () => {
+    const by_socket = await read(router(1))
+    const { host } = router(1)
+    const by_vtysh = await frrNode(
+      { ...host, list: (path) => (path === router(1).vty_dir ? Promise.resolve(null) : host.list(path)) },
+      { vty_dir: router(1).vty_dir, config_dir: router(1).vty_dir, fqdn: 'r1.example.test', ip_address: '10.255.0.1' },
+    )
+    // Its version text, and so the name, is vtysh's own.
+    const still = ({ name: _name, bgp: _bgp, bfd_peers, frr, vnis, ...rest }: FrrNode) => ({
+      ...rest,
+      peers: bfd_peers?.map((one) => `${one.peer} ${one.local} ${one.status}`).toSorted(),
+      daemons: frr?.daemons.toSorted(),
+      vnis: vnis?.map(({ mac_table, arp_table, ...vni }) => ({ ...vni, macs: mac_table?.length, arp: arp_table?.length })),
+    })
+    assert.deepEqual(still(by_vtysh), still(by_socket))
+  })
+
+  test('a hung BGP daemon is named in time, hides nothing else, and recovers', async () => {
+    const pid = await router(1).pid('bgpd')
+    process.kill(pid, 'SIGSTOP')
+    try {
+      const started = performance.now()
+      const node = await read(router(1), 500)
+      assert.ok(performance.now() - started < 5_000)
+      assert.deepEqual([node.status, node.error], ['offline', 'bgpd does not answer within 500 ms'])
+      assert.deepEqual([node.bgp, node.evpn_routes.total_routes, node.frr?.silent_daemons], [null, null, ['bgpd']])
+      assert.equal(node.vnis?.length, 3)
+      await until('the others lose the session', async () => established(await read(router(2))) === 1, DEADLINE_MS)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await settled()
+    const lost = (await read(router(2))).bgp?.sessions.find((one) => one.peer === '10.255.0.1')
+    assert.ok((lost?.connections_dropped ?? 0) >= 1)
+  })
+
+  test('a cut link takes its neighbour and its BFD session, and comes back', async () => {
+    await fabric.link(1, 3, 'down')
+    const node = await until(
+      'the neighbour on the link is gone',
+      async () => {
+        const now = await read(router(3))
+        return now.ospf_neighbors?.length === 1 ? now : undefined
+      },
+      DEADLINE_MS,
+    )
+    assert.deepEqual(
+      node.ospf_neighbors?.map((one) => one.neighbor_id),
+      ['10.255.0.2'],
+    )
+    assert.notEqual(node.bfd_peers?.find((one) => one.peer === '10.13.0.1')?.status, 'up')
+    await until('the VTEP is reached the other way round', async () => {
+      const info = (await read(router(3))).vnis?.[0]?.remote_vtep_info.find((one) => one.vtep_ip === '10.255.0.1')
+      return info?.state === 'up' && info.neighbors.includes('10.23.0.1')
+    }, DEADLINE_MS)
+    await fabric.link(1, 3, 'up')
+    await settled()
+  })
+
+  test('a peer whose BFD daemon stops is down for the others, with the reason, and comes back', async () => {
+    const pid = await router(3).pid('bfdd')
+    process.kill(pid, 'SIGSTOP')
+    try {
+      const node = await until(
+        'the session to the stopped peer is down',
+        async () => {
+          const now = await read(router(1))
+          return now.bfd_peers?.find((one) => one.peer === '10.255.0.3')?.status === 'down' ? now : undefined
+        },
+        DEADLINE_MS,
+      )
+      const peer = node.bfd_peers?.find((one) => one.peer === '10.255.0.3')
+      assert.deepEqual([peer?.uptime, peer?.local], [0, '10.255.0.1'])
+      assert.equal(frrSummary([node]).bfd_peers_down, node.bfd_peers?.filter((one) => one.status !== 'up').length)
+    } finally {
+      process.kill(pid, 'SIGCONT')
+    }
+    await settled()
+  })
+
+  test('a dead BGP daemon is offline and told apart from a hung one', async () => {
+    const pid = await router(3).pid('bgpd')
+    process.kill(pid, 'SIGKILL')
+    const node = await until('the socket refuses', async () => {
+      const now = await read(router(3))
+      return now.error === 'bgpd is not running' ? now : undefined
+    }, DEADLINE_MS)
+    assert.deepEqual([node.status, node.bgp, node.frr?.daemons.includes('bgpd')], ['offline', null, false])
+    await until('the others see one session less', async () => established(await read(router(1))) === 1, DEADLINE_MS)
+  })
+})
