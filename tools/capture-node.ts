@@ -28,7 +28,14 @@ const FILES = [
 
 const LINKS = ['-j', '-d', '-s', '-s', 'addr', 'show']
 const COMMANDS: readonly (readonly [string, readonly string[], readonly (readonly string[])[]])[] = [
-  ['ip', LINKS, [['-j', '-s', '-s', 'link', 'show'], ['-j', '-d', 'link']]],
+  [
+    'ip',
+    LINKS,
+    [
+      ['-j', '-s', '-s', 'link', 'show'],
+      ['-j', '-d', 'link'],
+    ],
+  ],
   ['ip', ['-j', 'route', 'show', 'default'], []],
   ['ip', ['-j', '-6', 'route', 'show', 'default'], []],
   ['tc', ['-j', 'qdisc', 'show'], []],
@@ -70,10 +77,16 @@ async function capture(dir: string): Promise<void> {
   for (const nic of nics) for (const [tool, args] of NIC_COMMANDS(nic)) await record(recorded, tool, args, [])
   const gateway = /default via (\S+)/.exec((await linuxHost().run('ip', ['route', 'show', 'default'])).stdout)?.[1]
   if (gateway !== undefined) await record(recorded, 'ip', ['-j', 'route', 'get', gateway], [])
-  for (const [tool, list] of recorded) await keep(join(dir, 'commands', `${tool}.json`), `${JSON.stringify(list, null, 1)}\n`)
+  for (const [tool, list] of recorded)
+    await keep(join(dir, 'commands', `${tool}.json`), `${JSON.stringify(list, null, 1)}\n`)
   await keep(join(dir, 'links.json'), `${JSON.stringify(links, null, 2)}\n`)
   const hostname = (await readFile('/proc/sys/kernel/hostname', 'utf8')).trim()
-  const about = { hostname, description: '', captured_at: new Date().toISOString(), node_net: { uplinks: [], roles: {} } }
+  const about = {
+    hostname,
+    description: '',
+    captured_at: new Date().toISOString(),
+    node_net: { uplinks: [], roles: {} },
+  }
   await keep(join(dir, 'host.json'), `${JSON.stringify(about, null, 2)}\n`)
 }
 
@@ -105,7 +118,14 @@ async function record(
   recorded.set(tool, list)
   const json = jsonOf(stdout)
   const answer = json === undefined ? { stdout } : { stdout_json: json }
-  list.push({ tool, args, ...(also.length === 0 ? {} : { also }), exit_code, ...answer, ...(stderr === '' ? {} : { stderr }) })
+  list.push({
+    tool,
+    args,
+    ...(also.length === 0 ? {} : { also }),
+    exit_code,
+    ...answer,
+    ...(stderr === '' ? {} : { stderr }),
+  })
 }
 
 function jsonOf(text: string): unknown {

@@ -1,6 +1,14 @@
 /** The platform's records as the simulator keeps them: what changes is typed here, what only lies about is a bare row. */
 
-import type { Address, Element, FirewallRule, ForwardingRule, Network, Provider, PublicRange } from './network-records.ts'
+import type {
+  Address,
+  Element,
+  FirewallRule,
+  ForwardingRule,
+  Network,
+  Provider,
+  PublicRange,
+} from './network-records.ts'
 import type { Json, Owned, Row } from './row.ts'
 
 export type VmState =

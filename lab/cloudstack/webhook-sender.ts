@@ -15,6 +15,7 @@ export interface WebhookSender {
 const TRIES = 3
 const TIMEOUT_MS = 10_000
 const KEPT_DELIVERIES = 10
+const THREADS = 5
 
 export function createWebhookSender(world: World, changed: () => void): WebhookSender {
   const underWay = new Set<Promise<unknown>>()
@@ -44,12 +45,18 @@ export function createWebhookSender(world: World, changed: () => void): WebhookS
     return delivery
   }
 
-  async function tracked<T>(work: Promise<T>): Promise<T> {
-    underWay.add(work)
-    try {
-      return await work
-    } finally {
-      underWay.delete(work)
+  const waiting: (() => Promise<unknown>)[] = []
+
+  /** At most five deliveries at a time, in the order of the events. */
+  function pump(): void {
+    while (underWay.size < THREADS) {
+      const next = waiting.shift()
+      if (next === undefined) return
+      const work = next().finally(() => {
+        underWay.delete(work)
+        pump()
+      })
+      underWay.add(work)
     }
   }
 
@@ -57,11 +64,14 @@ export function createWebhookSender(world: World, changed: () => void): WebhookS
     publish: (event, caller) => {
       for (const webhook of world.tables.webhooks.values()) {
         if (webhook.state !== 'Enabled' || !reaches(world, webhook, caller.account)) continue
-        void tracked(deliver(webhook, event.id, event.type, JSON.stringify(payloadOf(event, caller))))
+        const payload = JSON.stringify(payloadOf(event, caller))
+        waiting.push(() => deliver(webhook, event.id, event.type, payload))
       }
+      pump()
     },
-    test: async (webhook, payload) => tracked(deliver(webhook, randomUUID(), 'WEBHOOK.TEST', payload)),
+    test: async (webhook, payload) => deliver(webhook, randomUUID(), 'WEBHOOK.TEST', payload),
     stop: async () => {
+      waiting.length = 0
       stopping.abort()
       await Promise.allSettled(underWay)
     },
@@ -84,6 +94,7 @@ async function post(
   url: string,
   headers: Record<string, string>,
   body: string,
+  stopping: AbortSignal,
 ): Promise<{ success: boolean; response: string }> {
   try {
     const answer = await fetch(url, {
@@ -91,7 +102,7 @@ async function post(
       headers,
       body,
       redirect: 'manual',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.any([stopping, AbortSignal.timeout(TIMEOUT_MS)]),
     })
     await answer.arrayBuffer()
     return { success: answer.status === 200, response: `HTTP ${answer.status}` }

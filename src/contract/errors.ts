@@ -79,6 +79,14 @@ const node_errors = {
   BENCHMARK_FAILED: entry(500, 'The benchmark could not be started'),
 }
 
+const registry_errors = {
+  NODE_NOT_FOUND: entry(404, 'There is no such node'),
+  NODE_EXISTS: entry(409, 'A node with this BMC address is registered'),
+  NODE_JOB_RUNNING: entry(409, 'A job of this node is running'),
+  ENROLMENT_REJECTED: entry(401, 'The enrolment was refused'),
+  NODE_CREDENTIAL_REJECTED: entry(401, 'The node did not prove who it is'),
+}
+
 type SubsystemCodes = `${Subsystem}_${'UNAVAILABLE' | 'TIMEOUT' | 'ERROR' | 'NOT_CONFIGURED'}`
 
 function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
@@ -93,5 +101,5 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
   return table as Record<SubsystemCodes, ErrorEntry>
 }
 
-export const ERRORS = { ...general, ...areas, ...node_errors, ...subsystemErrors() }
+export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...subsystemErrors() }
 export type ErrorCode = keyof typeof ERRORS

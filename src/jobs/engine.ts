@@ -69,9 +69,9 @@ export function createEngine(options: EngineOptions): Engine {
     await delivery.send(job_id, LOOK_AGAIN_S)
   }
 
-  /** In case a message was lost, for instance with the database. */
+  /** At start, and in case a message was lost, for instance with the database. */
   async function findOrphans(): Promise<void> {
-    for (const id of await ledger.orphans()) await delivery.send(id, 0)
+    for (const id of await ledger.orphans()) await look(id)
   }
   let sweep: NodeJS.Timeout | undefined
 

@@ -36,7 +36,10 @@ test('callers during a load share it, and later ones within the time get the sam
 
 test('a failure is not kept', async () => {
   const { cache } = counted()
-  await assert.rejects(cache.get(key, 1_000, () => Promise.reject(new Error('gone'))), /gone/)
+  await assert.rejects(
+    cache.get(key, 1_000, () => Promise.reject(new Error('gone'))),
+    /gone/,
+  )
   assert.equal(await cache.get(key, 1_000, () => Promise.resolve(3)), 3)
 })
 

@@ -29,7 +29,9 @@ const Recorded = Compile(
       stderr: Type.Optional(Type.String()),
       stdout_json: Type.Optional(Type.Unknown()),
       stdout_file: Type.Optional(Type.String()),
-      outcome: Type.Optional(Type.Union([Type.Literal('exited'), Type.Literal('missing'), Type.Literal('timeout'), Type.Literal('too_big')])),
+      outcome: Type.Optional(
+        Type.Union([Type.Literal('exited'), Type.Literal('missing'), Type.Literal('timeout'), Type.Literal('too_big')]),
+      ),
       lasts_ms: Type.Optional(Type.Number({ minimum: 0 })),
     },
     { additionalProperties: false },

@@ -95,7 +95,10 @@ test('counters in motion grow with time, never run backwards, and leave the rest
     ],
   })
   const bytes = async () => (await host.run('ip', ['link'])).stdout
-  assert.equal(await bytes(), '[{"ifname":"eth0","stats64":{"rx":{"bytes":100}}},{"ifname":"eth1","stats64":{"rx":{"bytes":7}}}]')
+  assert.equal(
+    await bytes(),
+    '[{"ifname":"eth0","stats64":{"rx":{"bytes":100}}},{"ifname":"eth1","stats64":{"rx":{"bytes":7}}}]',
+  )
   let last = 100
   for (let step = 0; step < 30; step += 1) {
     pass(5_000)

@@ -180,6 +180,44 @@ export interface Tables {
     data: JSONColumnType<object | null, string | null, string | null>
     hash: Buffer
   }
+  node: {
+    node_id: Generated<number>
+    id: string
+    bmc_ip: string
+    node_ip: string | null
+    fqdn: string | null
+    hostname: string | null
+    role: 'compute' | 'management' | null
+    zone: string | null
+    provision_status: Generated<string>
+    reported_node_ip: string | null
+    reported_fqdn: string | null
+    reported_hostname: string | null
+    addresses: JSONColumnType<string[] | null, string | null, string | null>
+    agent_address: string | null
+    agent_port: number | null
+    agent_version: string | null
+    boot_id: string | null
+    certificate: string | null
+    previous_certificate: string | null
+    certificate_serial: string | null
+    certificate_expires_at: NullableTime
+    signed_ms: Generated<number>
+    enrolled_at: NullableTime
+    seen_at: NullableTime
+    told_online: Generated<boolean>
+    registered_by: string
+    created_at: Time
+  }
+  enrolment_token: {
+    hash: Buffer
+    node_id: number
+    created_by: string
+    created_at: Time
+    expires_at: Time
+    used_at: NullableTime
+  }
+  revoked_certificate: { serial: string; bmc_ip: string; reason: string; revoked_at: Time }
   job_outstanding: {
     job_id: string
     step: string

@@ -54,6 +54,7 @@ test('an access token for somebody else, expired, forged, or of another issuer i
     'another issuer': await provider.accessToken(claims, { issuer: 'https://elsewhere.test' }),
     forged: await provider.forgedToken(claims),
     unsigned: `${Buffer.from('{"alg":"none"}').toString('base64url')}.${good.split('.')[1] ?? ''}.AA`,
+    'a subject with NUL': await provider.accessToken({ sub: 'a\u0000', groups: ['admins'] }),
     'no subject': await provider.accessToken({ groups: ['admins'] }),
   }
   for (const [why, token] of Object.entries(refused)) {
@@ -143,7 +144,10 @@ test('groups that stand only in the user info count too', async () => {
 const rejected: Record<string, (trip: { cookie: string; callback: string }) => Promise<CallAnswer>> = {
   'the answer is used twice': async ({ cookie, callback }) => {
     assert.equal((await call(service.url, 'GET', callback, { cookie })).status, 302)
-    return call(service.url, 'GET', callback, { cookie })
+    const again = await call(service.url, 'GET', callback, { cookie })
+    // Not because the provider knows the code no more: because the sign-in is gone here.
+    assert.match(String(again.body.detail), /finished before/)
+    return again
   },
   'another browser comes back': ({ callback }) => call(service.url, 'GET', callback, { cookie: 'gp_oidc=another' }),
   'the browser lost its cookie': ({ callback }) => call(service.url, 'GET', callback),

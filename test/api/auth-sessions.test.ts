@@ -84,6 +84,11 @@ test('a wrong password and an unknown name get the same answer after about the s
   assert.ok(unknown.ms > known.ms / 4, `unknown ${unknown.ms} ms, known ${known.ms} ms`)
 })
 
+test('a user name that cannot exist is refused before the database sees it', async () => {
+  const body = { username: 'a\u0000b', password: PASSWORD }
+  assert.equal((await call(service.url, 'POST', '/auth/login', { body })).status, 400)
+})
+
 test('sign-in attempts of one address are limited', async (t) => {
   const strict = await startAuthService({ login_per_minute: 12 })
   t.after(() => strict.stop())

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, ListOf, Nullable, PageFields, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
+import { Line } from './rights.ts'
 
 export const AuditRecord = Type.Object(
   {
@@ -46,11 +47,11 @@ export const auditRoutes = {
     query: Closed({
       from: Type.Optional(AuditTime),
       to: Type.Optional(AuditTime),
-      username: Type.Optional(Type.String({ maxLength: 200 })),
-      operation: Type.Optional(Type.String({ maxLength: 100 })),
-      caller_id: Type.Optional(Type.String({ maxLength: 200 })),
+      username: Type.Optional(Line({ maxLength: 200 })),
+      operation: Type.Optional(Line({ maxLength: 100 })),
+      caller_id: Type.Optional(Line({ maxLength: 200 })),
       status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
-      correlation_id: Type.Optional(Type.String({ maxLength: 100 })),
+      correlation_id: Type.Optional(Line({ maxLength: 100 })),
       ...PageFields,
     }),
     ok: { 200: ListOf('records', AuditRecord, 'AuditPage') },

@@ -2,6 +2,11 @@
 import { type Static, Type } from 'typebox'
 import { Nullable, OneOf } from '../common.ts'
 
+/** Text of one line: the database refuses NUL, and people are misled by the other control characters. */
+export function Line(options: { minLength?: number; maxLength: number; description?: string }) {
+  return Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
+}
+
 export const ROLES = ['viewer', 'operator', 'admin'] as const
 
 export const CallerRole = OneOf([...ROLES], {
@@ -9,7 +14,7 @@ export const CallerRole = OneOf([...ROLES], {
 })
 export type CallerRole = Static<typeof CallerRole>
 
-export const TenantId = Type.String({
+export const TenantId = Line({
   minLength: 1,
   maxLength: 128,
   description: 'Id of the tenant (a domain of the compute platform) that the caller is narrowed to.',

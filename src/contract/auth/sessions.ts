@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Closed, Done, Nullable, OneOf, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
-import { CallerRole, NewPassword, NullableTenantId, TypedPassword } from './rights.ts'
+import { CallerRole, Line, NewPassword, NullableTenantId, TypedPassword } from './rights.ts'
 
 const CsrfToken = Type.String({
   description: 'Send it as X-CSRF-Token with every request of the session that is not GET or HEAD.',
@@ -50,7 +50,7 @@ export const sessionRoutes = {
     description:
       'Sets the session cookie `__Host-gp_session` (HttpOnly, Secure, SameSite=Strict). A request over plain HTTP from this machine to a loopback name gets `gp_session` without Secure instead, because browsers refuse the other there; over plain HTTP from elsewhere browsers keep no session. A wrong name and a wrong password give the same answer after the same time. Attempts are limited for each address.',
     access: 'public',
-    body: Closed({ username: Type.String({ minLength: 1, maxLength: 64 }), password: TypedPassword }),
+    body: Closed({ username: Line({ minLength: 1, maxLength: 64 }), password: TypedPassword }),
     ok: { 200: Session },
     errors: [400, 401, 403, 500],
     event: { resource_type: 'SESSION' },

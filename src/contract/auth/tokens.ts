@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, Done, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
-import { CallerRole, NullableTenantId, TenantId } from './rights.ts'
+import { CallerRole, Line, NullableTenantId, TenantId } from './rights.ts'
 
 export const TOKEN_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED'] as const
 
@@ -57,7 +57,7 @@ export const tokenRoutes = {
     description: 'Newest first; revoked and expired ones are listed too.',
     access: 'admin',
     query: Closed({
-      name: Type.Optional(Type.String({ maxLength: 100, description: 'Text within the name.' })),
+      name: Type.Optional(Line({ maxLength: 100, description: 'Text within the name.' })),
       role: Type.Optional(CallerRole),
       tenant_id: Type.Optional(TenantId),
       state: Type.Optional(OneOf([...TOKEN_STATES])),
@@ -77,7 +77,12 @@ export const tokenRoutes = {
       'A token made by a local user never has more right than that user has at the moment of use. With neither expires_at nor expires_in_days it does not expire; both together are refused.',
     access: 'admin',
     body: Closed({
-      name: Type.String({ minLength: 1, maxLength: 100, pattern: '\\S', description: 'What the token is for.' }),
+      name: Type.String({
+        minLength: 1,
+        maxLength: 100,
+        pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f]+$',
+        description: 'What the token is for.',
+      }),
       role: CallerRole,
       tenant_id: Type.Optional(NullableTenantId),
       expires_at: Type.Optional(Type.String({ format: 'date-time', description: 'RFC 3339 time in the future.' })),

@@ -2,7 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, Done, ListOf, NullableTime, PageFields, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
-import { CallerRole, NewPassword, NullableTenantId, TenantId, Username } from './rights.ts'
+import { CallerRole, Line, NewPassword, NullableTenantId, TenantId, Username } from './rights.ts'
 
 export const User = Type.Object(
   {
@@ -39,7 +39,7 @@ export const userRoutes = {
     summary: 'List users',
     access: 'admin',
     query: Closed({
-      username: Type.Optional(Type.String({ maxLength: 64, description: 'Text within the user name.' })),
+      username: Type.Optional(Line({ maxLength: 64, description: 'Text within the user name.' })),
       role: Type.Optional(CallerRole),
       tenant_id: Type.Optional(TenantId),
       disabled: Type.Optional(Type.Boolean()),

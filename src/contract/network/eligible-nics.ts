@@ -54,7 +54,9 @@ export const Nic = Type.Object(
       description:
         'system: carries management, underlay or storage. user: member of a guest bridge. quarantine: flaps or makes errors.',
     }),
-    traffic_role: OneOf(['public', 'guest', 'management', ''], { description: 'Role of its traffic; empty when none.' }),
+    traffic_role: OneOf(['public', 'guest', 'management', ''], {
+      description: 'Role of its traffic; empty when none.',
+    }),
     sdwan_type: Type.String({ description: 'Value given in the node record; empty when none is given.' }),
     admin_state: OneOf(['up', 'down']),
     oper_state: KnownText(
@@ -65,7 +67,10 @@ export const Nic = Type.Object(
     carrier: Type.Boolean({ description: 'The link has a signal.' }),
     mac_address: text('Permanent hardware address.'),
     master: text('Bridge (of its own or of its bond) or bond that owns the device.'),
-    used_by: Type.Array(Type.String(), { ...ours, description: 'Devices that stand on this one without owning it: VLANs.' }),
+    used_by: Type.Array(Type.String(), {
+      ...ours,
+      description: 'Devices that stand on this one without owning it: VLANs.',
+    }),
     allmulticast: Type.Boolean(),
     promiscuous: Type.Boolean(),
     flags: Type.Array(Type.String()),
@@ -141,7 +146,10 @@ export const eligibleNics = defineArea({
           {
             count: Type.Integer({ minimum: 0, description: 'Configured nodes in all.' }),
             has_more: Type.Boolean({ description: 'Another page follows.' }),
-            next_id: Type.Integer({ minimum: 0, description: 'Pass as after_id for the next page; 0 when there is none.' }),
+            next_id: Type.Integer({
+              minimum: 0,
+              description: 'Pass as after_id for the next page; 0 when there is none.',
+            }),
             page_size: Type.Integer({ minimum: 1 }),
             nodes: Type.Array(EligibleNicNode),
           },

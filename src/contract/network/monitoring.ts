@@ -16,7 +16,15 @@ export const NodePageFields = {
   page_size: Type.Integer({ minimum: 1 }),
 }
 
-export const ALERT_CATEGORIES = ['errors', 'mtu', 'mtu_drift', 'link_down', 'node_offline', 'ntp', 'vxlan_fabric'] as const
+export const ALERT_CATEGORIES = [
+  'errors',
+  'mtu',
+  'mtu_drift',
+  'link_down',
+  'node_offline',
+  'ntp',
+  'vxlan_fabric',
+] as const
 
 export const NetworkAlert = Type.Object(
   {

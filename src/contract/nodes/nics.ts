@@ -24,7 +24,9 @@ export const NodeNic = Type.Object(
     isBondMaster: Type.Boolean({ description: 'The device is a bond; never a candidate to be enslaved.' }),
     isBondSlave: Type.Boolean({ description: 'The device is enslaved to a bond already.' }),
     bondMaster: Nullable(Type.String({ description: 'Bond that owns it when isBondSlave.' })),
-    isManagementNIC: Type.Boolean({ description: 'Carries the address the agent was called on; must not be enslaved.' }),
+    isManagementNIC: Type.Boolean({
+      description: 'Carries the address the agent was called on; must not be enslaved.',
+    }),
     unavailable: Type.Array(Unavailable, { 'x-extension': true, description: 'Why fields of this NIC are null.' }),
   },
   { title: 'NodeNic' },
@@ -33,9 +35,7 @@ export type NodeNic = Static<typeof NodeNic>
 
 export const NodeNicList = Type.Object({ nics: Type.Array(NodeNic) }, { title: 'NodeNicList' })
 
-const LinkStatus = Type.Optional(
-  KnownText(['up', 'down'], 'Only NICs whose link has this status.'),
-)
+const LinkStatus = Type.Optional(KnownText(['up', 'down'], 'Only NICs whose link has this status.'))
 
 export const BlinkRequest = Closed(
   {

@@ -151,16 +151,12 @@ export const BlockImageBenchmarkRequest = Closed(
 )
 export type BlockImageBenchmarkRequest = Static<typeof BlockImageBenchmarkRequest>
 
-const headers = Type.Object({
-  'x-target-node': Type.Optional(Type.String({ description: 'IP of the node that runs the benchmark.' })),
-})
 const RUN_NOTES =
   'The answer comes when the run has ended; with `Prefer: respond-async` it comes at once with status running, and the ' +
   'result is read at its id. A client that goes away ends its run.'
 const run = {
   method: 'POST' as const,
   access: 'operator' as const,
-  headers,
   ok: { 200: BenchmarkResult },
   errors: [400, 500, 503],
   event: { resource_type: 'BENCHMARK' },
@@ -202,7 +198,6 @@ export const benchmarks = defineArea({
       path: '/api/v2/storage/benchmark/profiles',
       summary: 'List benchmark profiles',
       access: 'viewer',
-      headers,
       ok: { 200: Type.Object({ profiles: Type.Array(BenchmarkProfile) }) },
       errors: [400, 500],
       runs_on: 'node',
@@ -215,7 +210,6 @@ export const benchmarks = defineArea({
       description:
         'Newest first, running ones included; raw_output is left empty here and stands in the single result.',
       access: 'viewer',
-      headers,
       query: Type.Object({
         type: Type.Optional(OneOf([...BENCHMARK_TYPES])),
         status: Type.Optional(OneOf([...BENCHMARK_STATES])),
@@ -233,7 +227,6 @@ export const benchmarks = defineArea({
       path: '/api/v2/storage/benchmark/results/{id}',
       summary: 'Read benchmark result',
       access: 'viewer',
-      headers,
       params: Type.Object({ id: Id }),
       ok: { 200: BenchmarkResult },
       errors: [400, 404, 500],
@@ -248,7 +241,6 @@ export const benchmarks = defineArea({
       description:
         'Ends the tool and answers the result as it stands; a run that has ended answers its result unchanged.',
       access: 'operator',
-      headers,
       params: Type.Object({ id: Id }),
       ok: { 200: BenchmarkResult },
       errors: [400, 404, 500],

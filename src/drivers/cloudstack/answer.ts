@@ -41,7 +41,8 @@ function unwrap(text: string): Raw | undefined {
     return undefined
   }
   if (!isRaw(value)) return undefined
-  const wrappers = Object.keys(value).filter((key) => key !== 'cloud-stack-version')
+  // The full name is not computed, because exceptions exist; all end alike.
+  const wrappers = Object.keys(value).filter((key) => key.endsWith('response'))
   const content = wrappers.length === 1 ? value[wrappers[0] ?? ''] : undefined
   return isRaw(content) ? content : undefined
 }

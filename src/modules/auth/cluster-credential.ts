@@ -1,10 +1,9 @@
 // How nodes of one cluster know each other: the shared secret, or a certificate of the cluster's own authority. Agents
 // know no other callers and need no database.
-import { timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Authenticator } from '#src/kernel/http/access.ts'
 import { ANONYMOUS, type Caller } from '#src/kernel/http/context.ts'
-import { credentialHash, credentialKey } from '#src/store/credentials.ts'
 
 /** For agents: accepts nodes of the cluster and nobody else. */
 export function createClusterAuthenticator(cluster_secret: string | undefined): Authenticator {
@@ -12,7 +11,7 @@ export function createClusterAuthenticator(cluster_secret: string | undefined): 
   return {
     authenticate({ headers, certificate_name }) {
       if (headers.authorization !== undefined) {
-        if (isClusterSecret(credentialKey(bearerOf(headers.authorization)))) return clusterCaller(null)
+        if (isClusterSecret(hash('sha256', bearerOf(headers.authorization), 'hex'))) return clusterCaller(null)
         throw new ApiError('UNAUTHENTICATED', 'The bearer token is not the secret of this cluster.')
       }
       return certificate_name === undefined ? ANONYMOUS : clusterCaller(certificate_name)
@@ -20,10 +19,10 @@ export function createClusterAuthenticator(cluster_secret: string | undefined): 
   }
 }
 
-/** Compares hashes, so that neither length nor common beginning shows in the time. */
+/** Takes the SHA-256 of a credential in hex. Compares hashes, so that neither length nor common beginning shows in the time. */
 export function clusterSecretCheck(cluster_secret: string | undefined): (key: string) => boolean {
   if (cluster_secret === undefined) return () => false
-  const expected = credentialHash(cluster_secret)
+  const expected = hash('sha256', cluster_secret, 'buffer')
   return (key) => timingSafeEqual(Buffer.from(key, 'hex'), expected)
 }
 

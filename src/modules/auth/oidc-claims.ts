@@ -9,11 +9,14 @@ export type OidcConfig = NonNullable<Config['auth']['oidc']>
 export type Claims = Readonly<Record<string, unknown>>
 
 const MAX_NAME_LENGTH = 200
+const MAX_ID_LENGTH = 255
+const CONTROL = /\p{Cc}/gu
 
 /** Throws FORBIDDEN when the claims give no right here. */
 export function oidcCaller(claims: Claims, config: OidcConfig): Omit<Caller, 'kind'> & Rights {
   const { sub } = claims
-  if (typeof sub !== 'string' || sub === '') throw new ApiError('UNAUTHENTICATED', 'The access token names no subject.')
+  if (typeof sub !== 'string' || !isLine(sub))
+    throw new ApiError('UNAUTHENTICATED', 'The access token names no subject.')
   return { id: `oidc:${sub}`, user_id: null, username: nameOf(claims, sub), ...rightsOf(claims, config) }
 }
 
@@ -35,7 +38,7 @@ function tenantOf(claims: Claims, config: OidcConfig): string | null {
   if (config.tenant_claim === undefined) return null
   const tenant = claimAt(claims, config.tenant_claim)
   if (tenant === undefined || tenant === null) return null
-  if (typeof tenant !== 'string' || tenant === '' || tenant.length > 128) {
+  if (typeof tenant !== 'string' || !isLine(tenant)) {
     throw new ApiError('FORBIDDEN', 'The tenant that the identity provider names cannot be read.')
   }
   return tenant
@@ -55,5 +58,10 @@ export function claimAt(claims: Claims, name: string): unknown {
 function nameOf(claims: Claims, sub: string): string {
   const names = [claims.preferred_username, claims.email, sub]
   const named = names.find((name): name is string => typeof name === 'string' && name !== '')
-  return (named ?? sub).slice(0, MAX_NAME_LENGTH)
+  return (named ?? sub).replaceAll(CONTROL, ' ').slice(0, MAX_NAME_LENGTH)
+}
+
+/** What becomes an id of ours: the database takes no NUL, and an id of a megabyte is none. */
+function isLine(text: string): boolean {
+  return text !== '' && text.length <= MAX_ID_LENGTH && !/\p{Cc}/u.test(text)
 }

@@ -19,6 +19,7 @@ import { changeRights } from './rights-change.ts'
 type CreateBody = Static<typeof tokenRoutes.tokenCreate.body>
 
 const DAY_MS = 86_400_000
+const LATEST = Date.UTC(9999, 0, 1)
 
 export function tokenCreate(
   deps: AuthDeps,
@@ -82,6 +83,7 @@ function expiryOf(body: CreateBody): Date | null {
   if (body.expires_at === undefined) return null
   const expires_at = new Date(body.expires_at)
   if (!(expires_at.getTime() > Date.now())) throw invalidField('body.expires_at', 'must be in the future')
+  if (expires_at.getTime() > LATEST) throw invalidField('body.expires_at', 'must be before the year 9999')
   return expires_at
 }
 

@@ -114,7 +114,8 @@ test('the dashboard sums the nodes that answered and counts the others', () => {
 })
 
 test('health loses each weight by its share, is 0 when nobody answers and unknown without nodes', () => {
-  const pct = (nodes: MonitoredNode[], fabric?: Map<string, FrrNode>) => dashboardSummary(nodes, [], fabric).network_health_pct
+  const pct = (nodes: MonitoredNode[], fabric?: Map<string, FrrNode>) =>
+    dashboardSummary(nodes, [], fabric).network_health_pct
   const fine = () => online('a', healthy)
   assert.equal(pct([fine(), fine()]), 100)
   assert.equal(pct([fine(), offline('b')]), 80)
@@ -136,7 +137,14 @@ test('a fabric is healthy on a node only with its tunnels up and every session e
 })
 
 test('a member larger than its bridge is no MTU issue', () => {
-  const row = { interface: 'x', peer_device: 'br', type: 'bridge_member' as const, actual: 2, expected: 1, description: '' }
+  const row = {
+    interface: 'x',
+    peer_device: 'br',
+    type: 'bridge_member' as const,
+    actual: 2,
+    expected: 1,
+    description: '',
+  }
   const issues = (severity: 'info' | 'critical') =>
     dashboardSummary([online('a', { mtu_mismatches: [{ ...row, severity }] })], []).nodes_with_mtu_issues
   assert.deepEqual([issues('info'), issues('critical')], [0, 1])

@@ -83,7 +83,9 @@ function hasMtuIssue(net: NodeNet): boolean {
 }
 
 function comparedDevices(net: NodeNet): { name: string; mtu: number; type: MtuDrift['device_type'] }[] {
-  const members = new Set(net.main_bridges.flatMap((bridge) => bridge.members).flatMap((name) => [name, parentOf(name)]))
+  const members = new Set(
+    net.main_bridges.flatMap((bridge) => bridge.members).flatMap((name) => [name, parentOf(name)]),
+  )
   return [
     ...net.main_bridges.map(({ name, mtu }) => ({ name, mtu, type: 'bridge' as const })),
     ...net.nics

@@ -1,5 +1,6 @@
 // Decides from lsblk, holders and wipefs whether a block device is blank enough to be overwritten. Pure but for the reading.
 import type { Host } from '#src/kernel/host.ts'
+import { at, listOf, parseJson, textOf } from '../foreign-json.ts'
 
 export interface BlockDevice {
   name: string
@@ -27,7 +28,7 @@ export async function readBlockDevice(host: Host, path: string): Promise<BlockDe
 }
 
 export function parseLsblk(text: string): BlockDevice | null {
-  const devices = listOf(member(parse(text), 'blockdevices')).map(parseDevice)
+  const devices = listOf(at(parseJson(text), 'blockdevices')).map(parseDevice)
   return devices[0] ?? null
 }
 
@@ -39,8 +40,8 @@ export async function readSignatures(host: Host, path: string): Promise<string[]
 }
 
 export function parseWipefs(text: string): string[] | null {
-  const signatures = member(parse(text), 'signatures')
-  return Array.isArray(signatures) ? signatures.map((row) => textOf(member(row, 'type')) ?? 'unknown') : null
+  const signatures = at(parseJson(text), 'signatures')
+  return Array.isArray(signatures) ? signatures.map((row) => textOf(at(row, 'type')) ?? 'unknown') : null
 }
 
 /** Everything that speaks against overwriting the device; empty means blank. */
@@ -64,34 +65,13 @@ export function objections(
 
 function parseDevice(raw: unknown): BlockDevice {
   return {
-    name: textOf(member(raw, 'kname')) ?? textOf(member(raw, 'name')) ?? '',
-    type: textOf(member(raw, 'type')) ?? 'unknown',
-    size_bytes: Number(member(raw, 'size') ?? 0),
-    serial: textOf(member(raw, 'serial'))?.trim() ?? null,
-    read_only: [true, 1, '1'].some((yes) => member(raw, 'ro') === yes),
-    fstype: textOf(member(raw, 'fstype')),
-    mounts: listOf(member(raw, 'mountpoints')).flatMap((mount) => textOf(mount) ?? []),
-    children: listOf(member(raw, 'children')).map(parseDevice),
+    name: textOf(at(raw, 'kname')) ?? textOf(at(raw, 'name')) ?? '',
+    type: textOf(at(raw, 'type')) ?? 'unknown',
+    size_bytes: Number(at(raw, 'size') ?? 0),
+    serial: textOf(at(raw, 'serial')),
+    read_only: [true, 1, '1'].some((yes) => at(raw, 'ro') === yes),
+    fstype: textOf(at(raw, 'fstype')),
+    mounts: listOf(at(raw, 'mountpoints')).flatMap((mount) => textOf(mount) ?? []),
+    children: listOf(at(raw, 'children')).map(parseDevice),
   }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  return new Map(Object.entries(value)).get(name)
-}
-
-function listOf(value: unknown): unknown[] {
-  return Array.isArray(value) ? value : []
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null
 }

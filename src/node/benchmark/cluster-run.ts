@@ -1,6 +1,7 @@
 // Runs on a Ceph pool or a block image (linux-node.md 8.2, 8.3), with the checks that keep others' data whole.
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
+import { at, numberOf, parseJson } from '../foreign-json.ts'
 import { RADOS_OBJECT_BYTES, type RadosMode, parseRados, parseRadosLive, radosArgs, radosCleanupArgs } from './rados.ts'
 import { parseRbd, parseRbdLive, rbdArgs, type RbdCall } from './rbd.ts'
 import type { RunControl, RunOutcome } from './runs.ts'
@@ -45,7 +46,7 @@ export async function requireImage(
     timeout_ms: CONNECT_MS,
   })
   if (run.exit_code === 2) throw refused('image_name', 'there is no such image')
-  const size = numberIn(run.stdout, 'size')
+  const size = numberOf(at(parseJson(run.stdout), 'size'))
   if (run.exit_code !== 0 || size === null) throw new ApiError('STORE_UNAVAILABLE', 'The image could not be read.')
   if (request.io_bytes > size) throw refused('io_size', 'larger than the image')
   if (!request.writes) return
@@ -135,12 +136,12 @@ async function poolRoom(tools: ClusterTools, pool: string): Promise<PoolRoom | n
 }
 
 export function parsePoolRoom(text: string, pool: string): PoolRoom | null {
-  const pools = member(parse(text), 'pools')
+  const pools = at(parseJson(text), 'pools')
   if (!Array.isArray(pools)) return null
-  const found: unknown = pools.find((row: unknown) => member(row, 'name') === pool)
-  const stats = member(found, 'stats')
-  const free = member(stats, 'max_avail')
-  const used = member(stats, 'percent_used')
+  const found: unknown = pools.find((row: unknown) => at(row, 'name') === pool)
+  const stats = at(found, 'stats')
+  const free = at(stats, 'max_avail')
+  const used = at(stats, 'percent_used')
   if (typeof free !== 'number') return null
   return { free_bytes: free, used: typeof used === 'number' ? used : 0 }
 }
@@ -150,24 +151,6 @@ function refused(path: string, message: string): ApiError {
 }
 
 function watchersIn(text: string): number | null {
-  const watchers = member(parse(text), 'watchers')
+  const watchers = at(parseJson(text), 'watchers')
   return Array.isArray(watchers) ? watchers.length : null
-}
-
-function numberIn(text: string, name: string): number | null {
-  const value = member(parse(text), name)
-  return typeof value === 'number' ? value : null
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  return new Map(Object.entries(value)).get(name)
 }

@@ -1,6 +1,7 @@
 // How fio is called and what its output means (linux-node.md 8.1).
 import type { BenchmarkIo } from '#src/contract/storage/benchmark.ts'
 import { type Figures, IDLE_IO, idleReasons, LATENCIES, type LiveRates, UNKNOWN_IO } from './figures.ts'
+import { at, numberOf, parseJson } from '../foreign-json.ts'
 import type { DiskProfile } from './profiles.ts'
 
 export interface FioCall {
@@ -52,13 +53,13 @@ export interface FioOutcome {
 export function parseFio(text: string): FioOutcome | null {
   const start = text.startsWith('{') ? 0 : text.indexOf('\n{') + 1
   const parsed = start === 0 && !text.startsWith('{') ? null : parseJson(text.slice(start))
-  const jobs = member(parsed, 'jobs')
+  const jobs = at(parsed, 'jobs')
   if (!Array.isArray(jobs) || jobs.length === 0) return null
   const job: unknown = jobs[0]
-  const read = direction(member(job, 'read'))
-  const write = direction(member(job, 'write'))
+  const read = direction(at(job, 'read'))
+  const write = direction(at(job, 'write'))
   const unavailable = [...reasons('read', read), ...reasons('write', write)]
-  return { error: number(member(job, 'error')) ?? 0, figures: { read, write, unavailable } }
+  return { error: numberOf(at(job, 'error')) ?? 0, figures: { read, write, unavailable } }
 }
 
 /** `[r=267MiB/s,w=115MiB/s][r=68.4k,w=29.4k IOPS]` of the line fio renews every second. */
@@ -83,22 +84,22 @@ const MIB: Record<string, number> = { B: 2 ** -20, KiB: 2 ** -10, MiB: 1, GiB: 2
 const PERCENTILES = { latency_p50_us: '50.000000', latency_p99_us: '99.000000', latency_p999_us: '99.900000' } as const
 
 function direction(raw: unknown): BenchmarkIo {
-  const total_ios = number(member(raw, 'total_ios'))
+  const total_ios = numberOf(at(raw, 'total_ios'))
   if (total_ios === 0) return IDLE_IO
-  const kib = number(member(raw, 'bw'))
-  const latency = member(raw, 'lat_ns')
+  const kib = numberOf(at(raw, 'bw'))
+  const latency = at(raw, 'lat_ns')
   // Without --lat_percentiles they stand under clat_ns, on another basis than the mean.
-  const percentile = member(latency, 'percentile') ?? member(member(raw, 'clat_ns'), 'percentile')
+  const percentile = at(latency, 'percentile') ?? at(raw, 'clat_ns', 'percentile')
   const micro = (ns: number | null): number | null => (ns === null ? null : ns / 1000)
   return {
     ...UNKNOWN_IO,
     bandwidth_kbps: kib,
     bandwidth_mbps: kib === null ? null : kib / 1024,
-    iops: number(member(raw, 'iops')),
-    latency_avg_us: micro(number(member(latency, 'mean'))),
-    latency_p50_us: micro(number(member(percentile, PERCENTILES.latency_p50_us))),
-    latency_p99_us: micro(number(member(percentile, PERCENTILES.latency_p99_us))),
-    latency_p999_us: micro(number(member(percentile, PERCENTILES.latency_p999_us))),
+    iops: numberOf(at(raw, 'iops')),
+    latency_avg_us: micro(numberOf(at(latency, 'mean'))),
+    latency_p50_us: micro(numberOf(at(percentile, PERCENTILES.latency_p50_us))),
+    latency_p99_us: micro(numberOf(at(percentile, PERCENTILES.latency_p99_us))),
+    latency_p999_us: micro(numberOf(at(percentile, PERCENTILES.latency_p999_us))),
     total_ios,
   }
 }
@@ -109,21 +110,4 @@ function reasons(name: 'read' | 'write', io: BenchmarkIo): Figures['unavailable'
     field: `${name}.${field}`,
     reason: 'the tool reported no such figure',
   }))
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return null
-  }
-}
-
-function member(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined
-  return new Map(Object.entries(value)).get(name)
-}
-
-function number(value: unknown): number | null {
-  return typeof value === 'number' && Number.isFinite(value) ? value : null
 }

@@ -1,6 +1,7 @@
 // How `rados bench` is called and what its output means: every value of its JSON is text (linux-node.md 8.2).
 import type { BenchmarkIo } from '#src/contract/storage/benchmark.ts'
 import { type Figures, IDLE_IO, idleReasons, type LiveRates, UNKNOWN_IO } from './figures.ts'
+import { numberOf, parseJson, recordOf } from '../foreign-json.ts'
 
 export type RadosMode = 'write' | 'seq' | 'rand'
 
@@ -62,16 +63,9 @@ export function parseRadosLive(chunk: string, mode: RadosMode): LiveRates | null
 
 function textValues(text: string): Map<string, number> {
   const values = new Map<string, number>()
-  let parsed: unknown
-  try {
-    parsed = JSON.parse(text)
-  } catch {
-    return values
-  }
-  if (typeof parsed !== 'object' || parsed === null) return values
-  for (const [name, value] of Object.entries(parsed)) {
-    const figure = typeof value === 'string' ? Number(value) : Number.NaN
-    if (Number.isFinite(figure)) values.set(name, figure)
+  for (const [name, value] of Object.entries(recordOf(parseJson(text)))) {
+    const figure = numberOf(value)
+    if (figure !== null) values.set(name, figure)
   }
   return values
 }

@@ -1,7 +1,7 @@
 // The command sockets of the daemons: a server that speaks their protocol (several commands in, each answer ended by
 // three NUL bytes and a status byte).
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,8 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { linuxHost } from '#src/kernel/host.ts'
 import { openFrr, splitReplies } from './access.ts'
 
-/** `answers`: text for a command, a status for a refusal, or silence from then on. */
-async function daemon(t: TestContext, dir: string, name: string, answers: Record<string, string | number | 'silence'>) {
+/** `answers`: text for a command, a status for a refusal, null for silence from then on. */
+async function daemon(t: TestContext, dir: string, name: string, answers: Record<string, string | number | null>) {
   const server: Server = createServer((socket) => {
     let rest = ''
     socket.on('error', () => {})
@@ -18,8 +18,8 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
       const parts = (rest + chunk.toString()).split('\0')
       rest = parts.pop() ?? ''
       for (const command of parts) {
-        const found = command === 'enable' ? '' : (answers[command] ?? 2)
-        if (found === 'silence') return socket.removeAllListeners('data')
+        const found = command === 'enable' ? '' : (command in answers ? answers[command] : 2)
+        if (found === null || found === undefined) return socket.removeAllListeners('data')
         const text = typeof found === 'string' ? found : '% Unknown command.\n'
         const bytes = Buffer.concat([Buffer.from(text), Buffer.from([0, 0, 0, typeof found === 'string' ? 0 : found])])
         for (let at = 0; at < bytes.length; at += 7) socket.write(bytes.subarray(at, at + 7))
@@ -51,7 +51,7 @@ test('answers keep their place when some are empty and some refused', async (t) 
 
 test('a daemon that hangs gives what it had said, and the rest is null with a reason', async (t) => {
   const dir = await folder(t)
-  await daemon(t, dir, 'zebra', { 'show a json': '{"a":1}', 'show hang json': 'silence' })
+  await daemon(t, dir, 'zebra', { 'show a json': '{"a":1}', 'show hang json': null })
   const access = await openFrr(linuxHost(), { vty_dir: dir, timeout_ms: 200 })
   const replies = await access.ask('zebra', ['show a json', 'show hang json'])
   assert.equal(replies.state, 'silent')
@@ -69,7 +69,6 @@ test('a daemon without a socket among others that have one is dead', async (t) =
 
 test('a socket that nobody listens on any more is a dead daemon', async (t) => {
   const dir = await folder(t)
-  const { writeFile } = await import('node:fs/promises')
   await writeFile(join(dir, 'bgpd.vty'), '')
   const access = await openFrr(linuxHost(), { vty_dir: dir })
   assert.equal((await access.ask('bgpd', ['show a json'])).state, 'dead')

@@ -6,7 +6,8 @@ import type { MtuL2ProbeRequest, MtuL2ProbeResult } from '#src/contract/network/
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { requireDevice } from './change-plan.ts'
-import { jsonArray, type MtuLink, record } from './links.ts'
+import { listOf, parseJson, recordOf } from '../foreign-json.ts'
+import type { MtuLink } from './links.ts'
 import { peerMac } from './probe.ts'
 import type { RawSocket } from './raw-socket.ts'
 
@@ -185,7 +186,7 @@ function knock(peer: string): Promise<void> {
 
 async function ownMac(host: Host, { name }: MtuLink): Promise<Buffer> {
   const run = await host.run('ip', ['-j', 'link', 'show', 'dev', name], { timeout_ms: 5000 })
-  const { address } = record((jsonArray(run.stdout) ?? [])[0])
+  const { address } = recordOf(listOf(parseJson(run.stdout))[0])
   return typeof address === 'string' ? macBytes(address) : Buffer.alloc(6)
 }
 

@@ -1,5 +1,6 @@
 // The network links of the node as MTU work needs them, parsed from `ip -j -d link`.
 import type { Host } from '#src/kernel/host.ts'
+import { listOf, parseJson, recordOf } from '../foreign-json.ts'
 
 export interface MtuLink {
   name: string
@@ -26,29 +27,16 @@ export async function readLinks(host: Host): Promise<MtuLink[] | null> {
 }
 
 export function parseLinks(text: string): MtuLink[] | null {
-  const rows = jsonArray(text)
-  return rows === null ? null : rows.map(parseLink).filter((link) => link !== null)
-}
-
-export function jsonArray(text: string): unknown[] | null {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) ? value : null
-  } catch {
-    return null
-  }
-}
-
-export function record(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}
+  const rows = parseJson(text)
+  return Array.isArray(rows) ? rows.map(parseLink).filter((link) => link !== null) : null
 }
 
 function parseLink(row: unknown): MtuLink | null {
-  const raw = record(row)
+  const raw = recordOf(row)
   const { ifname, ifindex, mtu } = raw
   if (typeof ifname !== 'string' || typeof ifindex !== 'number' || typeof mtu !== 'number') return null
-  const flags: unknown[] = Array.isArray(raw.flags) ? raw.flags : []
-  const kind = record(raw.linkinfo).info_kind
+  const flags = listOf(raw.flags)
+  const kind = recordOf(raw.linkinfo).info_kind
   return {
     name: ifname,
     ifindex,

@@ -1,7 +1,7 @@
 // Proves an MTU with unfragmentable pings and reads a verdict from what they say (linux-node.md 4.4).
 import { isIP } from 'node:net'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { jsonArray, record } from './links.ts'
+import { listOf, parseJson, recordOf } from '../foreign-json.ts'
 
 export type ProbeVerdict = 'pass' | 'fail' | 'inconclusive'
 
@@ -52,10 +52,9 @@ export async function probePath(host: Host, { device, target, mtu }: ProbeReques
 /** Link-layer address of a neighbour as the kernel knows it now. */
 export async function peerMac(host: Host, target: string, device: string): Promise<string | null> {
   const run = await host.run('ip', ['-j', 'neigh', 'show', 'to', target, 'dev', device], { timeout_ms: 5000 })
-  for (const row of jsonArray(run.stdout) ?? []) {
-    const { lladdr, state } = record(row)
-    const states: unknown[] = Array.isArray(state) ? state : []
-    if (typeof lladdr === 'string' && states.some((word) => typeof word === 'string' && USABLE.includes(word))) {
+  for (const row of listOf(parseJson(run.stdout))) {
+    const { lladdr, state } = recordOf(row)
+    if (typeof lladdr === 'string' && listOf(state).some((word) => typeof word === 'string' && USABLE.includes(word))) {
       return lladdr
     }
   }

@@ -75,7 +75,8 @@ test('growing errors are a warning, fast ones are critical, and the message name
 test('a link without carrier weighs as much as what it is for', async () => {
   const picture = await pictureOf('kvm-01')
   const down = (name: string) => changed(picture, name, { flags: ['UP'], operstate: 'DOWN' })
-  const severity = (some: NetPicture) => brief(nodeAlerts(some, samples({}), 'n').filter((one) => one.category === 'link_down'))
+  const severity = (some: NetPicture) =>
+    brief(nodeAlerts(some, samples({}), 'n').filter((one) => one.category === 'link_down'))
   assert.deepEqual(severity(down('eth0')), ['warning link_down eth0'], 'the bond goes on with the other slave')
   const both = changed(down('eth0'), 'eth1', { flags: ['UP'], operstate: 'DOWN' })
   assert.deepEqual(severity(both), ['critical link_down eth0', 'critical link_down eth1'])
@@ -123,7 +124,10 @@ test('the overlay is judged by its sessions, its VNIs and its fast failure detec
   ])
   const withoutVni = { ...healthy, vnis: healthy.vnis?.filter((record) => record.vni !== 200) ?? null }
   assert.deepEqual(raised(withoutVni), ['warning vxlan_fabric vxlan200'])
-  const bfd = { ...healthy, bfd_peers: healthy.bfd_peers?.map((peer) => ({ ...peer, status: 'down' })).slice(0, 1) ?? null }
+  const bfd = {
+    ...healthy,
+    bfd_peers: healthy.bfd_peers?.map((peer) => ({ ...peer, status: 'down' })).slice(0, 1) ?? null,
+  }
   assert.deepEqual(raised(bfd), [`warning vxlan_fabric ${healthy.bfd_peers?.[0]?.peer}`])
   assert.deepEqual(raised({ ...healthy, status: 'offline', error: 'bgpd is not running' }), ['critical vxlan_fabric'])
 })

@@ -70,7 +70,8 @@ export function softnetSum(text: string | null, column: 1 | 2): Reading<number> 
 }
 
 export function kernelNet(text: KernelText, missing: Missing): KernelNet {
-  const take = <T>(field: keyof KernelNet, reading: Reading<T>): T | null => missing.take(`kernel_net.${field}`, reading)
+  const take = <T>(field: keyof KernelNet, reading: Reading<T>): T | null =>
+    missing.take(`kernel_net.${field}`, reading)
   const setting = (field: keyof typeof SETTINGS & keyof KernelNet): number | null => {
     const raw = text.settings[field] ?? null
     const value = raw === null || raw.trim() === '' ? Number.NaN : Number(raw)
@@ -87,7 +88,10 @@ export function kernelNet(text: KernelText, missing: Missing): KernelNet {
     netdev_max_backlog: setting('netdev_max_backlog'),
     rmem_max: setting('rmem_max'),
     wmem_max: setting('wmem_max'),
-    default_qdisc: take('default_qdisc', qdisc === '' ? lost('the kernel does not show this setting here') : found(qdisc)),
+    default_qdisc: take(
+      'default_qdisc',
+      qdisc === '' ? lost('the kernel does not show this setting here') : found(qdisc),
+    ),
     conntrack_count: setting('conntrack_count'),
     conntrack_max: setting('conntrack_max'),
   }

@@ -22,7 +22,10 @@ test('devices are read with kind, owner, tunnel id and counters, the loopback le
     [slave?.master, slave?.slave_kind, slave?.slave_state, slave?.permaddr, slave?.parentdev, slave?.kind],
     ['bond0', 'bond', 'ACTIVE', '52:54:00:00:00:04', '0000:00:09.0', null],
   )
-  assert.deepEqual([slave?.promiscuity, slave?.allmulti, slave?.txqlen, slave?.counters.carrier_changes], [1, 1, 1000, 5])
+  assert.deepEqual(
+    [slave?.promiscuity, slave?.allmulti, slave?.txqlen, slave?.counters.carrier_changes],
+    [1, 1, 1000, 5],
+  )
   assert.equal(byName.get('bond0')?.info.mode, '802.3ad')
   assert.equal(byName.get('bond0.100')?.lower, 'bond0')
   assert.equal(byName.get('bond0.100')?.info.id, 100)
@@ -171,7 +174,10 @@ test('features become the nine offloads that people know', () => {
   const offloads = knownOffloads(parseFeatures(linuxFixture('ethtool', 'e1000e-json-k.json')))
   assert.ok(offloads.ok)
   assert.equal(Object.keys(offloads.value).length, 9)
-  assert.deepEqual([offloads.value['tso'], offloads.value['lro'], offloads.value['rx_checksumming']], [true, false, true])
+  assert.deepEqual(
+    [offloads.value['tso'], offloads.value['lro'], offloads.value['rx_checksumming']],
+    [true, false, true],
+  )
   assert.equal(parseFeatures('[ ]').ok, false)
 })
 

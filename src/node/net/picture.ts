@@ -78,14 +78,31 @@ export async function readPicture(host: Host, config: NodeNetConfig, ethtool: Et
   const gateway = default_route.ok ? default_route.value.gateway : null
   const [offloads, rings, bridge_vlans, device_vnis, source_address] = await Promise.all([
     readEach(asked, (link) => ethtool.features(link)),
-    readEach(asked.filter((link) => physical.has(link.ifname)), (link) => ethtool.rings(link)),
+    readEach(
+      asked.filter((link) => physical.has(link.ifname)),
+      (link) => ethtool.rings(link),
+    ),
     readBridgeVlans(host, links),
     readDeviceVnis(host, links),
     gateway === null ? Promise.resolve(null) : readSourceAddress(host, gateway),
   ])
   return {
-    ...{ config, collected_at: host.now(), hostname: hostname?.trim() || null, hosts_file, links, devices, physical },
-    ...{ bridge_vlans, device_vnis, default_route, source_address, qdiscs, time, kernel, offloads, rings },
+    config,
+    collected_at: host.now(),
+    hostname: hostname?.trim() || null,
+    hosts_file,
+    links,
+    devices,
+    physical,
+    bridge_vlans,
+    device_vnis,
+    default_route,
+    source_address,
+    qdiscs,
+    time,
+    kernel,
+    offloads,
+    rings,
   }
 }
 
@@ -140,7 +157,9 @@ async function readBridgeVlans(host: Host, links: readonly Link[]): Promise<numb
 }
 
 async function readDeviceVnis(host: Host, links: readonly Link[]): Promise<number[]> {
-  const external = new Set(links.filter((link) => link.kind === 'vxlan' && link.info.external).map((link) => link.ifname))
+  const external = new Set(
+    links.filter((link) => link.kind === 'vxlan' && link.info.external).map((link) => link.ifname),
+  )
   if (external.size === 0) return []
   const reading = await readJson(host, 'bridge', ['-j', 'vni', 'show'])
   if (!reading.ok) return []

@@ -32,7 +32,8 @@ export function lowestMetric(value: unknown): DefaultRoute | null {
     .sort((a, b) => (numberOf(at(a, 'metric')) ?? 0) - (numberOf(at(b, 'metric')) ?? 0))
   const [best] = routes
   if (best === undefined) return null
-  const hop = at(best, 'gateway') === undefined && at(best, 'via') === undefined ? listOf(at(best, 'nexthops'))[0] : best
+  const hop =
+    at(best, 'gateway') === undefined && at(best, 'via') === undefined ? listOf(at(best, 'nexthops'))[0] : best
   return {
     gateway: textOf(at(hop, 'gateway')) ?? textOf(at(hop, 'via', 'host')),
     dev: textOf(at(hop, 'dev')),

@@ -75,7 +75,11 @@ export function createNetSampler(host: Host, options: NetSamplerOptions = {}): N
     const reading = await readJson(host, 'ip', ['-j', '-s', '-s', 'link', 'show'], { timeout_ms: INTERVAL_MS })
     failure = reading.ok ? null : reading.reason
     if (!reading.ok) return
-    const links = new Map(listOf(reading.value).flatMap(parseSample).map((link) => [link.ifindex, link]))
+    const links = new Map(
+      listOf(reading.value)
+        .flatMap(parseSample)
+        .map((link) => [link.ifindex, link]),
+    )
     ring.push({ at_ms: host.monotonic(), links })
     if (ring.length > SLOTS) ring.shift()
     await carriers.see([...links.values()])

@@ -69,18 +69,34 @@ export const sources: FieldSource[] = [
   },
   { field: 'total_bridge_errors', source: `${LINKS}: rx.errors + tx.errors + tx.collisions of bridges` },
   { field: 'highest_error_bridge', source: `${LINKS}: the same by bridge`, unavailable_when: 'no bridge has errors' },
-  { field: 'highest_error_bridge_errors', source: `${LINKS}: the same by bridge`, unavailable_when: 'there is no bridge' },
-  { field: 'top_talker_nic', source: `${LINKS}: rx.bytes + tx.bytes`, unavailable_when: 'no physical NIC carried anything' },
+  {
+    field: 'highest_error_bridge_errors',
+    source: `${LINKS}: the same by bridge`,
+    unavailable_when: 'there is no bridge',
+  },
+  {
+    field: 'top_talker_nic',
+    source: `${LINKS}: rx.bytes + tx.bytes`,
+    unavailable_when: 'no physical NIC carried anything',
+  },
   { field: 'top_talker_bytes', source: `${LINKS}: rx.bytes + tx.bytes`, unavailable_when: NO_NIC },
   {
     field: 'top_talker_speed_mbps',
     source: '/sys/class/net/<nic>/speed',
     unavailable_when: 'there is no top talker, or it does not tell its speed',
   },
-  { field: 'top_talker_bridge', source: `${LINKS}: rx.bytes + tx.bytes`, unavailable_when: 'no bridge carried anything' },
+  {
+    field: 'top_talker_bridge',
+    source: `${LINKS}: rx.bytes + tx.bytes`,
+    unavailable_when: 'no bridge carried anything',
+  },
   { field: 'top_talker_bridge_bytes', source: `${LINKS}: rx.bytes + tx.bytes`, unavailable_when: 'there is no bridge' },
   { field: 'total_traffic_bytes', source: `${LINKS}: rx.bytes + tx.bytes of physical NICs` },
-  { field: 'tcp_retrans_segs', source: '/proc/net/snmp: Tcp RetransSegs', unavailable_when: 'the kernel does not count it' },
+  {
+    field: 'tcp_retrans_segs',
+    source: '/proc/net/snmp: Tcp RetransSegs',
+    unavailable_when: 'the kernel does not count it',
+  },
   {
     field: 'congestion_control',
     source: '/proc/sys/net/ipv4/tcp_congestion_control',

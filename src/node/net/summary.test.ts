@@ -104,7 +104,10 @@ test('a device without hardware counts as physical only when it is configured as
   assert.equal((await summaryOf(host)).physical_nic_count, 0)
   const net = await summaryOf(host, { uplinks: ['eth12', 'eth13'] })
   assert.deepEqual([net.physical_nic_count, net.links_up, net.highest_mtu], [2, 2, 9000])
-  assert.deepEqual(net.nics.map((nic) => nic.is_virtual), [true, true])
+  assert.deepEqual(
+    net.nics.map((nic) => nic.is_virtual),
+    [true, true],
+  )
 })
 
 test('VLANs of a VLAN-aware bridge count, its default VLAN does not', async () => {
@@ -115,14 +118,23 @@ test('VLANs of a VLAN-aware bridge count, its default VLAN does not', async () =
   )
   const host = recordedMachine()
   host.commands[LINKS] = JSON.stringify(rows)
-  const vlans = [{ vlan: 1, flags: ['PVID'] }, { vlan: 30, vlanEnd: 32 }]
-  host.commands['bridge -j vlan show'] = JSON.stringify([{ ifname: 'bond0.100', vlans }, { ifname: 'elsewhere', vlans }])
+  const vlans = [
+    { vlan: 1, flags: ['PVID'] },
+    { vlan: 30, vlanEnd: 32 },
+  ]
+  host.commands['bridge -j vlan show'] = JSON.stringify([
+    { ifname: 'bond0.100', vlans },
+    { ifname: 'elsewhere', vlans },
+  ])
   assert.deepEqual((await summaryOf(host)).active_vlan_ids, [30, 31, 32, 100, 200])
 })
 
 test('a name without a dot in /etc/hosts is no full name', () => {
   assert.equal(canonicalName('10.0.0.5 mgmt-01\n', '10.0.0.5'), null)
-  assert.equal(canonicalName('#10.0.0.5 a.b\n10.0.0.5\tmgmt.example.internal mgmt\n', '10.0.0.5'), 'mgmt.example.internal')
+  assert.equal(
+    canonicalName('#10.0.0.5 a.b\n10.0.0.5\tmgmt.example.internal mgmt\n', '10.0.0.5'),
+    'mgmt.example.internal',
+  )
 })
 
 test('without ip there is no picture, and the call says which tool is missing', async () => {

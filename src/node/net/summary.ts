@@ -1,14 +1,14 @@
 // The network picture of this node (Part 3, 4.7): computed from what was read, without touching the machine.
-import type { MonitoredNic, NodeNet, RingBuffer } from '#src/contract/network/node-net.ts'
+import type { NodeNet } from '#src/contract/network/node-net.ts'
 import { mainBridges } from './bridges.ts'
-import { knownOffloads } from './ethtool.ts'
 import { kernelNet, protocolCounter, socketCounts } from './kernel-counters.ts'
-import { dropTotal, errorBreakdown, errorTotal, largest, linkErrors } from './link-errors.ts'
+import { dropTotal, errorBreakdown, errorTotal, largest } from './link-errors.ts'
 import { hasCarrier, isAdminUp, type Link } from './links.ts'
 import { mtuMismatches } from './mtu-mismatch.ts'
+import { monitoredNics, offloadCounts, ringBuffers, speedOf } from './nic-rows.ts'
 import type { NetPicture } from './picture.ts'
 import { queueDisciplines } from './queue-disciplines.ts'
-import { createMissing, lost, type Missing } from './reading.ts'
+import { createMissing, type Missing } from './reading.ts'
 
 export function summarise(picture: NetPicture): NodeNet {
   const missing = createMissing()
@@ -131,8 +131,16 @@ function inventory(picture: NetPicture, missing: Missing): Inventory {
     fastest_nic: missing.orNull('fastest_nic', fastest?.link.ifname, noSpeed),
     fastest_nic_speed_mbps: missing.orNull('fastest_nic_speed_mbps', fastest?.value, noSpeed),
     highest_mtu: missing.orNull('highest_mtu', widest?.value, 'the node has no device but the loopback'),
-    highest_mtu_owner: missing.orNull('highest_mtu_owner', widest?.link.ifname, 'the node has no device but the loopback'),
-    highest_mtu_type: missing.orNull('highest_mtu_type', mtuOwnerType(widest?.link), 'the node has no device but the loopback'),
+    highest_mtu_owner: missing.orNull(
+      'highest_mtu_owner',
+      widest?.link.ifname,
+      'the node has no device but the loopback',
+    ),
+    highest_mtu_type: missing.orNull(
+      'highest_mtu_type',
+      mtuOwnerType(widest?.link),
+      'the node has no device but the loopback',
+    ),
     state_breakdown: breakdown,
   }
 }
@@ -216,71 +224,6 @@ function time(picture: NetPicture, missing: Missing): Pick<NodeNet, 'ntp_synced'
     ntp_offset_ms: missing.take('ntp_offset_ms', picture.time.offset_ms),
     ntp_source: missing.take('ntp_source', picture.time.source),
   }
-}
-
-function monitoredNics(picture: NetPicture, missing: Missing): MonitoredNic[] {
-  return picture.links
-    .filter((link) => picture.physical.has(link.ifname) || link.kind === 'bond')
-    .map((link) => {
-      const name = link.ifname
-      const facts = picture.devices.get(name)
-      const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
-      return {
-        name,
-        state: link.operstate === 'UP' ? 'up' : 'down',
-        driver: missing.orNull(`nics[${name}].driver`, facts?.driver ?? link.kind, 'the device names no driver'),
-        is_virtual: facts?.hardware !== true,
-        mtu: link.mtu,
-        speed: speedOf(picture, link),
-        offloads: missing.take(`nics[${name}].offloads`, offloads),
-        errors: linkErrors(link),
-      } satisfies MonitoredNic
-    })
-}
-
-/** NICs on which each offload is active; null only when no NIC could be asked. */
-function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['offloads'] {
-  const counts: Record<string, number> = {}
-  let reason = 'the node has no physical NIC'
-  let asked = 0
-  for (const name of picture.physical) {
-    const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
-    if (!offloads.ok) {
-      reason = offloads.reason
-      continue
-    }
-    asked += 1
-    for (const [feature, active] of Object.entries(offloads.value)) {
-      counts[feature] = (counts[feature] ?? 0) + (active ? 1 : 0)
-    }
-  }
-  return asked === 0 ? missing.none('offloads', reason) : counts
-}
-
-/** NICs without rings are left out; null when ethtool could not be asked at all. */
-function ringBuffers(picture: NetPicture, missing: Missing): RingBuffer[] | null {
-  const rows: RingBuffer[] = []
-  for (const [nic_name, reading] of picture.rings) {
-    if (!reading.ok) {
-      if (reading.reason.includes('not installed')) return missing.none('ring_buffers', reading.reason)
-      continue
-    }
-    const field = (name: keyof typeof reading.value): number | null =>
-      missing.orNull(`ring_buffers[${nic_name}].${name}`, reading.value[name], 'the driver has no such ring')
-    rows.push({
-      nic_name,
-      rx_current: field('rx_current'),
-      rx_max: field('rx_max'),
-      tx_current: field('tx_current'),
-      tx_max: field('tx_max'),
-    })
-  }
-  return rows
-}
-
-/** What a veth or a bridge says about its speed is invented by the kernel; only hardware and bonds are believed. */
-export function speedOf(picture: Pick<NetPicture, 'devices'>, link: Link): number {
-  return picture.devices.get(link.ifname)?.speed ?? -1
 }
 
 function mtuOwnerType(link: Link | undefined): 'bridge' | 'vxlan' | 'interface' | null {

@@ -33,7 +33,9 @@ export function parseTracking(csv: string): TimeState {
   if (!synced) return notSynced('the clock follows no source yet')
   return {
     synced: found(true),
-    offset_ms: Number.isFinite(offset_s) ? found(offset_s === 0 ? 0 : -1000 * offset_s) : lost('the offset is not a number'),
+    offset_ms: Number.isFinite(offset_s)
+      ? found(offset_s === 0 ? 0 : -1000 * offset_s)
+      : lost('the offset is not a number'),
     source: found(source),
     daemon: true,
   }

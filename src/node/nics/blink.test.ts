@@ -53,7 +53,10 @@ test('a second blink of the same NIC ends the first', async () => {
 test('a driver that cannot blink is an error that says so', async () => {
   const stderr = 'Cannot identify NIC: Operation not supported\n'
   const refused = blinking({ exit_code: 255, stderr }).blinker.blink('eth0', 5)
-  await assert.rejects(refused, { code: 'AGENT_ERROR', message: 'The LED cannot blink: the driver of eth0 cannot do it.' })
+  await assert.rejects(refused, {
+    code: 'AGENT_ERROR',
+    message: 'The LED cannot blink: the driver of eth0 cannot do it.',
+  })
   const missing = blinking({ outcome: 'missing', exit_code: null }).blinker.blink('eth0', 5)
   await assert.rejects(missing, { code: 'AGENT_ERROR', message: /ethtool is not installed/ })
 })

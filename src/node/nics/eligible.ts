@@ -7,7 +7,7 @@ import { addressTexts, hasCarrier, isAdminUp, type Link } from '../net/links.ts'
 import type { NetPicture } from '../net/picture.ts'
 import { createMissing, lost, type Missing } from '../net/reading.ts'
 import type { NetSamples } from '../net/sampler.ts'
-import { speedOf } from '../net/summary.ts'
+import { speedOf } from '../net/nic-rows.ts'
 import { type Holders, holdersOf, judge } from './eligibility.ts'
 import { nicHardware } from './hardware.ts'
 
@@ -71,7 +71,8 @@ async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders,
 function states(link: Link): Pick<Nic, 'admin_state' | 'oper_state' | 'overall_state' | 'carrier'> {
   const admin = isAdminUp(link)
   const carrier = hasCarrier(link)
-  const up = admin && (link.operstate === 'UP' || (link.operstate === 'UNKNOWN' && carrier))
+  // The operational state follows a cut a moment later than the carrier does: the carrier decides.
+  const up = admin && carrier && (link.operstate === 'UP' || link.operstate === 'UNKNOWN')
   return {
     admin_state: admin ? 'up' : 'down',
     oper_state: link.operstate.toLowerCase(),
@@ -102,10 +103,7 @@ function ringFields(picture: NetPicture, link: Link, missing: Missing): Rings {
   }
 }
 
-type Movement = Pick<
-  Nic,
-  'last_state_change_secs' | 'state_change_seen' | 'throughput_rx_mbps' | 'throughput_tx_mbps'
->
+type Movement = Pick<Nic, 'last_state_change_secs' | 'state_change_seen' | 'throughput_rx_mbps' | 'throughput_tx_mbps'>
 
 function movement(samples: NetSamples, link: Link, missing: Missing): Movement {
   const window = samples.window(link.ifindex)
@@ -113,7 +111,11 @@ function movement(samples: NetSamples, link: Link, missing: Missing): Movement {
   const tooFew = samples.failure ?? 'fewer than two samples of the device were taken yet'
   const seconds = change === null ? null : Math.floor(change.seconds)
   return {
-    last_state_change_secs: missing.orNull('last_state_change_secs', seconds, samples.failure ?? 'no sample was taken yet'),
+    last_state_change_secs: missing.orNull(
+      'last_state_change_secs',
+      seconds,
+      samples.failure ?? 'no sample was taken yet',
+    ),
     state_change_seen: change?.seen === true,
     throughput_rx_mbps: missing.orNull('throughput_rx_mbps', window?.rx_mbps, tooFew),
     throughput_tx_mbps: missing.orNull('throughput_tx_mbps', window?.tx_mbps, tooFew),

@@ -40,7 +40,17 @@ export function readHardware(host: Host, cache: Cache, link: Link): Promise<Hard
       host.link(`${device}/physfn`),
       readUdevNames(host, link.ifname),
     ])
-    return { modalias, vendor, device: id, subsystem_vendor, subsystem_device, sriov_totalvfs, physfn, device_link, udev }
+    return {
+      modalias,
+      vendor,
+      device: id,
+      subsystem_vendor,
+      subsystem_device,
+      sriov_totalvfs,
+      physfn,
+      device_link,
+      udev,
+    }
   })
 }
 

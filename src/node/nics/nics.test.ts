@@ -103,7 +103,11 @@ test('speed, rings, hardware and permanent address are those of the device', asy
   assert.equal(e1000e?.hardware.pci_vendor, 'Intel Corporation')
   assert.equal(e1000e?.hardware.pci_subsystem, '0x8086:0x0000')
   assert.equal(nics.get('eth1')?.mac_address, '3c:fd:fe:10:01:01', 'a slave shows the address of its bond as its own')
-  assert.equal(nics.get('eth4')?.hardware.pci_subsystem, '0x1af4:0x1100', 'ids of a virtio NIC are those of its bus device')
+  assert.equal(
+    nics.get('eth4')?.hardware.pci_subsystem,
+    '0x1af4:0x1100',
+    'ids of a virtio NIC are those of its bus device',
+  )
   assert.deepEqual([nics.get('bond0')?.type, nics.get('bond0')?.hardware.device_type], ['bond', 'bond'])
 })
 

@@ -1,5 +1,5 @@
 // The product's own MTU file, for devices that no network manager of the node has a place for.
-import type { ConfigFile, DeviceMtu } from './change.ts'
+import type { DeviceMtu } from './change.ts'
 
 export const OWN_FOLDER = '/etc/groundplane/mtu'
 

@@ -1,0 +1,166 @@
+// Certificates of the cluster's own authority: EC P-256, short-lived, and good for one purpose each
+// (docs/decisions/0006-agent-trust.md).
+import { createPrivateKey, createPublicKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
+
+/** PEM texts that belong together. */
+export interface KeyedCertificate {
+  key: string
+  certificate: string
+}
+
+export interface IssuedCertificate {
+  certificate: string
+  serial: string
+  expires_at: Date
+}
+
+/** Common name of the control plane's certificates; agents answer to no other. */
+export const CONTROL_NAME = 'control'
+export const CERTIFICATE_DAYS = 30
+
+const AUTHORITY_YEARS = 10
+const DAY_MS = 86_400_000
+/** Machines that just booted may be minutes behind. */
+const CLOCK_SKEW_MS = 10 * 60_000
+const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const
+
+/** Thrown when a certificate request cannot be honoured; the message may be shown. */
+export class CertificateRequestError extends Error {
+  override readonly name = 'CertificateRequestError'
+}
+
+/** The library takes 0.1 s to load and few processes ever sign, so it is loaded at first use. */
+async function library(): Promise<typeof import('@peculiar/x509')> {
+  // Its container of parsers needs the metadata API to be there before.
+  await import('reflect-metadata')
+  return import('@peculiar/x509')
+}
+
+/** A new authority with its self-signed certificate. */
+export async function createAuthority(): Promise<KeyedCertificate> {
+  const x509 = await library()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: serialNumber(),
+    name: 'CN=Groundplane node authority',
+    notBefore: new Date(Date.now() - CLOCK_SKEW_MS),
+    notAfter: new Date(Date.now() + AUTHORITY_YEARS * 365 * DAY_MS),
+    signingAlgorithm: ALGORITHM,
+    keys,
+    extensions: [
+      new x509.BasicConstraintsExtension(true, 0, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign | x509.KeyUsageFlags.cRLSign, true),
+      await x509.SubjectKeyIdentifierExtension.create(keys.publicKey),
+    ],
+  })
+  return { key: await privatePem(keys.privateKey), certificate: certificate.toString('pem') }
+}
+
+/** A fresh key and a request for a certificate of it. */
+export async function createCertificateRequest(name: string): Promise<{ key: string; request: string }> {
+  const x509 = await library()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const request = await x509.Pkcs10CertificateRequestGenerator.create({
+    name: [{ CN: [name] }],
+    keys,
+    signingAlgorithm: ALGORITHM,
+  })
+  return { key: await privatePem(keys.privateKey), request: request.toString('pem') }
+}
+
+/**
+ * A node's certificate for serving its agent. Of the request only the key counts: the name is ours to give, because the
+ * request comes from a machine that may claim anything.
+ */
+export async function issueNodeCertificate(
+  authority: KeyedCertificate,
+  request_pem: string,
+  node_id: string,
+): Promise<IssuedCertificate> {
+  const x509 = await library()
+  return issue(authority, node_id, await requestedKey(x509, request_pem), x509.ExtendedKeyUsage.serverAuth)
+}
+
+/** A certificate for calling agents, with its key. */
+export async function issueControlCertificate(
+  authority: KeyedCertificate,
+): Promise<KeyedCertificate & IssuedCertificate> {
+  const x509 = await library()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const issued = await issue(authority, CONTROL_NAME, keys.publicKey, x509.ExtendedKeyUsage.clientAuth)
+  return { ...issued, key: await privatePem(keys.privateKey) }
+}
+
+/** SHA-256 of the certificate, hexadecimal with colons, as TLS sockets show it. */
+export function fingerprintOf(certificate_pem: string): string {
+  return new X509Certificate(certificate_pem).fingerprint256
+}
+
+/** True once half of the certificate's life is over. */
+export function isHalfLived(certificate_pem: string, now: number = Date.now()): boolean {
+  const { validFromDate, validToDate } = new X509Certificate(certificate_pem)
+  return now > (validFromDate.getTime() + validToDate.getTime()) / 2
+}
+
+async function issue(
+  authority: KeyedCertificate,
+  name: string,
+  publicKey: webcrypto.CryptoKey,
+  usage: string,
+): Promise<IssuedCertificate> {
+  const x509 = await library()
+  const issuer = new x509.X509Certificate(authority.certificate)
+  const serial = serialNumber()
+  const expires_at = new Date(Date.now() + CERTIFICATE_DAYS * DAY_MS)
+  const certificate = await x509.X509CertificateGenerator.create({
+    serialNumber: serial,
+    subject: [{ CN: [name] }],
+    issuer: issuer.subject,
+    notBefore: new Date(Date.now() - CLOCK_SKEW_MS),
+    notAfter: expires_at,
+    signingAlgorithm: ALGORITHM,
+    publicKey,
+    signingKey: await importedPrivate(authority.key),
+    extensions: [
+      new x509.BasicConstraintsExtension(false, undefined, true),
+      new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
+      new x509.ExtendedKeyUsageExtension([usage], true),
+      await x509.AuthorityKeyIdentifierExtension.create(issuer),
+    ],
+  })
+  return { certificate: certificate.toString('pem'), serial, expires_at }
+}
+
+async function requestedKey(
+  x509: typeof import('@peculiar/x509'),
+  request_pem: string,
+): Promise<webcrypto.CryptoKey> {
+  try {
+    const request = new x509.Pkcs10CertificateRequest(request_pem)
+    const key = createPublicKey({ key: Buffer.from(request.publicKey.rawData), format: 'der', type: 'spki' })
+    if (key.asymmetricKeyDetails?.namedCurve !== 'prime256v1') throw new Error('another kind of key')
+    if (!(await request.verify())) throw new Error('its signature is wrong')
+    return await request.publicKey.export(ALGORITHM, ['verify'])
+  } catch (cause) {
+    throw new CertificateRequestError('The certificate request is not a self-signed request of an EC P-256 key.', {
+      cause,
+    })
+  }
+}
+
+/** Positive and never two alike: 128 random bits with a clear first one. */
+function serialNumber(): string {
+  const bytes = randomBytes(16)
+  bytes.writeUInt8((bytes.readUInt8(0) & 0x3f) | 0x40, 0)
+  return bytes.toString('hex')
+}
+
+async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
+  const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString()
+}
+
+function importedPrivate(pem: string): Promise<webcrypto.CryptoKey> {
+  const der = createPrivateKey(pem).export({ type: 'pkcs8', format: 'der' })
+  return webcrypto.subtle.importKey('pkcs8', der, ALGORITHM, false, ['sign'])
+}

@@ -1,0 +1,72 @@
+// The rows of a node's NICs: state and errors of each, offloads over all of them, descriptor rings.
+import type { MonitoredNic, NodeNet, RingBuffer } from '#src/contract/network/node-net.ts'
+import { knownOffloads } from './ethtool.ts'
+import { linkErrors } from './link-errors.ts'
+import type { Link } from './links.ts'
+import type { NetPicture } from './picture.ts'
+import { lost, type Missing } from './reading.ts'
+
+export function monitoredNics(picture: NetPicture, missing: Missing): MonitoredNic[] {
+  return picture.links
+    .filter((link) => picture.physical.has(link.ifname) || link.kind === 'bond')
+    .map((link) => {
+      const name = link.ifname
+      const facts = picture.devices.get(name)
+      const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
+      return {
+        name,
+        state: link.operstate === 'UP' ? 'up' : 'down',
+        driver: missing.orNull(`nics[${name}].driver`, facts?.driver ?? link.kind, 'the device names no driver'),
+        is_virtual: facts?.hardware !== true,
+        mtu: link.mtu,
+        speed: speedOf(picture, link),
+        offloads: missing.take(`nics[${name}].offloads`, offloads),
+        errors: linkErrors(link),
+      } satisfies MonitoredNic
+    })
+}
+
+/** NICs on which each offload is active; null only when no NIC could be asked. */
+export function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['offloads'] {
+  const counts: Record<string, number> = {}
+  let reason = 'the node has no physical NIC'
+  let asked = 0
+  for (const name of picture.physical) {
+    const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
+    if (!offloads.ok) {
+      reason = offloads.reason
+      continue
+    }
+    asked += 1
+    for (const [feature, active] of Object.entries(offloads.value)) {
+      counts[feature] = (counts[feature] ?? 0) + (active ? 1 : 0)
+    }
+  }
+  return asked === 0 ? missing.none('offloads', reason) : counts
+}
+
+/** NICs without rings are left out; null when ethtool could not be asked at all. */
+export function ringBuffers(picture: NetPicture, missing: Missing): RingBuffer[] | null {
+  const rows: RingBuffer[] = []
+  for (const [nic_name, reading] of picture.rings) {
+    if (!reading.ok) {
+      if (reading.reason.includes('not installed')) return missing.none('ring_buffers', reading.reason)
+      continue
+    }
+    const field = (name: keyof typeof reading.value): number | null =>
+      missing.orNull(`ring_buffers[${nic_name}].${name}`, reading.value[name], 'the driver has no such ring')
+    rows.push({
+      nic_name,
+      rx_current: field('rx_current'),
+      rx_max: field('rx_max'),
+      tx_current: field('tx_current'),
+      tx_max: field('tx_max'),
+    })
+  }
+  return rows
+}
+
+/** What a veth or a bridge says about its speed is invented by the kernel; only hardware and bonds are believed. */
+export function speedOf(picture: Pick<NetPicture, 'devices'>, link: Link): number {
+  return picture.devices.get(link.ifname)?.speed ?? -1
+}

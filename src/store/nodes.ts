@@ -1,0 +1,308 @@
+// The registered nodes: their records, what their agents report, and the certificates those agents hold.
+import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely'
+import type { NodeFacts, NodeRecord } from '#src/contract/nodes/registry.ts'
+import type { Db, Trx } from './database.ts'
+import type { Tables } from './tables.ts'
+
+export type NodeRow = Selectable<Tables['node']>
+
+export interface NewNode {
+  id: string
+  bmc_ip: string
+  node_ip: string | null
+  fqdn: string | null
+  hostname: string | null
+  role: 'compute' | 'management' | null
+  zone: string | null
+  registered_by: string
+}
+
+export interface NodeFilter {
+  role?: string
+  status?: NodeRecord['status']
+  provision_status?: string
+  zone?: string
+  keyword?: string
+}
+
+const NODE_IP = sql<string | null>`coalesce(node_ip, reported_node_ip)`
+const FQDN = sql<string | null>`coalesce(fqdn, reported_fqdn)`
+
+export function nodeRecordOf(row: NodeRow, offline_after_ms: number, now: number = Date.now()): NodeRecord {
+  return {
+    node_id: row.node_id,
+    id: row.id,
+    bmc_ip: row.bmc_ip,
+    node_ip: nodeIpOf(row),
+    addresses: row.addresses,
+    fqdn: fqdnOf(row),
+    hostname: row.hostname ?? row.reported_hostname,
+    role: row.role,
+    zone: row.zone,
+    provision_status: row.provision_status,
+    status: statusOf(row, offline_after_ms, now),
+    agent: {
+      enrolled_at: row.enrolled_at?.toISOString() ?? null,
+      seen_at: row.seen_at?.toISOString() ?? null,
+      address: row.agent_address,
+      port: row.agent_port,
+      version: row.agent_version,
+      boot_id: row.boot_id,
+      certificate_expires_at: row.certificate_expires_at?.toISOString() ?? null,
+    },
+    registered_by: row.registered_by,
+    created_at: row.created_at.toISOString(),
+  }
+}
+
+export function nodeIpOf(row: NodeRow): string | null {
+  return row.node_ip ?? row.reported_node_ip
+}
+
+export function fqdnOf(row: NodeRow): string | null {
+  return row.fqdn ?? row.reported_fqdn
+}
+
+/** Whether the agent gave a sign of life within the limit, whatever else is missing about the node. */
+export function isOnline(row: NodeRow, offline_after_ms: number, now: number = Date.now()): boolean {
+  return row.seen_at !== null && now - row.seen_at.getTime() <= offline_after_ms
+}
+
+export function statusOf(row: NodeRow, offline_after_ms: number, now: number = Date.now()): NodeRecord['status'] {
+  if (nodeIpOf(row) === null) return 'unconfigured-noIP'
+  if (fqdnOf(row) === null) return 'unconfigured-noFQDN'
+  return isOnline(row, offline_after_ms, now) ? 'online' : 'offline'
+}
+
+export async function listNodes(
+  db: Db,
+  filter: NodeFilter,
+  offline_after_ms: number,
+  { page, page_size }: { page: number; page_size: number },
+): Promise<{ nodes: NodeRecord[]; count: number }> {
+  const matching = db.selectFrom('node').where((eb) => matches(eb, filter, offline_after_ms))
+  const [rows, total] = await Promise.all([
+    matching.selectAll().orderBy('node_id').limit(page_size).offset((page - 1) * page_size).execute(),
+    matching.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
+  ])
+  return { nodes: rows.map((row) => nodeRecordOf(row, offline_after_ms)), count: total.count }
+}
+
+/** Keyset page of all nodes: for views over the whole fleet. */
+export async function nodesAfter(
+  db: Db,
+  after_id: number,
+  page_size: number,
+): Promise<{ rows: NodeRow[]; has_more: boolean; next_id: number; count: number }> {
+  const [found, total] = await Promise.all([
+    db.selectFrom('node').selectAll().where('node_id', '>', after_id).orderBy('node_id').limit(page_size + 1).execute(),
+    db.selectFrom('node').select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
+  ])
+  const rows = found.slice(0, page_size)
+  const has_more = found.length > page_size
+  return { rows, has_more, next_id: has_more ? (rows.at(-1)?.node_id ?? 0) : 0, count: total.count }
+}
+
+export function findNode(db: Db, bmc_ip: string): Promise<NodeRow | undefined> {
+  return db.selectFrom('node').selectAll().where('bmc_ip', '=', bmc_ip).executeTakeFirst()
+}
+
+export function findNodeById(db: Db, id: string): Promise<NodeRow | undefined> {
+  return db.selectFrom('node').selectAll().where('id', '=', id).executeTakeFirst()
+}
+
+/** By whatever a person calls a node: BMC or management address, full name, short name, UUID. */
+export function nodesCalled(db: Db, name: string): Promise<NodeRow[]> {
+  return db
+    .selectFrom('node')
+    .selectAll()
+    .where((eb) =>
+      eb.or([
+        eb('bmc_ip', '=', name),
+        eb(NODE_IP, '=', name),
+        eb(sql`lower(coalesce(fqdn, reported_fqdn))`, '=', name.toLowerCase()),
+        eb(sql`lower(coalesce(hostname, reported_hostname))`, '=', name.toLowerCase()),
+        eb(sql`id::text`, '=', name.toLowerCase()),
+      ]),
+    )
+    .orderBy('node_id')
+    .limit(2)
+    .execute()
+}
+
+/** Undefined when a node with this BMC address is there. */
+export function insertNode(trx: Trx, node: NewNode): Promise<NodeRow | undefined> {
+  return trx
+    .insertInto('node')
+    .values(node)
+    .onConflict((conflict) => conflict.column('bmc_ip').doNothing())
+    .returningAll()
+    .executeTakeFirst()
+}
+
+/** Locks the row, so that nothing begins on a node that goes. */
+export function lockNode(trx: Trx, bmc_ip: string): Promise<NodeRow | undefined> {
+  return trx.selectFrom('node').selectAll().where('bmc_ip', '=', bmc_ip).forUpdate().executeTakeFirst()
+}
+
+export async function runningJobOf(trx: Trx, bmc_ip: string): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom('job')
+    .select('id')
+    .where('node_ip', '=', bmc_ip)
+    .where('job_status', '=', 'running')
+    .executeTakeFirst()
+  return row?.id
+}
+
+export async function deleteNode(trx: Trx, row: NodeRow): Promise<void> {
+  await revokeCertificate(trx, row, 'the node was deleted')
+  await trx.deleteFrom('node').where('node_id', '=', row.node_id).execute()
+}
+
+export interface NewCertificate {
+  certificate: string
+  serial: string
+  expires_at: Date
+}
+
+/** A new life of the agent: whatever certificate it had before is worth nothing from now on. */
+export async function enrolNode(trx: Trx, node_id: number, issued: NewCertificate, facts: NodeFacts): Promise<void> {
+  const before = await trx
+    .selectFrom('node')
+    .selectAll()
+    .where('node_id', '=', node_id)
+    .forUpdate()
+    .executeTakeFirstOrThrow()
+  await revokeCertificate(trx, before, 'the node enrolled anew')
+  await trx
+    .updateTable('node')
+    .set({
+      ...reported(facts),
+      certificate: issued.certificate,
+      certificate_serial: issued.serial,
+      certificate_expires_at: issued.expires_at,
+      previous_certificate: null,
+      signed_ms: 0,
+      enrolled_at: sql<Date>`now()`,
+    })
+    .where('node_id', '=', node_id)
+    .execute()
+}
+
+/** Puts a renewed certificate beside the one that signed the request, which stays good until the new one is used. */
+export async function renewNode(trx: Trx, id: string, issued: NewCertificate, signed_with: string): Promise<void> {
+  await trx
+    .updateTable('node')
+    .set({
+      certificate: issued.certificate,
+      certificate_serial: issued.serial,
+      certificate_expires_at: issued.expires_at,
+      previous_certificate: signed_with,
+    })
+    .where('id', '=', id)
+    .execute()
+}
+
+/** Takes the time stamp of a signed message. False: the same or a newer one was taken before, so this is a replay. */
+export async function takeSignedTime(db: Db, id: string, signed_ms: number, used: string): Promise<boolean> {
+  const row = await db
+    .updateTable('node')
+    .set({
+      signed_ms,
+      // The agent has the new certificate when it signs with it; the old one has done its duty.
+      previous_certificate: sql<string | null>`case when certificate = ${used} then null else previous_certificate end`,
+    })
+    .where('id', '=', id)
+    .where('signed_ms', '<', signed_ms)
+    .returning('node_id')
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+export interface SignOfLife {
+  facts: NodeFacts
+  agent_address: string
+  agent_port: number
+}
+
+/** Answers the row as it was told: `told_online` false means that the node comes back. */
+export async function takeSignOfLife(trx: Trx, id: string, sign: SignOfLife): Promise<NodeRow | undefined> {
+  const before = await trx.selectFrom('node').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
+  if (before === undefined) return undefined
+  await trx
+    .updateTable('node')
+    .set({
+      ...reported(sign.facts),
+      agent_address: sign.agent_address,
+      agent_port: sign.agent_port,
+      seen_at: sql<Date>`now()`,
+      told_online: true,
+    })
+    .where('id', '=', id)
+    .execute()
+  return before
+}
+
+/** Nodes that fell silent since they were last told of; each is answered to one caller alone. */
+export function takeSilentNodes(trx: Trx, offline_after_ms: number): Promise<NodeRow[]> {
+  return trx
+    .updateTable('node')
+    .set({ told_online: false })
+    .where('told_online', '=', true)
+    .where('seen_at', '<', sql<Date>`now() - make_interval(secs => ${offline_after_ms / 1000})`)
+    .returningAll()
+    .execute()
+}
+
+function reported(facts: NodeFacts) {
+  return {
+    reported_hostname: facts.hostname,
+    reported_fqdn: facts.fqdn,
+    reported_node_ip: facts.node_ip,
+    addresses: facts.addresses === null ? null : JSON.stringify(facts.addresses),
+    boot_id: facts.boot_id,
+    agent_version: facts.agent_version,
+  }
+}
+
+async function revokeCertificate(trx: Trx, row: NodeRow, reason: string): Promise<void> {
+  if (row.certificate_serial === null) return
+  await trx
+    .insertInto('revoked_certificate')
+    .values({ serial: row.certificate_serial, bmc_ip: row.bmc_ip, reason })
+    .onConflict((conflict) => conflict.column('serial').doNothing())
+    .execute()
+}
+
+function matches(
+  eb: ExpressionBuilder<Tables, 'node'>,
+  filter: NodeFilter,
+  offline_after_ms: number,
+): Expression<SqlBool> {
+  const parts: Expression<SqlBool>[] = []
+  if (filter.role !== undefined) parts.push(sql<SqlBool>`role = ${filter.role}`)
+  if (filter.zone !== undefined) parts.push(eb('zone', '=', filter.zone))
+  if (filter.provision_status !== undefined) parts.push(eb('provision_status', '=', filter.provision_status))
+  if (filter.status !== undefined) parts.push(statusIs(filter.status, offline_after_ms))
+  if (filter.keyword !== undefined) {
+    const text = `%${filter.keyword.replace(/[\\%_]/g, '\\$&')}%`
+    const names = sql.raw(`concat_ws(' ', bmc_ip, node_ip, reported_node_ip, fqdn, reported_fqdn, hostname, reported_hostname)`)
+    parts.push(sql<SqlBool>`${names} ilike ${text}`)
+  }
+  return eb.and(parts)
+}
+
+function statusIs(status: NodeRecord['status'], offline_after_ms: number): Expression<SqlBool> {
+  const seen = sql<SqlBool>`coalesce(seen_at >= now() - make_interval(secs => ${offline_after_ms / 1000}), false)`
+  switch (status) {
+    case 'unconfigured-noIP':
+      return sql<SqlBool>`${NODE_IP} is null`
+    case 'unconfigured-noFQDN':
+      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is null`
+    case 'online':
+      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is not null and ${seen}`
+    case 'offline':
+      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is not null and not ${seen}`
+  }
+}

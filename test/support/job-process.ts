@@ -1,0 +1,96 @@
+// Processes of the job engine for tests: each is what a replica is to the ledger, and can die like one.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { sql } from 'kysely'
+import type { BoundJob } from '#src/jobs/define.ts'
+import { createEngine, type Engine } from '#src/jobs/engine.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { CrashForTest } from '#src/jobs/runner.ts'
+import { SYSTEM } from '#src/kernel/http/context.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { createMetrics } from '#src/kernel/metrics.ts'
+import { openSecretBox, type SecretBox } from '#src/kernel/secrets.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { createListener } from '#src/store/listener.ts'
+import { createReplica } from '#src/store/replicas.ts'
+import { createStream } from '#src/store/stream.ts'
+import type { Connection } from './test-database.ts'
+
+export interface JobProcess {
+  engine: Engine
+  database: Database
+  replica_id: string
+  /** As after `kill -9`: no sign of life any more, nothing let go. */
+  die(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function testSecrets(): SecretBox {
+  return openSecretBox(join(mkdtempSync(join(tmpdir(), 'gp-keys-')), 'keys'))
+}
+
+export interface ProcessOptions {
+  connection: Connection
+  secrets: SecretBox
+  bound: readonly BoundJob[]
+  at?: (point: string) => void
+}
+
+export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
+  const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+  const { connection, secrets, bound, at } = options
+  const database = openDatabase({ connection, pool_size: 4, log })
+  const listener = createListener(connection, log)
+  const stream = createStream(database, listener, log)
+  const replica = createReplica(database, log)
+  const engine = createEngine({
+    database, secrets, replica, stream, log, metrics: createMetrics(), settle_ms: 1, retry_ms: 1, ...(at === undefined ? {} : { at }),
+  }) // biome-ignore format: short names
+  for (const job of bound) engine.register(job)
+  await replica.start()
+  await stream.start()
+  await listener.start()
+  await engine.start()
+  const close = async (): Promise<void> => {
+    await engine.stop().catch(() => {})
+    await listener.close()
+    await replica.stop()
+    await database.close()
+  }
+  return {
+    engine,
+    database,
+    replica_id: replica.id,
+    async die() {
+      await database.db.updateTable('replica').set({ seen_at: sql`now() - interval '1 hour'` }).where('id', '=', replica.id).execute()
+      await close()
+    },
+    stop: close,
+  }
+}
+
+/** Admits a job of this kind with a fresh id. */
+export function admit(process: JobProcess, bound: BoundJob, input: unknown): Promise<JobRow> {
+  return process.engine.admit(bound.definition, {
+    id: randomUUIDv7(),
+    input,
+    caller: SYSTEM,
+    action: 'testRun',
+    description: `Test run ${randomBytes(2).toString('hex')}`,
+  })
+}
+
+/** A hook that ends the run, as a killed process would, when the nth point is reached. */
+export function crashAt(nth: number): { at: (point: string) => void; seen: string[] } {
+  const seen: string[] = []
+  return {
+    seen,
+    at(point) {
+      seen.push(point)
+      if (seen.length === nth) throw new CrashForTest(point)
+    },
+  }
+}
