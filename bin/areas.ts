@@ -25,6 +25,7 @@ import type { Listener } from '#src/store/listener.ts'
 import type { Replica } from '#src/store/replicas.ts'
 import type { Stream } from '#src/store/stream.ts'
 import { mountCompute } from './compute-areas.ts'
+import { mountNodes } from './node-areas.ts'
 
 /** Everything that areas are made of. */
 export interface Parts {
@@ -63,7 +64,7 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   mountArea(server, auth, authHandlers(authDeps(parts)), services)
   mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
   mountArea(server, appEvents, eventHandlers({ ...change, stream, cloudstack, archive_after_days }), services)
-  return []
+  return [...mountCompute(server, services, parts), ...mountNodes(server, services, parts)]
 }
 
 function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDeps {

@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 // The command `groundplane`: starts one of the other programs, or is the client of the API.
 import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
 
-enableCompileCache()
+const { HOME, XDG_CACHE_HOME = HOME && join(HOME, '.cache') } = process.env
+// Not the default below /tmp: there anybody could lay down compiled code for us to run.
+if (XDG_CACHE_HOME) enableCompileCache(join(XDG_CACHE_HOME, 'groundplane', 'compiled'))
 
 const PROGRAMS: Readonly<Record<string, string>> = { control: './control.ts', agent: './agent.ts', lab: './lab.ts' }
 
@@ -47,4 +50,6 @@ async function runClient(): Promise<void> {
     areas,
     version: about.version,
   })
+  // A connection that the other side leaves half open must not keep the program.
+  setTimeout(() => process.exit(), 2000).unref()
 }

@@ -8,7 +8,12 @@ import { bindJob } from '#src/jobs/define.ts'
 import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import { computeCall } from '#src/modules/compute/call.job.ts'
-import { computeHandlers, computeHookHandlers, infrastructureHandlers, vmMetricsHandlers } from '#src/modules/compute/index.ts'
+import {
+  computeHandlers,
+  computeHookHandlers,
+  infrastructureHandlers,
+  vmMetricsHandlers,
+} from '#src/modules/compute/index.ts'
 import { vmProvisionJob } from '#src/modules/compute/provision.job.ts'
 import { createStateWatcher } from '#src/modules/compute/state-watcher.ts'
 import { guestNetworkHandlers } from '#src/modules/network/guest-networks.ts'
@@ -19,12 +24,24 @@ export function mountCompute(server: Server, services: MountServices, parts: Par
   engine.register(bindJob(computeCall, { cloudstack }))
   engine.register(bindJob(vmProvisionJob, { cloudstack }))
   const { events_poll_ms, states_poll_ms, hook_secret } = config.compute
-  const watcher = createStateWatcher({ cloudstack, database, events_poll_ms, states_poll_ms, log })
+  const watcher = createStateWatcher({
+    cloudstack,
+    database,
+    events_poll_ms,
+    states_poll_ms,
+    hook: { public_url: config.public_url, hook_secret },
+    log,
+  })
   const deps = { cloudstack, database, jobs: engine, replica_id: replica.id }
   mountArea(server, vms, computeHandlers(deps), services)
   mountArea(server, vmMetrics, vmMetricsHandlers(deps), services)
   mountArea(server, infrastructure, infrastructureHandlers(deps), services)
   mountArea(server, guestNetworks, guestNetworkHandlers(deps), services)
-  mountArea(server, computeHooks, computeHookHandlers({ cloudstack, database, hook_secret, look: watcher.look, log }), services)
+  mountArea(
+    server,
+    computeHooks,
+    computeHookHandlers({ cloudstack, database, hook_secret, look: watcher.look, log }),
+    services,
+  )
   return [watcher]
 }

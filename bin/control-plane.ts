@@ -105,9 +105,9 @@ export async function startControlPlane(config: Config, options: ControlPlaneOpt
   return { url, server, admin_token, log, close }
 }
 
-type Foundation = Pick<Parts, 'config' | 'database' | 'replica' | 'engine' | 'cache' | 'log'>
+type Foundation = Pick<Parts, 'config' | 'database' | 'secrets' | 'replica' | 'engine' | 'cache' | 'log'>
 
-function mountServices({ config, database, replica, cache, log }: Foundation): MountServices {
+function mountServices({ config, database, secrets, replica, cache, log }: Foundation): MountServices {
   const { oidc, cluster_secret } = config.auth
   const { per_second, burst, login_per_minute } = config.rate_limit
   return {
@@ -120,7 +120,7 @@ function mountServices({ config, database, replica, cache, log }: Foundation): M
       public_url: config.public_url,
     }),
     audit: createAuditLog(database.db),
-    idempotency: createIdempotency(database, replica.id),
+    idempotency: createIdempotency(database, replica.id, secrets),
     limiter: createRateLimiter(per_second, burst),
     login_limiter: createRateLimiter(login_per_minute / 60, Math.ceil(login_per_minute)),
   }

@@ -22,6 +22,8 @@ const RANKS: readonly RegExp[] = [
   /^(value|cidr|size_\w+|capacity\w*|speed|mtu|cores|cpu_\w+|memory_\w+|progress|message|description)$/i,
   /_name$/,
   /(_at|time)$/,
+  // The id of a neighbour is wide and says little; its name stands before it.
+  /_id$/,
 ]
 
 const COLUMNS_AT_MOST = 8

@@ -27,7 +27,7 @@ export interface Connection {
   send(request: TransportRequest, options: SendOptions): Promise<Response>
 }
 
-export interface SendOptions {
+interface SendOptions {
   timeout_ms: number
   /** Only the head is timed: the body is a stream. */
   stream?: boolean

@@ -74,7 +74,7 @@ export function exitCodeOf(error: unknown): number {
   return EXIT.failed
 }
 
-export function isInterrupt(error: unknown): boolean {
+function isInterrupt(error: unknown): boolean {
   return error instanceof Error && error.name === 'AbortError'
 }
 

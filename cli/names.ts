@@ -94,7 +94,7 @@ export async function resolveNames(
   }
 }
 
-export async function idOf(text: string, row: NameRow, connection: Connection, routes: RouteTable): Promise<string> {
+async function idOf(text: string, row: NameRow, connection: Connection, routes: RouteTable): Promise<string> {
   if (text.startsWith('id:')) return text.slice('id:'.length)
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return text
   const lookup = row.lookup === undefined ? undefined : routes.get(row.lookup)

@@ -99,7 +99,7 @@ async function runRoute(
   }
 }
 
-export async function connectAs(options: CommonOptions, program: Program): Promise<Connection> {
+async function connectAs(options: CommonOptions, program: Program): Promise<Connection> {
   const { terminal, version } = program
   return connect(await chooseTarget(options, terminal.env), version, terminal.interrupted)
 }

@@ -1,7 +1,7 @@
 // What the command line needs to know of a JSON schema: the kind of value, its words, its members.
 import { isRecord, type Json } from './records.ts'
 
-export type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'list' | 'object' | 'any' | 'null'
+type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'list' | 'object' | 'any' | 'null'
 
 export interface Shape {
   kind: Kind

@@ -36,7 +36,7 @@ export function note(terminal: Terminal, text: string): void {
  * Makes text of others safe to show. Names and messages come from tenants and machines; an escape sequence in one could
  * rewrite the screen, and a bidirectional override could make one id look like another.
  */
-export function visible(text: string): string {
+function visible(text: string): string {
   return text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, (char) =>
     char === '\n' || char === '\t' ? char : `\\u${char.charCodeAt(0).toString(16).padStart(4, '0')}`,
   )

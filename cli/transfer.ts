@@ -16,6 +16,7 @@ import { isRecord, parseJson } from './records.ts'
 import { note, oneLine, printLine, type Terminal } from './terminal.ts'
 
 const HEAD_MS = 120_000
+const CLOSE_MS = 1_000
 
 /** Writes the answer's bytes to a file or to a pipe; never to a terminal, which would run what is in them. */
 export async function download(
@@ -145,7 +146,11 @@ function untilClosed(
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let opened = false
-    const stop = (): void => socket.close(1000)
+    const stop = (): void => {
+      socket.close(1000)
+      // A service that does not close its side must not hold the person who wants to leave.
+      setTimeout(resolve, CLOSE_MS).unref()
+    }
     terminal.interrupted.addEventListener('abort', stop, { once: true })
     socket.addEventListener('open', () => {
       opened = true

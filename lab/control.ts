@@ -11,9 +11,9 @@ export type Fault =
   | { kind: 'garbage'; command: string | null; times: number; garbage: Garbage }
   | { kind: 'lose-answer'; command: string | null; times: number }
 
-export type FaultKind = Fault['kind']
+type FaultKind = Fault['kind']
 
-export interface RecordedCall {
+interface RecordedCall {
   at: string
   command: string
   params: Record<string, string>

@@ -32,7 +32,7 @@ function complete<N extends string>(names: readonly N[], ids: Partial<Record<N, 
 export const ZONE_NAME = 'Frankfurt-1'
 export const POD_NAME = 'Frankfurt-1-pod-1'
 
-export const VM_NAMES = [
+const VM_NAMES = [
   'web-01',
   'web-02',
   'web-03',
@@ -75,7 +75,7 @@ export const VM_NAMES = [
   'old-test',
 ] as const
 
-export const TENANT_NAMES = ['acme', 'globex'] as const
+const TENANT_NAMES = ['acme', 'globex'] as const
 
 /** Ids of seeded things by name: `wellKnown.vms['web-01']`. */
 export const wellKnown = {

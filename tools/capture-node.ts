@@ -1,148 +1,68 @@
-// Records the real machine it runs on into a folder that a captured host answers from (format: lab/hosts/README.md).
-// Usage: node tools/capture-node.ts FOLDER   (as root; only reads, changes nothing)
-import { mkdir, readdir, readFile, readlink, writeFile } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
+// Records the machine it runs on into a folder that a captured host answers from (format: lab/hosts/README.md).
+// Usage: node tools/capture-node.ts FOLDER [CONFIG.json]   (as root; it reads and changes nothing)
+// CONFIG.json holds the network configuration of the node. Serial numbers, addresses and names are recorded as they
+// are: look through the folder before it leaves your site.
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { linuxHost } from '../src/kernel/host.ts'
+import { frrNode } from '../src/node/frr/node.ts'
+import { type NodeNetConfig, parseNodeNetConfig } from '../src/node/net/config.ts'
+import { netHandlers } from '../src/node/net/index.ts'
+import { createNetSampler } from '../src/node/net/sampler.ts'
+import { type Recording, recordingHost } from '../src/node/recording-host.ts'
+import { createStorageMonitor } from '../src/node/storage/monitor.ts'
 
-const FILES = [
-  '/proc/sys/kernel/hostname',
-  '/proc/sys/kernel/random/boot_id',
-  '/proc/net/snmp',
-  '/proc/net/netstat',
-  '/proc/net/softnet_stat',
-  '/proc/net/sockstat',
-  '/proc/net/sockstat6',
-  '/proc/net/dev',
-  '/proc/diskstats',
-  '/proc/sys/net/ipv4/tcp_congestion_control',
-  '/proc/sys/net/ipv4/tcp_available_congestion_control',
-  '/proc/sys/net/core/somaxconn',
-  '/proc/sys/net/core/netdev_max_backlog',
-  '/proc/sys/net/core/rmem_max',
-  '/proc/sys/net/core/wmem_max',
-  '/proc/sys/net/core/default_qdisc',
-  '/proc/sys/net/netfilter/nf_conntrack_count',
-  '/proc/sys/net/netfilter/nf_conntrack_max',
-  '/etc/hosts',
-]
-
-const LINKS = ['-j', '-d', '-s', '-s', 'addr', 'show']
-const COMMANDS: readonly (readonly [string, readonly string[], readonly (readonly string[])[]])[] = [
-  [
-    'ip',
-    LINKS,
-    [
-      ['-j', '-s', '-s', 'link', 'show'],
-      ['-j', '-d', 'link'],
-    ],
-  ],
-  ['ip', ['-j', 'route', 'show', 'default'], []],
-  ['ip', ['-j', '-6', 'route', 'show', 'default'], []],
-  ['tc', ['-j', 'qdisc', 'show'], []],
-  ['bridge', ['-j', 'vlan', 'show'], []],
-  ['bridge', ['-j', 'vni', 'show'], []],
-  ['bridge', ['-j', 'fdb', 'show'], []],
-  ['chronyc', ['-c', '-n', 'tracking'], []],
-  ['chronyc', ['-c', '-n', 'sources'], []],
-  ['timedatectl', ['show', '-p', 'NTPSynchronized', '--value'], []],
-  ['timedatectl', ['show-timesync', '--all'], []],
-]
-
-const NIC_COMMANDS = (nic: string): [string, string[]][] => [
-  ['ethtool', ['--json', '-k', nic]],
-  ['ethtool', ['-g', nic]],
-  ['ethtool', ['-i', nic]],
-  ['ethtool', [nic]],
-  ['udevadm', ['info', '-q', 'property', '-p', `/sys/class/net/${nic}`]],
-]
-
-const NIC_FILES = ['speed', 'duplex', 'carrier', 'flags', 'operstate', 'mtu', 'address']
-const DEVICE_FILES = ['modalias', 'vendor', 'device', 'subsystem_vendor', 'subsystem_device', 'sriov_totalvfs']
-
-const [folder] = process.argv.slice(2)
+const [folder, config_path] = process.argv.slice(2)
 if (folder === undefined) {
-  process.stderr.write('usage: node tools/capture-node.ts FOLDER\n')
+  process.stderr.write('usage: node tools/capture-node.ts FOLDER [CONFIG.json]\n')
   process.exitCode = 2
 } else {
-  await capture(folder)
+  const given: unknown = config_path === undefined ? {} : JSON.parse(await readFile(config_path, 'utf8'))
+  const config = parseNodeNetConfig(given)
+  await save(folder, await capture(config), config)
 }
 
-async function capture(dir: string): Promise<void> {
-  const links: Record<string, string> = {}
-  for (const path of FILES) await keepFile(dir, path)
-  const nics = await readdir('/sys/class/net')
-  for (const nic of nics) await captureNic(dir, nic, links)
-  const recorded = new Map<string, unknown[]>()
-  for (const [tool, args, also] of COMMANDS) await record(recorded, tool, args, also)
-  for (const nic of nics) for (const [tool, args] of NIC_COMMANDS(nic)) await record(recorded, tool, args, [])
-  const gateway = /default via (\S+)/.exec((await linuxHost().run('ip', ['route', 'show', 'default'])).stdout)?.[1]
-  if (gateway !== undefined) await record(recorded, 'ip', ['-j', 'route', 'get', gateway], [])
-  for (const [tool, list] of recorded)
-    await keep(join(dir, 'commands', `${tool}.json`), `${JSON.stringify(list, null, 1)}\n`)
-  await keep(join(dir, 'links.json'), `${JSON.stringify(links, null, 2)}\n`)
-  const hostname = (await readFile('/proc/sys/kernel/hostname', 'utf8')).trim()
-  const about = {
-    hostname,
-    description: '',
-    captured_at: new Date().toISOString(),
-    node_net: { uplinks: [], roles: {} },
+/** Lets every collector of the agent read once. */
+async function capture(config: NodeNetConfig): Promise<Recording> {
+  const { host, recording } = recordingHost(linuxHost())
+  const samples = createNetSampler(host)
+  await samples.tick()
+  const { handlers } = netHandlers({ host, config, samples })
+  const none = { params: undefined, body: undefined }
+  await handlers.nodeSummary({ ...none, query: undefined }, undefined)
+  await handlers.agentNicsEligible({ ...none, query: { include_all: true } }, undefined)
+  await host.run('ip', ['-j', '-d', 'link'])
+  await frrNode(host, {})
+  await createStorageMonitor(host).refresh()
+  return recording
+}
+
+async function save(dir: string, recording: Recording, config: NodeNetConfig): Promise<void> {
+  for (const path of recording.folders.keys()) await mkdir(join(dir, 'files', path), { recursive: true })
+  for (const [path, names] of recording.folders) {
+    // What was listed and never read still has to be listed.
+    for (const name of names) if (!isKnown(recording, `${path}/${name}`)) await put(join(dir, 'files', path, name), '')
   }
-  await keep(join(dir, 'host.json'), `${JSON.stringify(about, null, 2)}\n`)
-}
-
-async function captureNic(dir: string, nic: string, links: Record<string, string>): Promise<void> {
-  const base = `/sys/class/net/${nic}`
-  for (const name of NIC_FILES) await keepFile(dir, `${base}/${name}`)
-  for (const name of ['device', 'device/driver', 'device/physfn']) {
-    const target = await readlink(`${base}/${name}`).catch(() => null)
-    if (target !== null) links[`${base}/${name}`] = target
+  for (const [path, text] of recording.files) await put(join(dir, 'files', path), text)
+  for (const [tool, commands] of recording.commands) {
+    const rows = [...commands.values()].map((one) => `  ${JSON.stringify(one)}`)
+    await put(join(dir, 'commands', `${tool}.json`), `[\n${rows.join(',\n')}\n]\n`)
   }
-  for (const name of DEVICE_FILES) await keepFile(dir, `${base}/device/${name}`)
-  const own = await readlink(base).catch(() => null)
-  if (own === null || !(links[`${base}/device`] ?? '').includes('virtio')) return
-  // The PCI ids of a virtio NIC are one directory above its device.
-  links[base] = own
-  for (const name of DEVICE_FILES) await keepFile(dir, join(resolve('/sys/class/net', own, '../../..'), name))
+  await put(join(dir, 'links.json'), pretty(Object.fromEntries(recording.links)))
+  const hostname = recording.files.get('/proc/sys/kernel/hostname')?.trim() ?? ''
+  await put(join(dir, 'host.json'), pretty({ hostname, description: '', made_from: 'a recording', node_net: config }))
 }
 
-/** A tool that is not installed is left out, which is how a captured host knows that it is missing. */
-async function record(
-  recorded: Map<string, unknown[]>,
-  tool: string,
-  args: readonly string[],
-  also: readonly (readonly string[])[],
-): Promise<void> {
-  const { outcome, exit_code, stdout, stderr } = await linuxHost().run(tool, args)
-  if (outcome !== 'exited') return
-  const list = recorded.get(tool) ?? []
-  recorded.set(tool, list)
-  const json = jsonOf(stdout)
-  const answer = json === undefined ? { stdout } : { stdout_json: json }
-  list.push({
-    tool,
-    args,
-    ...(also.length === 0 ? {} : { also }),
-    exit_code,
-    ...answer,
-    ...(stderr === '' ? {} : { stderr }),
-  })
+function isKnown(recording: Recording, path: string): boolean {
+  const known = [...recording.files.keys(), ...recording.links.keys(), ...recording.folders.keys()]
+  return known.some((one) => one === path || one.startsWith(`${path}/`))
 }
 
-function jsonOf(text: string): unknown {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
+function pretty(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
 }
 
-async function keepFile(dir: string, path: string): Promise<void> {
-  const text = await readFile(path, 'utf8').catch(() => null)
-  if (text !== null) await keep(join(dir, 'files', path), text)
-}
-
-async function keep(path: string, text: string): Promise<void> {
+async function put(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true })
   await writeFile(path, text)
 }

@@ -4,7 +4,7 @@ import type { Host, ServiceOffering, Vm } from './records.ts'
 import { setting } from './settings.ts'
 import type { World } from './state.ts'
 
-export interface Room {
+interface Room {
   cpu_used_mhz: number
   cpu_total_mhz: number
   cores_used: number
@@ -43,7 +43,7 @@ export function clusterRoom(world: World, clusterid: string): Room {
 }
 
 /** The planner drops a cluster when (used + requested) / total is greater than the threshold, for CPU or memory. */
-export function overThreshold(world: World, clusterid: string, vm: Vm): boolean {
+function overThreshold(world: World, clusterid: string, vm: Vm): boolean {
   if (setting(world, 'cluster.threshold.enabled') !== 'true') return false
   const room = clusterRoom(world, clusterid)
   const cpu = (room.cpu_used_mhz + vm.cpunumber * vm.cpuspeed) / room.cpu_total_mhz
@@ -108,7 +108,7 @@ function suits(world: World, host: Host, vm: Vm, offering: ServiceOffering | nul
 }
 
 /** Devices of a profile that this machine could have: free and managed, or its own already. */
-export function freeGpus(world: World, hostid: string, vgpuprofileid: string, vmid: string): string[] {
+function freeGpus(world: World, hostid: string, vgpuprofileid: string, vmid: string): string[] {
   return world.tables.gpudevices
     .by('host', hostid)
     .filter(

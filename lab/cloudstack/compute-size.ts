@@ -2,7 +2,7 @@
 import { invalid } from './api-fault.ts'
 import type { ServiceOffering } from './records.ts'
 
-export interface ComputeSize {
+interface ComputeSize {
   cpunumber: number
   cpuspeed: number
   memory: number

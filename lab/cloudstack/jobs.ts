@@ -39,10 +39,10 @@ interface Running {
   timer: NodeJS.Timeout | null
 }
 
-export const RESTART_TEXT = 'job cancelled because of management server restart or shutdown'
-const KEPT_JOBS = 20_000
+const RESTART_TEXT = 'job cancelled because of management server restart or shutdown'
+const KEPT_JOBS = 5000
 
-export interface JobDeps {
+interface JobDeps {
   world: World
   events: EventLog
   faults: Faults
@@ -202,7 +202,7 @@ export class Jobs {
   }
 }
 
-export function commandClass(command: string): string {
+function commandClass(command: string): string {
   const name = command.replace(/^./, (letter) => letter.toUpperCase()).replace('VirtualMachine', 'VM')
   return `org.apache.cloudstack.api.command.admin.${name}Cmd`
 }

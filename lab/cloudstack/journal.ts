@@ -27,6 +27,9 @@ export interface Journal {
 
 const COMPACT_LINES = 20_000
 
+/** Kinds that come and go without end; only what the seed brings needs a mark that it is gone. */
+export const FLEETING: ReadonlySet<string> = new Set(['events', 'jobs', 'deliveries'])
+
 /** A journal that keeps nothing, for runs without a state file. */
 export function createVolatileJournal(): Journal {
   return { note: () => {}, commit: async () => {}, restart: async () => {}, close: async () => {} }
@@ -58,11 +61,11 @@ export async function openJournal(
   file: string,
   header: JournalHeader,
   known: readonly JournalChange[],
-  fresh: boolean,
+  options: { fresh: boolean; seeded: (id: string) => boolean },
 ): Promise<Journal> {
   const live = new Map<string, JournalChange>()
   for (const change of known) live.set(`${change.kind}/${change.id}`, change)
-  if (fresh || known.length > COMPACT_LINES) rewrite(file, header, live)
+  if (options.fresh || known.length > COMPACT_LINES) rewrite(file, header, live)
   let current = header
   let lines = 0
   let pending = new Map<string, JournalChange>()
@@ -92,7 +95,8 @@ export async function openJournal(
     note: (kind, id, record) => {
       const change = { kind, id, record }
       pending.set(`${kind}/${id}`, change)
-      live.set(`${kind}/${id}`, change)
+      if (record === null && FLEETING.has(kind) && !options.seeded(id)) live.delete(`${kind}/${id}`)
+      else live.set(`${kind}/${id}`, change)
     },
     commit: async () => {
       if (pending.size > 0 && queued === null) {

@@ -1,4 +1,5 @@
 /** Networks, public addresses, ranges and forwarding rules as they are answered. */
+import { seededId } from '../world.ts'
 import type { Address, FirewallRule, ForwardingRule, Network, PublicRange } from './network-records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
@@ -62,7 +63,7 @@ export function networkView(world: World, network: Network): Fields {
 }
 
 /** The services a network of this type offers; empty for a plain L2 segment. */
-export function serviceFields(network: Network): Json[] {
+function serviceFields(network: Network): Json[] {
   const names = servicesOf(network)
   return names.map((name) => ({
     name,
@@ -106,7 +107,7 @@ export function addressView(world: World, address: Address): Fields {
     vmipaddress: address.vmipaddress,
     virtualmachinetype: vm === null ? null : 'User',
     physicalnetworkid: world.tables.vlans.get(address.vlanid)?.physicalnetworkid ?? null,
-    networkid: 'public',
+    networkid: seededId('network', 'public'),
     isportable: false,
     fordisplay: true,
     hasrules: rules > 0,

@@ -1,7 +1,7 @@
 /** A request's parameters: checked once against the catalogue, then read by type. */
 import { ApiFault, invalid } from './api-fault.ts'
 
-export interface ParamSpec {
+interface ParamSpec {
   name: string
   type: string
   required: boolean

@@ -24,7 +24,7 @@ export type VmState =
   | 'Shutdown'
   | 'Restoring'
 
-export interface SecondaryIp {
+interface SecondaryIp {
   id: string
   ipaddress: string
 }
@@ -202,7 +202,7 @@ export interface Template extends Owned {
   details: Record<string, string>
 }
 
-export interface GpuCard {
+interface GpuCard {
   id: string
   name: string
   deviceid: string
@@ -405,11 +405,6 @@ export interface Configuration {
   description: string
   /** Values set for one cluster, zone, pool, account or domain, by its id. */
   overrides: Record<string, string>
-}
-
-export interface ApiKey {
-  id: string
-  userid: string
 }
 
 export interface Records {

@@ -12,15 +12,16 @@ import type { Journal } from './journal.ts'
 import { readParams } from './params.ts'
 import type { CommandSpec } from './params.ts'
 import type { Json } from './row.ts'
+import { requireRight } from './rights.ts'
 import { createSessions } from './sessions.ts'
-import { verifySignature } from './verification.ts'
+import { requireStrictForm, verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
 import type { World } from './state.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 import { asFault, encode, envelope, errorEnvelope, send } from './wire.ts'
 import type { Format, Reply } from './wire.ts'
 
-export interface RequestDeps {
+interface RequestDeps {
   world: World
   catalogue: ReadonlyMap<string, CommandSpec>
   jobs: Jobs
@@ -42,6 +43,16 @@ export function createRequestHandler(
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
   const sessions = createSessions(deps.world)
   return async (request, response) => {
+    try {
+      await answer(request, response)
+    } catch (error) {
+      // A caller that goes away in the middle of its body, or sends too much of it, gets no answer.
+      deps.log(error instanceof Error ? error.message : 'a request broke off')
+      response.destroy()
+    }
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://platform')
     if (url.pathname.replace(/\/$/, '') !== '/client/api' || (request.method !== 'GET' && request.method !== 'POST')) {
       response.writeHead(request.method === 'GET' || request.method === 'POST' ? 404 : 405).end()
@@ -54,6 +65,7 @@ export function createRequestHandler(
     if (!(await passes(deps.faults, command, response))) return
     const wrapper = deps.catalogue.get(command.toLowerCase())?.wrapperKey ?? 'errorresponse'
     try {
+      requireStrictForm(deps.world, raw, request.method)
       const session = sessions.answer(command, raw, request, response)
       const body = session ?? (await execute(deps, command, raw, sessions.caller(raw, request)))
       await deps.journal.commit()
@@ -124,18 +136,6 @@ function withPendingJob(jobs: Jobs, row: Json): Json {
   row['jobid'] = job.id
   row['jobstatus'] = job.jobstatus
   return row
-}
-
-const ROLE_OF_TYPE: Readonly<Record<number, string>> = { 0: 'User', 1: 'Admin', 2: 'DomainAdmin', 4: 'ResourceAdmin' }
-
-function requireRight(spec: CommandSpec, caller: Caller): void {
-  const role = ROLE_OF_TYPE[caller.account.accounttype] ?? 'User'
-  if (role === 'Admin' || spec.authorized.length === 0 || spec.authorized.includes(role)) return
-  throw new ApiFault(
-    401,
-    `The given command '${spec.name}' either does not exist, is not available for user, or not available from ip address '/127.0.0.1'.`,
-    null,
-  )
 }
 
 /** Query and body are merged and the query wins; of a repeated name the first value counts. */

@@ -6,7 +6,7 @@ import { wireDate } from './wire.ts'
 export const INTERVAL_MS = 60_000
 export const RETENTION_MS = 720 * 60_000
 
-export interface Sample {
+interface Sample {
   cpu_percent: number
   diskioread: number
   diskiowrite: number

@@ -7,8 +7,8 @@ import type { World } from './state.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
 
-export const MAX_PAGE_SIZE = 500
-export const ROOT_ADMIN = 1
+const MAX_PAGE_SIZE = 500
+const ROOT_ADMIN = 1
 
 /** The test that the caller's scope parameters make; a bare id finds project resources too. */
 export function visible(call: Call): (owned: Owned) => boolean {

@@ -141,11 +141,15 @@ async function loadWorld(
   const kept = options.state_file === undefined ? null : readJournal(options.state_file)
   const header = kept?.header ?? { format: 1 as const, size: options.size ?? DEFAULT_SIZE, seeded_at: Date.now() }
   seed(world, header.size, header.seeded_at, KEYS)
+  const seededEvents = new Set([...world.tables.events.values()].map((event) => event.id))
   for (const change of kept?.changes ?? []) apply(world, change)
   const journal =
     options.state_file === undefined
       ? createVolatileJournal()
-      : await openJournal(options.state_file, header, kept?.changes ?? [], kept === null)
+      : await openJournal(options.state_file, header, kept?.changes ?? [], {
+          fresh: kept === null,
+          seeded: (id) => seededEvents.has(id),
+        })
   return { journal, interrupted: kept !== null, header }
 }
 

@@ -6,7 +6,7 @@ import type { Caller } from './call.ts'
 import type { Json } from './row.ts'
 import type { World } from './state.ts'
 
-export interface Sessions {
+interface Sessions {
   /** The answer to login and logout; null for every other command. */
   answer(
     command: string,

@@ -1,10 +1,11 @@
 /** Everything the simulated platform knows: its tables, and the sums that follow from them so that no answer has to add up all VMs. */
 import type { Host, Kind, Nic, Records, Vm, Volume } from './records.ts'
+import { FLEETING } from './journal.ts'
 import { Table } from './table.ts'
 
-export type Tables = { readonly [K in Kind]: Table<Records[K]> }
+type Tables = { readonly [K in Kind]: Table<Records[K]> }
 
-export interface HostUse {
+interface HostUse {
   cpu_mhz: number
   cpu_cores: number
   memory_bytes: number
@@ -18,6 +19,7 @@ export class World {
   seeded_at = 0
   /** Steps taken since the start; in step mode metrics follow them. */
   steps = 0
+  readonly #kinds = kinds(this.tables)
   readonly #removed = new Set<string>()
   readonly #hostUse = new Map<string, HostUse>()
   readonly #poolUse = new Map<string, number>()
@@ -43,7 +45,7 @@ export class World {
   /** True for every id that is or was in the platform: removed things are unknown to lists, not to the parameter check. */
   known(id: string): boolean {
     if (this.#removed.has(id) || this.#nicOwner.has(id) || this.#secondaryOwner.has(id)) return true
-    return kinds(this.tables).some((kind) => this.tables[kind].has(id))
+    return this.#kinds.some((kind) => this.tables[kind].has(id))
   }
 
   nextNumber(of: 'vm' | 'event'): number {
@@ -100,13 +102,13 @@ export class World {
 
   drop(kind: Kind, id: string): void {
     this.tables[kind].remove(id)
-    this.#removed.add(id)
+    if (!FLEETING.has(kind)) this.#removed.add(id)
   }
 
   #watch<K extends Kind>(kind: K): void {
     const table: Table<Records[K]> = this.tables[kind]
     table.watch((id, after, before) => {
-      if (after === null && before !== null) this.#removed.add(id)
+      if (after === null && before !== null && !FLEETING.has(kind)) this.#removed.add(id)
       this.onChange(kind, id, after)
     })
   }

@@ -1,6 +1,6 @@
 /** One kind of record in memory, in the order of creation, with the indexes that keep lookups off the whole table. */
 
-export type Change<T> = (id: string, after: T | null, before: T | null) => void
+type Change<T> = (id: string, after: T | null, before: T | null) => void
 
 export class Table<T extends { id: string }> {
   readonly kind: string

@@ -6,7 +6,7 @@ import type { Jobs } from './jobs.ts'
 import type { VmState } from './records.ts'
 import type { World } from './state.ts'
 
-export interface Upkeep {
+interface Upkeep {
   step(): void
   /** Remembers entities that a crash left in a passing state; the next round settles them, as the power-state sync does. */
   afterRestart(entities: readonly string[]): void

@@ -87,6 +87,34 @@ const registry_errors = {
   NODE_CREDENTIAL_REJECTED: entry(401, 'The node did not prove who it is'),
 }
 
+const platform_errors = {
+  PROVIDER_NOT_FOUND: entry(404, 'There is no such network service provider'),
+  PROVIDER_EXISTS: entry(409, 'The physical network has this network service provider already'),
+  PROVIDER_STATE: entry(400, 'The state of the network service provider does not allow this'),
+  PROVIDER_ELEMENT_NOT_FOUND: entry(404, 'There is no such element of a network service provider'),
+  PROVIDER_ELEMENT_EXISTS: entry(409, 'The network service provider has its element already'),
+  HOST_NOT_FOUND: entry(404, 'There is no such host'),
+  HOST_STATE: entry(400, 'The state of the host does not allow this'),
+  GPU_CARD_NOT_FOUND: entry(404, 'There is no such GPU card'),
+  GPU_DEVICE_NOT_FOUND: entry(404, 'There is no such GPU device'),
+  GPU_DEVICE_IN_USE: entry(409, 'A virtual machine uses the GPU device'),
+  GPU_MODE_UNSUPPORTED: entry(400, 'The GPU or its node cannot do this'),
+  GPU_JOB_RUNNING: entry(409, 'The GPUs of this host are being changed'),
+  GPU_CHANGE_FAILED: entry(500, 'The GPU did not take the change'),
+  VGPU_PROFILE_NOT_FOUND: entry(404, 'There is no such vGPU profile'),
+  VGPU_PROFILE_EXISTS: entry(409, 'A vGPU profile of this name exists'),
+  DISK_OFFERING_NOT_FOUND: entry(404, 'There is no such disk offering'),
+  DISK_OFFERING_NAME_AMBIGUOUS: entry(400, 'Several disk offerings carry this name'),
+  ALERT_NOT_FOUND: entry(404, 'There is no such alert'),
+  NETWORK_NOT_FOUND: entry(404, 'There is no such guest network'),
+  NETWORK_STATE: entry(400, 'The state of the guest network does not allow this'),
+  PORT_FORWARDING_NOT_FOUND: entry(404, 'There is no such port-forwarding rule'),
+  PORT_FORWARDING_STATE: entry(400, 'The state of the port-forwarding rule does not allow this'),
+  PORT_FORWARDING_CONFLICT: entry(409, 'Another rule has these ports of the address'),
+  PUBLIC_IP_NOT_FOUND: entry(404, 'There is no such public address'),
+  PUBLIC_IP_STATE: entry(400, 'The state of the public address does not allow this'),
+}
+
 type SubsystemCodes = `${Subsystem}_${'UNAVAILABLE' | 'TIMEOUT' | 'ERROR' | 'NOT_CONFIGURED'}`
 
 function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
@@ -101,5 +129,5 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
   return table as Record<SubsystemCodes, ErrorEntry>
 }
 
-export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...subsystemErrors() }
+export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...platform_errors, ...subsystemErrors() }
 export type ErrorCode = keyof typeof ERRORS

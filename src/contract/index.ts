@@ -7,7 +7,11 @@ import { vms } from './compute/vms.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
+import { nodeNics } from './nodes/nics.ts'
+import { nodeRegistry } from './nodes/registry.ts'
 import type { Area } from './route.ts'
 import { service } from './service.ts'
+import { benchmarks } from './storage/benchmark.ts'
+import { hostStorage } from './storage/host.ts'
 
-export const areas = [service, auth, appEvents, jobs, vms, vmMetrics, infrastructure, guestNetworks, computeHooks] as unknown as readonly Area[]
+export const areas = [service, auth, appEvents, jobs, vms, vmMetrics, infrastructure, guestNetworks, computeHooks, nodeRegistry, nodeNics, hostStorage, benchmarks] as unknown as readonly Area[]

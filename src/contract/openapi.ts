@@ -71,12 +71,13 @@ function parametersOf(where: string, fields: TObject | undefined, route: RouteSp
   const required = new Set<string>(fields.required ?? [])
   const examples = where === 'path' ? route.example.params : where === 'query' ? route.example.query : undefined
   return Object.entries(fields.properties).map(([name, schema]) => {
-    const { description, ...rest } = hoist(schema, schemas) as Json
+    const { description, 'x-extension': extension, ...rest } = hoist(schema, schemas) as Json
     return {
       name,
       in: where,
       required: where === 'path' || required.has(name),
       ...(description === undefined ? {} : { description }),
+      ...(extension === true ? { 'x-extension': true } : {}),
       schema: rest,
       ...(examples?.[name] === undefined ? {} : { example: examples[name] }),
     }

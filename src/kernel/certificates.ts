@@ -96,10 +96,19 @@ export function fingerprintOf(certificate_pem: string): string {
   return new X509Certificate(certificate_pem).fingerprint256
 }
 
+/** What an enrolment token says of the authority: enough of its fingerprint that nobody makes another with the same. */
+export function authorityMark(certificate_pem: string): string {
+  return fingerprintOf(certificate_pem).replaceAll(':', '').toLowerCase().slice(0, 40)
+}
+
 /** True once half of the certificate's life is over. */
 export function isHalfLived(certificate_pem: string, now: number = Date.now()): boolean {
   const { validFromDate, validToDate } = new X509Certificate(certificate_pem)
   return now > (validFromDate.getTime() + validToDate.getTime()) / 2
+}
+
+export function hasExpired(certificate_pem: string, now: number = Date.now()): boolean {
+  return new X509Certificate(certificate_pem).validToDate.getTime() < now
 }
 
 async function issue(

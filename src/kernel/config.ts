@@ -114,6 +114,34 @@ export const ConfigSchema = Type.Object(
       },
       'Application events and live streams.',
     ),
+    nodes: Group(
+      {
+        heartbeat_interval_ms: Type.Integer({
+          default: 10_000,
+          minimum: 100,
+          description: 'How often agents give a sign of life.',
+        }),
+        offline_after_ms: Type.Integer({
+          default: 30_000,
+          minimum: 200,
+          description: 'Silence after which a node counts as offline.',
+        }),
+      },
+      'The nodes of the cloud and the agents on them.',
+    ),
+    node: Group(
+      {
+        enabled: Type.Boolean({
+          default: true,
+          description: 'Answer node-local routes for the machine that this replica runs on.',
+        }),
+        settings: Type.Record(Type.String(), Type.Unknown(), {
+          default: {},
+          description: 'About that machine, as under `node` in the configuration of an agent: net, frr, tools and so on.',
+        }),
+      },
+      'The machine that this replica runs on.',
+    ),
     log: Group(
       {
         level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }),

@@ -1,6 +1,6 @@
 // Secrets at rest: AES-256-GCM under a key file made at first start (0600). Several keys may stand in the file; the first
 // seals, all open, so a key is rotated by putting a new one in front and re-sealing what the old one sealed.
-import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -18,6 +18,8 @@ export interface SecretBox {
   /** Text that may be stored: `v1.<key id>.<nonce>.<tag>.<ciphertext>`. `context` must be given again to open it. */
   seal(plain: string, context: string): string
   open(sealed: string, context: string): string
+  /** Keyed hash of a text: equal texts can be recognised, but not guessed. It stays the same when the key is rotated. */
+  fingerprint(text: string): Buffer
   /** True when an older key sealed this text. */
   outdated(sealed: string): boolean
 }
@@ -41,7 +43,8 @@ export function rotateKey(key_file: string): void {
 
 function secretBox(keys: readonly Key[]): SecretBox {
   const current = keys[0]
-  if (current === undefined) throw new Error('the key file holds no key')
+  const eldest = keys.at(-1)
+  if (current === undefined || eldest === undefined) throw new Error('the key file holds no key')
   return {
     seal(plain, context) {
       const nonce = randomBytes(12)
@@ -62,6 +65,7 @@ function secretBox(keys: readonly Key[]): SecretBox {
       decipher.setAuthTag(Buffer.from(tag, 'base64url'))
       return Buffer.concat([decipher.update(Buffer.from(text, 'base64url')), decipher.final()]).toString('utf8')
     },
+    fingerprint: (text) => createHmac('sha256', eldest.bytes).update(text).digest(),
     outdated: (sealed) => sealed.split('.')[1] !== current.id,
   }
 }

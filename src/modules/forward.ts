@@ -63,7 +63,11 @@ export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
    * The resource for `Prefer: wait`. `result` is that of the platform's job, undefined when nothing had to be sent.
    * Left out, or answering undefined: the accepted form, with its final status.
    */
-  reply?(result: Raw | undefined, input: Input<R>, ctx: RequestContext): Result<R> | undefined | Promise<Result<R> | undefined>
+  reply?(
+    result: Raw | undefined,
+    input: Input<R>,
+    ctx: RequestContext,
+  ): Result<R> | undefined | Promise<Result<R> | undefined>
 }
 
 export type Row<R extends RouteSpec> = ReadRow<R> | SyncRow<R> | JobRowSpec<R>
@@ -106,9 +110,18 @@ function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps
   }
 }
 
-async function read<R extends RouteSpec>(row: ReadRow<R>, deps: ForwardDeps, input: Input<R>, ctx: RequestContext): Promise<Result<R>> {
+async function read<R extends RouteSpec>(
+  row: ReadRow<R>,
+  deps: ForwardDeps,
+  input: Input<R>,
+  ctx: RequestContext,
+): Promise<Result<R>> {
   const { signal, traceparent } = ctx
-  const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), { signal, traceparent, timeout_ms: row.timeout_ms })
+  const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
+    signal,
+    traceparent,
+    timeout_ms: row.timeout_ms,
+  })
   return row.reply(answer, input, ctx)
 }
 
@@ -130,7 +143,10 @@ async function sync<R extends RouteSpec>(
     // Mapped inside, so that the event's message is the public one. The caller leaving does not stop a change half-way.
     orRefusal(
       (async () => {
-        const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), { traceparent: ctx.traceparent, timeout_ms: row.timeout_ms })
+        const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
+          traceparent: ctx.traceparent,
+          timeout_ms: row.timeout_ms,
+        })
         if (subject.done !== undefined) note.description = subject.done
         return row.reply(answer, input, ctx)
       })(),
@@ -186,7 +202,11 @@ const SUBMIT_WAIT_MS = 15_000
  * The job once the platform has taken it over, or ended within the time the caller waits. A failed one answers the
  * caller with its error: what the platform refuses at once is a 400 and not an accepted operation.
  */
-export async function submittedOrEnded(jobs: Jobs, ctx: RequestContext, submitted: (job: JobRow) => boolean = isSubmitted): Promise<JobRow> {
+export async function submittedOrEnded(
+  jobs: Jobs,
+  ctx: RequestContext,
+  submitted: (job: JobRow) => boolean = isSubmitted,
+): Promise<JobRow> {
   const row =
     ctx.wait_seconds > 0
       ? await jobs.wait(ctx.operation_id, { timeout_ms: ctx.wait_seconds * 1000, signal: ctx.signal })
@@ -204,7 +224,8 @@ function failureOf(row: JobRow): ApiError {
 const EVENT_STATUS = { running: 'IN_PROGRESS', completed: 'SUCCESS', failed: 'FAILED' } as const
 
 export function acceptedOf(row: JobRow, subject: Subject): ActionAccepted {
-  const status = row.job_status === 'completed' || row.job_status === 'failed' ? EVENT_STATUS[row.job_status] : 'IN_PROGRESS'
+  const status =
+    row.job_status === 'completed' || row.job_status === 'failed' ? EVENT_STATUS[row.job_status] : 'IN_PROGRESS'
   return {
     job_id: row.id,
     correlation_id: row.id,

@@ -115,7 +115,7 @@ export interface ChangeNote {
  */
 export async function recordChange<T>(
   deps: ChangeDeps,
-  ctx: RequestContext,
+  ctx: Pick<RequestContext, 'operation' | 'operation_id' | 'caller'>,
   about: ChangeAbout,
   work: (note: ChangeNote) => Promise<T>,
 ): Promise<T> {

@@ -3,24 +3,33 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Idempotency, IdempotentRequest, StoredAnswer } from '#src/kernel/http/idempotency.ts'
+import type { SecretBox } from '#src/kernel/secrets.ts'
 import type { Database } from './database.ts'
 import { isAlive } from './replicas.ts'
 
 const WAIT_MS = 10_000
 const POLL_MS = 50
 
-export function createIdempotency(database: Database, replica_id: string): Idempotency {
+interface Store {
+  database: Database
+  replica_id: string
+  /** Answers and requests may hold secrets: a token is shown once, a password is sent. */
+  secrets: SecretBox
+}
+
+export function createIdempotency(database: Database, replica_id: string, secrets: SecretBox): Idempotency {
+  const store: Store = { database, replica_id, secrets }
   return {
     async run(request, work) {
-      if (await claim(database, replica_id, request)) {
-        return { answer: await runAndKeep(database, request, work), replayed: false }
+      if (await claim(store, request)) {
+        return { answer: await runAndKeep(store, request, work), replayed: false }
       }
       const deadline = performance.now() + WAIT_MS
       for (;;) {
-        const found = await look(database, request)
+        const found = await look(store, request)
         if (found === 'gone' || found === 'never-began') {
-          if (await takeOver(database, replica_id, request)) {
-            return { answer: await runAndKeep(database, request, work), replayed: false }
+          if (await takeOver(store, request)) {
+            return { answer: await runAndKeep(store, request, work), replayed: false }
           }
         } else if (found !== 'running') {
           return { answer: found, replayed: true }
@@ -34,14 +43,14 @@ export function createIdempotency(database: Database, replica_id: string): Idemp
   }
 }
 
-async function claim(database: Database, replica_id: string, request: IdempotentRequest): Promise<boolean> {
+async function claim({ database, replica_id, secrets }: Store, request: IdempotentRequest): Promise<boolean> {
   const row = await database.db
     .insertInto('idempotency')
     .values({
       caller_id: request.caller_id,
       key: request.key,
       operation: request.operation,
-      request_hash: request.request_hash,
+      request_hash: secrets.fingerprint(request.request),
       operation_id: request.operation_id,
       replica_id,
     })
@@ -66,7 +75,7 @@ async function claim(database: Database, replica_id: string, request: Idempotent
 }
 
 async function runAndKeep(
-  database: Database,
+  { database, secrets }: Store,
   request: IdempotentRequest,
   work: () => Promise<StoredAnswer>,
 ): Promise<StoredAnswer> {
@@ -84,7 +93,7 @@ async function runAndKeep(
   }
   await database.db
     .updateTable('idempotency')
-    .set({ status: answer.status, headers: JSON.stringify(answer.headers), body: JSON.stringify(answer.body ?? null) })
+    .set({ status: answer.status, headers: JSON.stringify(answer.headers), body: secrets.seal(JSON.stringify(answer.body ?? null), contextOf(request)) })
     .where('caller_id', '=', request.caller_id)
     .where('key', '=', request.key)
     .where('operation_id', '=', request.operation_id)
@@ -106,7 +115,7 @@ async function forget(database: Database, request: IdempotentRequest): Promise<v
  * an event, so the work may be done now. Otherwise the answer: the stored one, or what the job says that was begun.
  */
 async function look(
-  database: Database,
+  { database, secrets }: Store,
   request: IdempotentRequest,
 ): Promise<StoredAnswer | 'running' | 'gone' | 'never-began'> {
   const row = await database.db
@@ -117,11 +126,11 @@ async function look(
     .where('key', '=', request.key)
     .executeTakeFirst()
   if (row === undefined) return 'gone'
-  if (row.operation !== request.operation || !row.request_hash.equals(request.request_hash)) {
+  if (row.operation !== request.operation || !row.request_hash.equals(secrets.fingerprint(request.request))) {
     throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This key was used with another request within the last 24 hours.')
   }
   if (row.status !== null) {
-    return { status: row.status, headers: row.headers ?? {}, body: JSON.parse(row.body ?? 'null') }
+    return { status: row.status, headers: row.headers ?? {}, body: row.body === null ? null : JSON.parse(secrets.open(row.body, contextOf(request))) }
   }
   if (row.alive) return 'running'
   const job = await database.db.selectFrom('job').selectAll().where('id', '=', row.operation_id).executeTakeFirst()
@@ -139,7 +148,8 @@ async function look(
   return 'never-began'
 }
 
-async function takeOver(database: Database, replica_id: string, request: IdempotentRequest): Promise<boolean> {
+async function takeOver(store: Store, request: IdempotentRequest): Promise<boolean> {
+  const { database, replica_id } = store
   const { numUpdatedRows } = await database.db
     .updateTable('idempotency')
     .set({ replica_id, operation_id: request.operation_id, created_at: sql<Date>`now()` })
@@ -148,7 +158,11 @@ async function takeOver(database: Database, replica_id: string, request: Idempot
     .where('status', 'is', null)
     .where(({ not }) => not(isAlive('idempotency.replica_id')))
     .executeTakeFirst()
-  return numUpdatedRows > 0n || (await claim(database, replica_id, request))
+  return numUpdatedRows > 0n || (await claim(store, request))
+}
+
+function contextOf(request: IdempotentRequest): string {
+  return `idempotency:${request.caller_id}:${request.key}`
 }
 
 async function wasBegun(database: Database, operation_id: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 // Virtual machines over HTTP: real handlers, real jobs, the lab's platform.
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -17,12 +17,20 @@ const vm = wellKnown.vms
 const WAIT = { headers: { prefer: 'wait=20' } }
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
+/** What the platform would ignore in silence. */
+afterEach(async () => {
+  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
+  assert.deepEqual(Object.values(answer as object).flat(), [])
+})
+
 async function control(path: string, body: Record<string, unknown>): Promise<void> {
   const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
   assert.equal(response.status, 200, await response.text())
 }
 
-async function jobEnded(id: string): Promise<{ job_status: string; failure_code: string | null; failure_reason: string }> {
+async function jobEnded(
+  id: string,
+): Promise<{ job_status: string; failure_code: string | null; failure_reason: string }> {
   return until(`job ${id} ends`, async () => {
     lab.platform.step()
     const { body } = await lab.call('GET', `/jobs/${id}`)
@@ -31,8 +39,9 @@ async function jobEnded(id: string): Promise<{ job_status: string; failure_code:
 }
 
 async function eventOf(correlation_id: string): Promise<{ status: string; action: string; error_message: string }> {
-  const { body } = await lab.call('POST', '/events/app-events/list', { page_size: 100 })
-  const events: { correlation_id: string; status: string; action: string; error_message: string }[] = body.app_events ?? body.events
+  const { body } = await lab.call('POST', '/events/app-events', { page_size: 100 })
+  const events: { correlation_id: string; status: string; action: string; error_message: string }[] =
+    body.app_events ?? body.events
   const event = events.find((one) => one.correlation_id === correlation_id)
   assert.ok(event !== undefined, 'the operation has an event')
   return event
@@ -54,7 +63,10 @@ test('the list is complete, paged, and speaks our names', async () => {
   assert.equal(all.body.count, 40)
   assert.equal(all.body.virtual_machines.length, 40)
   const second = await lab.call('POST', '/compute/vms/list', { page: 2, page_size: 15 })
-  assert.deepEqual(second.body.virtual_machines.map((one: { id: string }) => one.id), all.body.virtual_machines.slice(15, 30).map((one: { id: string }) => one.id))
+  assert.deepEqual(
+    second.body.virtual_machines.map((one: { id: string }) => one.id),
+    all.body.virtual_machines.slice(15, 30).map((one: { id: string }) => one.id),
+  )
   const web = all.body.virtual_machines.find((one: { name: string }) => one.name === 'web-01')
   assert.equal(web.id, vm['web-01'])
   assert.ok(web.nics[0].mac_address.includes(':'))
@@ -78,7 +90,10 @@ test('an unknown field is refused by name', async () => {
 test('a machine is found by id, by name, and its id by name', async () => {
   assert.equal((await lab.call('POST', '/compute/vms/byID', { virtual_machine_id: vm.gitlab })).body.name, 'gitlab')
   assert.equal((await lab.call('POST', '/compute/vms/byName', { name: 'gitlab' })).body.id, vm.gitlab)
-  assert.deepEqual((await lab.call('POST', '/compute/vms/getIdbyName', { name: 'gitlab' })).body, { id: vm.gitlab, name: 'gitlab' })
+  assert.deepEqual((await lab.call('POST', '/compute/vms/getIdbyName', { name: 'gitlab' })).body, {
+    id: vm.gitlab,
+    name: 'gitlab',
+  })
 })
 
 for (const [path, body] of [
@@ -127,7 +142,9 @@ test('starting what runs succeeds and asks the platform for nothing', async () =
   const reply = await lab.call('POST', '/compute/vms/start', { virtual_machine_id: id }, WAIT)
   assert.equal(reply.status, 200, reply.text)
   assert.equal(reply.body.state, 'Running')
-  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as { calls: { command: string }[] }
+  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string }[]
+  }
   assert.ok(calls.every((call) => call.command !== 'startVirtualMachine'))
 })
 
@@ -138,7 +155,12 @@ test('rebooting what is stopped is refused with the state that would do', async 
 })
 
 test('what the platform refuses at once is the caller’s error, and job and event have failed', async () => {
-  await control('fail', { command: 'rebootVirtualMachine', code: 431, text: 'secret-host-7: VM is not running, unable to reboot it', times: 1 })
+  await control('fail', {
+    command: 'rebootVirtualMachine',
+    code: 431,
+    text: 'secret-host-7: VM is not running, unable to reboot it',
+    times: 1,
+  })
   const reply = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: await idIn('Running') })
   assert.deepEqual([reply.status, reply.body.code], [400, 'VM_STATE'], reply.text)
   assert.ok(!reply.text.includes('secret-host-7'))
@@ -149,7 +171,13 @@ test('what the platform refuses at once is the caller’s error, and job and eve
 })
 
 test('a job that fails on the platform fails here, in our words', async () => {
-  await control('fail', { command: 'rebootVirtualMachine', code: 534, text: 'host secret-host-8 is down', at: 'job', times: 1 })
+  await control('fail', {
+    command: 'rebootVirtualMachine',
+    code: 534,
+    text: 'host secret-host-8 is down',
+    at: 'job',
+    times: 1,
+  })
   const reply = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: await idIn('Running') })
   const job = await jobEnded(reply.body.job_id)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_ERROR'])
@@ -161,7 +189,9 @@ test('a lost answer does not repeat the call: the platform’s job is found by i
   const reply = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: await idIn('Running') })
   assert.equal(reply.status, 200, reply.text)
   assert.equal((await jobEnded(reply.body.job_id)).job_status, 'completed')
-  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as { calls: { command: string }[] }
+  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string }[]
+  }
   assert.equal(calls.filter((call) => call.command === 'rebootVirtualMachine').length, 1)
 })
 
@@ -232,8 +262,3 @@ for (const [path, fault, code] of FAULTS) {
     })
   })
 }
-
-test('the product sends no parameter that the platform does not know', async () => {
-  const answer = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})

@@ -50,10 +50,14 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     stderr += text
   })
-  child.stdin.end(options.stdin ?? '')
+  child.stdin.on('error', () => undefined).end(options.stdin ?? '')
+  const too_late = setTimeout(() => child.kill('SIGKILL'), 60_000)
   const done = new Promise<CliResult>((resolve, reject) => {
     child.on('error', reject)
-    child.on('close', (code) => resolve({ code, stdout, stderr }))
+    child.on('close', (code) => {
+      clearTimeout(too_late)
+      resolve({ code, stdout, stderr })
+    })
   })
   return { child, stdout: () => stdout, stderr: () => stderr, done }
 }

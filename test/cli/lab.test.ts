@@ -41,17 +41,29 @@ test('a machine is stopped and started by its name, and shown as it then is', as
   assert.match(started.stdout, /state +Running/)
 })
 
-test('the timeline tells what the command line did, and events follow shows it as it happens', async () => {
+test('the timeline tells what the command line did, and events follow shows it as it happens', async (t) => {
   const { name } = await vmIn('Running')
-  const follower = startCli(['events', 'follow', '--channels', 'app-event'], { program, env: at(lab) })
-  // A first event of any kind says that the stream stands.
-  await until(() => lab.logs().includes('/events/sse'))
+  const follower = startCli(['events', 'follow', '--channels', 'app-event', '--last-event-id', '0'], {
+    program,
+    env: at(lab),
+  })
+  t.after(() => follower.child.kill('SIGKILL'))
   const rebooted = await run('vm', 'reboot', name, '--wait')
   assert.equal(rebooted.code, 0, rebooted.stderr)
+  // From id 0 on, what was before the connection stood is shown as well.
   await until(() => /app-event +SUCCESS +vmReboot/.test(follower.stdout()))
   follower.child.kill('SIGINT')
   assert.equal((await follower.done).code, 130)
-  const events = await run('app-event', 'list', '--action', 'vmReboot', '--status', 'SUCCESS', '--columns', 'action,status')
+  const events = await run(
+    'app-event',
+    'list',
+    '--action',
+    'vmReboot',
+    '--status',
+    'SUCCESS',
+    '--columns',
+    'action,status',
+  )
   assert.equal(events.stdout, 'ACTION    STATUS\nvmReboot  SUCCESS\n')
 })
 
@@ -63,7 +75,10 @@ test('unknown things, wrong words and missing rights have their exit codes', asy
     run('vm', 'list', '--page-size', '5000'),
     runCli(['vm', 'list'], { program, env: { ...at(lab), GROUNDPLANE_TOKEN: 'gp_wrong' } }),
   ])
-  assert.deepEqual(codes.map(({ code }) => code), [4, 4, 4, 2, 3])
+  assert.deepEqual(
+    codes.map(({ code }) => code),
+    [4, 4, 4, 2, 3],
+  )
   assert.match(codes[3]?.stderr ?? '', /page_size \(--page-size\)/)
 })
 

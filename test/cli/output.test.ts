@@ -53,9 +53,9 @@ test('a list is a table of telling columns, and says when there is more', async 
   ]
   const { stdout, stderr } = await shown({ virtual_machines: rows, count: 7, page: 1, page_size: 2 })
   assert.deepEqual(stdout.split('\n'), [
-    'NAME   STATE    ID  ZONE_ID  CREATED_AT',
-    'web-1  Running  a1  z        2026-11-20 03:12:45Z',
-    'web-2  -        a2  z        2026-11-20 03:12:45Z',
+    'NAME   STATE    ID  CREATED_AT            ZONE_ID',
+    'web-1  Running  a1  2026-11-20 03:12:45Z  z',
+    'web-2  -        a2  2026-11-20 03:12:45Z  z',
     '',
   ])
   assert.match(stderr, /^2 of 7, page 1/)

@@ -76,6 +76,17 @@ const gadgets = defineArea({
       errors: [400, 404, 500],
       example,
     },
+    gadgetWatch: {
+      method: 'GET',
+      path: '/gadgets/{id}/watch',
+      summary: 'Watch gadget',
+      access: 'viewer',
+      kind: 'ws',
+      params: Closed({ id: Id }),
+      ok: { 101: Type.Unknown() },
+      errors: [400, 500],
+      example,
+    },
     gadgetFileUpload: {
       method: 'POST',
       path: '/gadgets/{id}/files',

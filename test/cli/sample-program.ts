@@ -16,3 +16,4 @@ process.exitCode = await runProgram({
   areas: sampleAreas,
   version: '0.0.1',
 })
+setTimeout(() => process.exit(), 2000).unref()

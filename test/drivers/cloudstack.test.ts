@@ -69,7 +69,10 @@ test('auto finds the signature the platform accepts, with reads alone', async ()
   const fresh = driver()
   await fresh.call(...LIST)
   const { calls } = (await (await fetch(`${lab.control_url}/calls`)).json()) as { calls: { command: string }[] }
-  assert.deepEqual([...new Set(calls.map((call) => call.command))].toSorted(), ['listCapabilities', 'listVirtualMachines'])
+  assert.deepEqual([...new Set(calls.map((call) => call.command))].toSorted(), [
+    'listCapabilities',
+    'listVirtualMachines',
+  ])
   await fresh.close()
 })
 
@@ -90,11 +93,18 @@ test('without URL or keys every call says which setting is missing', async () =>
 })
 
 test('a list over several pages gives every row once', async () => {
-  const big = await startCloudStack({ time: 'step', size: { vms: 1203, hosts: 20, clusters: 2, networks: 3, tenants: 2 } })
+  const big = await startCloudStack({
+    time: 'step',
+    size: { vms: 1203, hosts: 20, clusters: 2, networks: 3, tenants: 2 },
+  })
   const client = driver({ url: big.url, api_key: big.api_key, secret_key: big.secret_key })
   const ids = new Set<string | null>()
   let rows = 0
-  for await (const row of client.listAll('listVirtualMachines', { listall: true, projectid: '-1', details: 'min' }, ITEM)) {
+  for await (const row of client.listAll(
+    'listVirtualMachines',
+    { listall: true, projectid: '-1', details: 'min' },
+    ITEM,
+  )) {
     ids.add(textOf(row as Record<string, unknown>, 'id'))
     rows += 1
   }
@@ -105,7 +115,10 @@ test('a list over several pages gives every row once', async () => {
 })
 
 test('nothing found is an empty page, not an error', async () => {
-  const page = await cloudstack.listPage('listVirtualMachines', { keyword: 'no such thing' }, ITEM, { page: 1, page_size: 50 })
+  const page = await cloudstack.listPage('listVirtualMachines', { keyword: 'no such thing' }, ITEM, {
+    page: 1,
+    page_size: 50,
+  })
   assert.deepEqual(page, { rows: [], count: 0 })
 })
 
@@ -166,7 +179,11 @@ test('a rate limit is waited out, whatever the call', async () => {
 
 const MAPPINGS: readonly [number, string, string][] = [
   [431, 'Invalid parameter id value=x due to incorrect long value format, or entity does not exist', 'VM_NOT_FOUND'],
-  [431, 'Invalid parameter templateid value=x due to incorrect long value format, or entity does not exist', 'RESOURCE_NOT_FOUND'],
+  [
+    431,
+    'Invalid parameter templateid value=x due to incorrect long value format, or entity does not exist',
+    'RESOURCE_NOT_FOUND',
+  ],
   [431, 'VM is not Running, unable to migrate', 'VM_STATE'],
   [431, 'A thing with this name already exists', 'COMPUTE_CONFLICT'],
   [431, 'something nobody has seen before', 'COMPUTE_REJECTED'],
@@ -180,7 +197,9 @@ const MAPPINGS: readonly [number, string, string][] = [
 for (const [code, text, expected] of MAPPINGS) {
   test(`${code} "${text.slice(0, 40)}" becomes ${expected} without the platform's own words`, async () => {
     await fault('fail', { command: 'updateVirtualMachine', code, text, times: 1 })
-    const error = await failureOf(cloudstack.call('updateVirtualMachine', { id: wellKnown.vms['web-01'], displayname: 'x' }))
+    const error = await failureOf(
+      cloudstack.call('updateVirtualMachine', { id: wellKnown.vms['web-01'], displayname: 'x' }),
+    )
     assert.equal(error.detail, text)
     const shown = refusalOf(error)
     assert.ok(shown instanceof ApiError)
@@ -190,7 +209,9 @@ for (const [code, text, expected] of MAPPINGS) {
 }
 
 test('no capacity for a deploy is a conflict that the caller can act on', () => {
-  const shown = refusalOf(new CloudStackError({ operation: 'deployVirtualMachine', failure: 'error', status: 533, detail: 'x' }))
+  const shown = refusalOf(
+    new CloudStackError({ operation: 'deployVirtualMachine', failure: 'error', status: 533, detail: 'x' }),
+  )
   assert.ok(shown instanceof ApiError && shown.code === 'CAPACITY_EXCEEDED')
 })
 
@@ -205,7 +226,10 @@ test('a job is followed to its result, through lost answers of its polls', async
   await fault('garbage', { command: 'queryAsyncJobResult', kind: 'html200', times: 1 })
   await fault('fail', { command: 'queryAsyncJobResult', code: 530, text: 'restarting', times: 1 })
   const seen: number[] = []
-  const followed = cloudstack.followJob(job_id, { signal: AbortSignal.timeout(20_000), onProgress: (job) => seen.push(job.status) })
+  const followed = cloudstack.followJob(job_id, {
+    signal: AbortSignal.timeout(20_000),
+    onProgress: (job) => seen.push(job.status),
+  })
   await until('it was seen running', () => seen.includes(0))
   lab.step()
   assert.ok('virtualmachine' in (await followed))

@@ -13,6 +13,7 @@ import {
   rm,
   statfs,
   symlink,
+  truncate,
   writeFile,
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -22,7 +23,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { BenchmarkResult, DiskBenchmarkRequest } from '#src/contract/storage/benchmark.ts'
 import type { Answer } from '#src/contract/route.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { linuxHost } from '#src/kernel/host.ts'
+import { type Host, linuxHost } from '#src/kernel/host.ts'
 import { createFileHistory } from '#src/node/benchmark/history.ts'
 import { type Benchmarks, createBenchmarks } from '#src/node/benchmark/index.ts'
 import type { RunProgress } from '#src/node/benchmark/runs.ts'
@@ -188,6 +189,44 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     assert.equal(read.status, 'completed', read.error)
   })
 
+  it('overwrites a blank device only when its serial number is confirmed, and none that carries a signature', async (t) => {
+    const device = await loopDevice(folder)
+    if (device === null) return t.skip('needs loop devices')
+    try {
+      const seen = { type: 'disk', serial: 'BLANK-1' }
+      node = await start(undefined, disguised(seen))
+      const write = {
+        profile_id: 'seq-write-1m',
+        custom_profile: { test_size: '16M' },
+        duration_sec: 1,
+        target: device,
+      } as const
+      await assert.rejects(disk(write), /confirm_serial/)
+      await assert.rejects(disk({ ...write, confirm_serial: 'OTHER' }), /confirm_serial/)
+      await assert.rejects(
+        disk({ ...write, custom_profile: { test_size: '1G' }, confirm_serial: 'BLANK-1' }),
+        /test_size/,
+      )
+      assert.equal(await firstBytes(device), 'untouched')
+      const result = await disk({ ...write, confirm_serial: 'BLANK-1' })
+      assert.equal(result.status, 'completed', result.error)
+      assert.notEqual(await firstBytes(device), 'untouched')
+      execFileSync('mkswap', [device], { stdio: 'ignore' })
+      await assert.rejects(disk({ ...write, confirm_serial: 'BLANK-1' }), /signature of swap/)
+      seen.type = 'loop'
+      await assert.rejects(disk({ ...write, confirm_serial: 'BLANK-1' }), /not a whole disk/)
+      const read = await disk({
+        profile_id: 'seq-read-1m',
+        custom_profile: { test_size: '16M' },
+        duration_sec: 1,
+        target: device,
+      })
+      assert.equal(read.status, 'completed', read.error)
+    } finally {
+      execFileSync('losetup', ['-d', device])
+    }
+  })
+
   it('answers 503 with tool and package when the tool is missing', async () => {
     const store = await createFileHistory(join(base, 'none'))
     const bare = createBenchmarks({
@@ -213,10 +252,13 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     )
   })
 
-  async function start(history = join(folder, '..', `${folder.split('-').at(-1)}.history`)): Promise<Benchmarks> {
+  async function start(
+    history = join(folder, '..', `${folder.split('-').at(-1)}.history`),
+    host: Host = linuxHost(),
+  ): Promise<Benchmarks> {
     const store = await createFileHistory(history)
     return createBenchmarks({
-      host: linuxHost(),
+      host,
       store,
       temp_folder: folder,
       publish: (progress) => heard.push(progress),
@@ -301,5 +343,43 @@ async function until(holds: () => Promise<boolean>): Promise<void> {
   while (!(await holds())) {
     if (performance.now() > end) assert.fail('not reached in 20 s')
     await wait(20)
+  }
+}
+
+/** A loop device whose first bytes say `untouched`, or null where none can be made. */
+async function loopDevice(folder: string): Promise<string | null> {
+  const image = join(folder, 'image')
+  await writeFile(image, 'untouched')
+  await truncate(image, 64 * 2 ** 20)
+  try {
+    return execFileSync('losetup', ['--find', '--show', image], { encoding: 'utf8' }).trim()
+  } catch {
+    return null
+  }
+}
+
+async function firstBytes(path: string): Promise<string> {
+  const file = await open(path)
+  try {
+    return (await file.read(Buffer.alloc(9), 0, 9, 0)).buffer.toString('latin1')
+  } finally {
+    await file.close()
+  }
+}
+
+/** This machine, on which lsblk shows a loop device as what a test needs. */
+function disguised(seen: { type: string; serial: string }): Host {
+  const host = linuxHost()
+  return {
+    ...host,
+    async run(tool, args, options) {
+      const result = await host.run(tool, args, options)
+      if (tool !== 'lsblk') return result
+      const shown: { blockdevices: object[] } = JSON.parse(result.stdout)
+      return {
+        ...result,
+        stdout: JSON.stringify({ blockdevices: shown.blockdevices.map((row) => ({ ...row, ...seen })) }),
+      }
+    },
   }
 }

@@ -31,7 +31,9 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('measures writes and reads of a pool and removes every object it wrote', async () => {
     for (const mode of ['write', 'rand', 'seq'] as const) {
-      const result = bodyOf(await node.handlers.benchmarkPoolRun({ ...NONE, body: { pool_name: POOL, mode, duration_sec: 2 } }, context()))
+      const result = bodyOf(
+        await node.handlers.benchmarkPoolRun({ ...NONE, body: { pool_name: POOL, mode, duration_sec: 2 } }, context()),
+      )
       assert.equal(result.status, 'completed', result.error)
       const [busy, idle] = mode === 'write' ? [result.write, result.read] : [result.read, result.write]
       assert.ok((busy.total_ios ?? 0) > 0 && (busy.bandwidth_mbps ?? 0) > 0 && (busy.latency_avg_us ?? 0) > 0, mode)
@@ -43,16 +45,28 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('removes the objects of a cancelled run, and lets one run use a pool at a time', async () => {
     const body = { pool_name: POOL, mode: 'write', duration_sec: 60 } as const
-    const running = bodyOf(await node.handlers.benchmarkPoolRun({ ...NONE, body }, { ...context(), prefer_async: true }))
+    const running = bodyOf(
+      await node.handlers.benchmarkPoolRun({ ...NONE, body }, { ...context(), prefer_async: true }),
+    )
     await until('objects are written', async () => (await benchmarkObjects()).length > 0)
-    await assert.rejects(async () => node.handlers.benchmarkPoolRun({ ...NONE, body }, context()), /is using pool bench/)
+    await assert.rejects(
+      async () => node.handlers.benchmarkPoolRun({ ...NONE, body }, context()),
+      /is using pool bench/,
+    )
     const ended = bodyOf(await node.handlers.benchmarkCancel({ ...NONE, params: { id: running.id } }, context()))
     assert.equal(ended.status, 'failed')
     assert.deepEqual(await benchmarkObjects(), [])
   })
 
   it('measures an image for the asked time, both directions apart', async () => {
-    const body = { pool_name: POOL, image_name: 'bench-1', io_type: 'readwrite', io_pattern: 'rand', io_total: '64G', duration_sec: 2 } as const
+    const body = {
+      pool_name: POOL,
+      image_name: 'bench-1',
+      io_type: 'readwrite',
+      io_pattern: 'rand',
+      io_total: '64G',
+      duration_sec: 2,
+    } as const
     const result = bodyOf(await node.handlers.benchmarkBlockImageRun({ ...NONE, body }, context()))
     assert.equal(result.status, 'completed', result.error)
     assert.ok((result.read.iops ?? 0) > 0 && (result.write.iops ?? 0) > 0)
@@ -61,7 +75,22 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('overwrites only images that are named twice and that nobody uses', async () => {
     const image = (change: Record<string, string>) => async () =>
-      bodyOf(await node.handlers.benchmarkBlockImageRun({ ...NONE, body: { pool_name: POOL, image_name: 'vm-root', io_type: 'write', io_total: '1M', duration_sec: 1, ...change } }, context()))
+      bodyOf(
+        await node.handlers.benchmarkBlockImageRun(
+          {
+            ...NONE,
+            body: {
+              pool_name: POOL,
+              image_name: 'vm-root',
+              io_type: 'write',
+              io_total: '1M',
+              duration_sec: 1,
+              ...change,
+            },
+          },
+          context(),
+        ),
+      )
     await assert.rejects(image({}), /confirm_image/)
     await assert.rejects(image({ image_name: 'nope' }), /no such image/)
     await assert.rejects(image({ pool_name: 'nope' }), /no such pool/)

@@ -96,7 +96,11 @@ describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 30
       ...rest,
       peers: bfd_peers?.map((one) => `${one.peer} ${one.local} ${one.status}`).toSorted(),
       daemons: frr?.daemons.toSorted(),
-      vnis: vnis?.map(({ mac_table, arp_table, ...vni }) => ({ ...vni, macs: mac_table?.length, arp: arp_table?.length })),
+      vnis: vnis?.map(({ mac_table, arp_table, ...vni }) => ({
+        ...vni,
+        macs: mac_table?.length,
+        arp: arp_table?.length,
+      })),
     })
     assert.deepEqual(still(by_vtysh), still(by_socket))
   })
@@ -171,10 +175,14 @@ describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 30
   test('a dead BGP daemon is offline and told apart from a hung one', async () => {
     const pid = await router(3).pid('bgpd')
     process.kill(pid, 'SIGKILL')
-    const node = await until('the socket refuses', async () => {
-      const now = await read(router(3))
-      return now.error === 'bgpd is not running' ? now : undefined
-    }, DEADLINE_MS)
+    const node = await until(
+      'the socket refuses',
+      async () => {
+        const now = await read(router(3))
+        return now.error === 'bgpd is not running' ? now : undefined
+      },
+      DEADLINE_MS,
+    )
     assert.deepEqual([node.status, node.bgp, node.frr?.daemons.includes('bgpd')], ['offline', null, false])
     await until('the others see one session less', async () => established(await read(router(1))) === 1, DEADLINE_MS)
   })

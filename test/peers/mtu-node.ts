@@ -1,4 +1,5 @@
 // A node program for the MTU tests: started inside a network namespace, does one request, and ends itself where told.
+import { readLinks } from '#src/node/mtu/links.ts'
 import { createNodeApply } from '#src/node/mtu/node-apply.ts'
 import { linuxHost } from '#src/kernel/host.ts'
 import type { MtuNodeApplyRequest } from '#src/contract/network/mtu.ts'
@@ -17,8 +18,9 @@ export interface NodeProgram {
 async function main(program: NodeProgram): Promise<void> {
   let seen = 0
   const delay = { ms: 0 }
+  const host = linuxHost()
   const node = await createNodeApply({
-    host: linuxHost(),
+    host,
     state_dir: program.state_dir,
     config_root: program.config_root,
     allowed_devices: ['mgmt0', 'eth1'],
@@ -35,9 +37,12 @@ async function main(program: NodeProgram): Promise<void> {
   if (program.race !== undefined && program.request !== null) {
     const outcomes: unknown[] = []
     for (let round = 0; round < program.race.rounds; round += 1) {
+      for (const device of ['mgmt0', 'eth1']) await host.run('ip', ['link', 'set', 'dev', device, 'mtu', '1500'])
       delay.ms = (round * 7) % program.race.spread_ms
-      outcomes.push(await node.apply(program.request).catch((error: unknown) => ({ error: String(error) })))
-      if (round % 2 === 0) await node.apply({ bridge: 'mgmt0', mtu: 1500 }).catch(() => null)
+      const outcome = await node.apply(program.request).catch((error: unknown) => ({ error: String(error) }))
+      const links = (await readLinks(host)) ?? []
+      const live = ['mgmt0', 'eth1'].map((name) => links.find((link) => link.name === name)?.mtu)
+      outcomes.push({ ...outcome, live })
     }
     process.stdout.write(JSON.stringify(outcomes))
     return

@@ -141,19 +141,23 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
   it('lets exactly one of commit and revert win, 200 times', async () => {
     const node = await freshNode()
     const request = { bridge: 'mgmt0', mtu: 9000 }
-    const outcomes = parseResults(await node.program({ window_ms: 50, request, race: { rounds: 200, spread_ms: 60 } }))
+    const outcomes = parseResults(
+      await node.program({ window_ms: 100, request, race: { rounds: 200, spread_ms: 140 } }),
+    )
     assert.equal(outcomes.length, 200)
     let won = 0
     for (const outcome of outcomes) {
-      if ('error' in outcome) assert.match(String(outcome.error), /window was over/)
-      else if (outcome.reverted === false) won += 1
+      if ('error' in outcome) assert.match(outcome.error, /window was over|was given up/)
+      const committed = !('error' in outcome) && !outcome.reverted
+      if (committed) won += 1
+      assert.deepEqual(outcome.live, committed ? [9000, 9000] : [1500, 1500], JSON.stringify(outcome))
     }
     assert.ok(won > 0 && won < 200, `${won} commits of 200: the race was not a race`)
     for (const text of await node.histories()) {
       assert.equal(Number(text.includes(' committed')) + Number(text.includes(' restored')), 1, text)
     }
-    const { mgmt0, eth1, raised } = await node.state()
-    assert.ok((mgmt0 === 9000 && eth1 === 9000 && raised) || (mgmt0 === 1500 && eth1 === 1500 && !raised))
+    // Fails on a half-written file.
+    await node.state()
   })
 
   async function freshNode() {
@@ -247,6 +251,6 @@ function parseRecord(text: string): { error?: unknown } {
   return JSON.parse(text)
 }
 
-function parseResults(text: string): (MtuNodeApplyResult | { error: string })[] {
+function parseResults(text: string): ((MtuNodeApplyResult | { error: string }) & { live: number[] })[] {
   return JSON.parse(text)
 }

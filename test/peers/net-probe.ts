@@ -1,7 +1,7 @@
 // Takes the network picture of the namespace it is started in and prints it: one line of JSON for each line on stdin.
 import { createInterface } from 'node:readline'
 import { linuxHost } from '#src/kernel/host.ts'
-import { DEFAULT_THRESHOLDS, type NodeNetConfig } from '#src/node/net/config.ts'
+import { parseNodeNetConfig } from '#src/node/net/config.ts'
 import { netHandlers } from '#src/node/net/index.ts'
 import { createNetSampler } from '#src/node/net/sampler.ts'
 import type { Nic } from '#src/contract/network/eligible-nics.ts'
@@ -14,13 +14,12 @@ export interface Probe {
   alerts: NetworkAlert[]
 }
 
-const config: NodeNetConfig = {
+const config = parseNodeNetConfig({
   uplinks: ['up0', 'up1'],
   roles: { br0: 'management' },
   fqdn: 'probe.example.internal',
   time_daemon_address: '127.0.0.1',
-  thresholds: DEFAULT_THRESHOLDS,
-}
+})
 
 const host = linuxHost()
 const samples = createNetSampler(host)

@@ -11,6 +11,10 @@ import { until } from './until.ts'
 const exec = promisify(execFile)
 
 export interface CephCluster {
+  /** Private folder of the cluster. */
+  dir: string
+  /** Process of one of its daemons. */
+  pid(daemon: 'mon' | 'mgr' | 'osd'): Promise<number>
   /** Arguments that point any of the tools at this cluster. */
   args: string[]
   run(tool: string, ...args: string[]): Promise<string>
@@ -21,27 +25,35 @@ export interface CephCluster {
 export function cephRefused(): string | null {
   if (process.getuid?.() !== 0) return 'needs root'
   try {
-    for (const tool of ['ceph-mon', 'ceph-osd', 'ceph-mgr', 'rados', 'rbd']) execFileSync(tool, ['--version'], { stdio: 'ignore' })
+    for (const tool of ['ceph-mon', 'ceph-osd', 'ceph-mgr', 'rados', 'rbd'])
+      execFileSync(tool, ['--version'], { stdio: 'ignore' })
     return null
   } catch {
     return 'needs ceph-mon, ceph-osd, ceph-mgr and ceph-common'
   }
 }
 
-export async function startCeph(pool: string): Promise<CephCluster> {
+/** Keeps the data in memory: fast, but on no disk. */
+const MEMORY = 'osd_objectstore = memstore\nmemstore_device_bytes = 4294967296\n'
+/** Keeps the data in a sparse file: the storage daemon then names the disk of that file as its device. */
+export const ON_DISK =
+  'osd_objectstore = bluestore\nbluestore_block_size = 4294967296\nbluestore_block_create = true\n[mon]\nauth_allow_insecure_global_id_reclaim = false\n'
+
+export async function startCeph(pool: string, osd_settings: string = MEMORY): Promise<CephCluster> {
   const dir = await mkdtemp(join(tmpdir(), 'gp-ceph-'))
   const [v2, v1] = [await freePort(), await freePort()]
   const fsid = randomUUID()
   const conf = join(dir, 'ceph.conf')
   const address = `[v2:127.0.0.1:${v2},v1:127.0.0.1:${v1}]`
-  await writeFile(conf, configuration(dir, fsid, address))
+  await writeFile(conf, configuration(dir, fsid, address) + osd_settings)
   for (const name of ['mon', 'mgr', 'osd']) await mkdir(join(dir, name))
   const args = ['--conf', conf]
   const run = async (tool: string, ...rest: string[]): Promise<string> => {
     const options: ExecFileOptions = { timeout: 60_000 }
     return String((await exec(tool, [...rest, ...args], options)).stdout)
   }
-  const cluster: CephCluster = { args, run, stop: () => stop(dir) }
+  const pid: CephCluster['pid'] = async (daemon) => Number(await readFile(join(dir, `${daemon}.pid`), 'utf8'))
+  const cluster: CephCluster = { dir, pid, args, run, stop: () => stop(dir) }
   try {
     await startDaemons({ dir, fsid, address, run })
     await until('an OSD is up', async () => (await run('ceph', 'osd', 'stat')).includes('1 up'), 60_000)
@@ -106,8 +118,6 @@ keyring = ${dir}/mgr/keyring
 [osd]
 osd_data = ${dir}/osd
 keyring = ${dir}/osd/keyring
-osd_objectstore = memstore
-memstore_device_bytes = 4294967296
 `
 }
 

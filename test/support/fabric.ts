@@ -76,11 +76,17 @@ class RunningFabric implements Fabric {
       await addNamespace(this.#router(number))
       await addNamespace(this.#host(number))
     }
-    for (const [a, b] of [[1, 2], [1, 3], [2, 3]] as const) await this.#connect(a, b)
+    for (const [a, b] of [
+      [1, 2],
+      [1, 3],
+      [2, 3],
+    ] as const)
+      await this.#connect(a, b)
     for (const number of NUMBERS) await this.#overlay(number)
     await Promise.all(NUMBERS.map((number) => this.#daemons(number)))
     // Routers learn the addresses of hosts only after these have sent something.
-    for (const number of NUMBERS) await inside(this.#host(number), 'ping', ['-c', '1', '-W', '2', `10.100.0.${number}`]).catch(() => {})
+    for (const number of NUMBERS)
+      await inside(this.#host(number), 'ping', ['-c', '1', '-W', '2', `10.100.0.${number}`]).catch(() => {})
   }
 
   async link(from: number, to: number, state: 'up' | 'down'): Promise<void> {
@@ -91,7 +97,8 @@ class RunningFabric implements Fabric {
   async close(): Promise<void> {
     for (const number of NUMBERS) await stopDaemons(join(this.#dir, `r${number}`))
     for (const number of NUMBERS) {
-      for (const name of [this.#router(number), this.#host(number)]) await run('ip', ['netns', 'del', name]).catch(() => {})
+      for (const name of [this.#router(number), this.#host(number)])
+        await run('ip', ['netns', 'del', name]).catch(() => {})
     }
     await rm(this.#dir, { recursive: true, force: true })
     await rm(join(tmpdir(), `${this.#tag}.owner`), { force: true })
@@ -109,7 +116,10 @@ class RunningFabric implements Fabric {
     const [near, far] = [`eth${a}${b}`, `eth${b}${a}`]
     const peer = ['peer', 'name', far, 'netns', this.#router(b)]
     await run('ip', ['link', 'add', near, 'netns', this.#router(a), 'type', 'veth', ...peer])
-    for (const [number, name, side] of [[a, near, 1], [b, far, 2]] as const) {
+    for (const [number, name, side] of [
+      [a, near, 1],
+      [b, far, 2],
+    ] as const) {
       await ip(this.#router(number), ['link', 'set', name, 'mtu', '9000'])
       await ip(this.#router(number), ['addr', 'add', `10.${a}${b}.0.${side}/30`, 'dev', name])
       await ip(this.#router(number), ['link', 'set', name, 'up'])
@@ -123,9 +133,32 @@ class RunningFabric implements Fabric {
       const mac = `02:00:00:0${number}:${String(vni).padStart(4, '0').slice(0, 2)}:01`
       // A bridge takes the lowest MAC of its ports, and the router MAC would change with them.
       await ip(router, ['link', 'add', `br${vni}`, 'address', mac, 'type', 'bridge'])
-      await ip(router, ['link', 'add', `vxlan${vni}`, 'type', 'vxlan', 'id', String(vni), 'local', `10.255.0.${number}`, 'dstport', '4789', 'nolearning'])
+      await ip(router, [
+        'link',
+        'add',
+        `vxlan${vni}`,
+        'type',
+        'vxlan',
+        'id',
+        String(vni),
+        'local',
+        `10.255.0.${number}`,
+        'dstport',
+        '4789',
+        'nolearning',
+      ])
       await ip(router, ['link', 'set', `vxlan${vni}`, 'master', `br${vni}`])
-      await ip(router, ['link', 'set', `vxlan${vni}`, 'type', 'bridge_slave', 'neigh_suppress', 'on', 'learning', 'off'])
+      await ip(router, [
+        'link',
+        'set',
+        `vxlan${vni}`,
+        'type',
+        'bridge_slave',
+        'neigh_suppress',
+        'on',
+        'learning',
+        'off',
+      ])
       if (vni !== L3_VNI) await ip(router, ['addr', 'add', `10.${vni}.0.${number}/24`, 'dev', `br${vni}`])
       await ip(router, ['link', 'set', `br${vni}`, 'up'])
       await ip(router, ['link', 'set', `vxlan${vni}`, 'up'])
@@ -156,10 +189,14 @@ class RunningFabric implements Fabric {
     await inside(this.#router(number), 'vtysh', ['--vty_socket', dir, '--config_dir', dir, '-b'])
     // Through vtysh the name stays with vtysh: each daemon must be told over its own socket.
     for (const daemon of ['zebra', 'bgpd', 'ospfd', 'bfdd', 'staticd']) {
-      await linuxHost().socketExchange(join(dir, `${daemon}.vty`), `enable\0configure terminal\0hostname r${number}\0`, {
-        timeout_ms: 5_000,
-        until: countdown(3),
-      })
+      await linuxHost().socketExchange(
+        join(dir, `${daemon}.vty`),
+        `enable\0configure terminal\0hostname r${number}\0`,
+        {
+          timeout_ms: 5_000,
+          until: countdown(3),
+        },
+      )
     }
   }
 }

@@ -1,5 +1,5 @@
 // Recorded outputs of real tools (test/fixtures/linux), by folder and file.
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export function linuxFixture(folder: string, file: string): string {
@@ -8,4 +8,8 @@ export function linuxFixture(folder: string, file: string): string {
 
 export function linuxFixtureJson(folder: string, file: string): unknown {
   return JSON.parse(linuxFixture(folder, file))
+}
+
+export function linuxFixtureNames(folder: string): string[] {
+  return readdirSync(join(import.meta.dirname, '..', 'fixtures', 'linux', folder)).sort()
 }

@@ -7,9 +7,7 @@ export interface Recorded {
   folders?: Record<string, string[]>
   links?: Record<string, string>
   /** Command line (tool and arguments with single blanks) to its output, or to how it ended. */
-  commands?: Record<string, string | Partial<RunResult> | null>
-  /** Asked when `commands` has no such line. Undefined: the tool is not installed. */
-  run?: (tool: string, args: readonly string[]) => Partial<RunResult> | undefined
+  commands?: Record<string, string | Partial<RunResult>>
 }
 
 export interface RecordedHost extends Host {
@@ -17,7 +15,7 @@ export interface RecordedHost extends Host {
   readonly ran: string[]
   /** Moves both clocks. */
   pass(milliseconds: number): void
-  commands: Record<string, string | Partial<RunResult> | null>
+  commands: Record<string, string | Partial<RunResult>>
   files: Record<string, string>
 }
 
@@ -30,13 +28,11 @@ export function recordedHost(recorded: Recorded = {}): RecordedHost {
   const run = (tool: string, args: readonly string[]): Promise<RunResult> => {
     const line = [tool, ...args].join(' ')
     ran.push(line)
-    const found = commands[line] ?? recorded.run?.(tool, args)
-    const installed =
-      recorded.run === undefined &&
-      Object.keys(commands).some((known) => known === tool || known.startsWith(`${tool} `))
+    const found = commands[line]
+    const installed = Object.keys(commands).some((known) => known === tool || known.startsWith(`${tool} `))
     const base = { outcome: 'exited', exit_code: 0, stdout: '', stderr: '' } as const
     if (typeof found === 'string') return Promise.resolve({ ...base, stdout: found })
-    if (found !== undefined && found !== null) return Promise.resolve({ ...base, ...found })
+    if (found !== undefined) return Promise.resolve({ ...base, ...found })
     return Promise.resolve(installed ? { ...base, exit_code: 1 } : { ...base, outcome: 'missing', exit_code: null })
   }
   return {

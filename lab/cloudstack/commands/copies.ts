@@ -228,6 +228,22 @@ export const copies: Commands = {
   listBackupOfferings: (call) => listRows(call, call.world.tables.backupofferings.values(), ['zoneid']),
   listBackupProviders: (call) =>
     paged(call, ['nas', 'dummy'], (name) => ({ name, description: `${name} backup plugin` })),
+  assignVirtualMachineToBackupOffering: (call) => {
+    const { params, world } = call
+    const vm = needVm(world, params.need('virtualmachineid'))
+    const offering = world.tables.backupofferings.get(params.need('backupofferingid'))
+    if (offering === null) throw invalid('Provided backup offering does not exist')
+    if (vm.backupofferingid !== null) throw internal('VM already is assigned to a backup offering')
+    return job({
+      ...vmJob(vm),
+      duration_ms: 600,
+      event: vmEvent('BACKUP.OFFERING.ASSIGN', 'assigning VM to backup offering', vm),
+      end: () => {
+        setVm(world, vm.id, { backupofferingid: offering.id })
+        return null
+      },
+    })
+  },
   listBackups: (call) => {
     const mine = visible(call)
     const byId = idTest(call)

@@ -200,6 +200,8 @@ function create(call: Call): Outcome {
     accountid: address.accountid,
     projectid: address.projectid,
   })
+  // An address of a VPC belongs to a tier from its first rule on.
+  if (address.associatednetworkid === null) world.tables.addresses.put({ ...address, associatednetworkid: networkid })
   if (open) openPorts(call, address, protocol, ports.publicport, ports.publicendport, params.list('cidrlist'), rule.id)
   return job({
     ...ruleJob(rule),

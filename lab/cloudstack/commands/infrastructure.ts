@@ -9,7 +9,7 @@ import { noise } from '../../world.ts'
 import { idTest, keywordTest, paged, pagedByLength, same } from '../scope.ts'
 import { text } from '../owner-view.ts'
 import type { World } from '../state.ts'
-import { inline, object, success, wireDate } from '../wire.ts'
+import { inline, list, object, success, wireDate } from '../wire.ts'
 
 /** Lists a kind that is kept in the shape of its answer, filtered by the named fields. */
 export function listRows(call: Call, rows: Iterable<Row>, filters: string[]): Outcome {
@@ -93,6 +93,8 @@ export const infrastructure: Commands = {
   listHypervisors: (call) =>
     pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name, hypervisor: name })),
   listRoles: (call) => listRows(call, call.world.tables.roles.values(), ['name', 'type', 'state']),
+  /** The zone is an advanced one without security groups. */
+  listSecurityGroups: () => list([], 0),
   listCapabilities: () => object(CAPABILITIES),
   listApis: (call) => {
     const name = call.params.text('name')?.toLowerCase() ?? null

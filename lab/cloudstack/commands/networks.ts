@@ -10,7 +10,6 @@ import type { Network } from '../network-records.ts'
 import type { Vm } from '../records.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
 import { list, object } from '../wire.ts'
-import { listRows } from './infrastructure.ts'
 import { needNetwork } from './vm-deploy.ts'
 
 export const networks: Commands = {
@@ -127,7 +126,6 @@ export const networks: Commands = {
       },
     })
   },
-  listVPCs: (call) => listRows(call, call.world.tables.vpcs.values(), ['name', 'zoneid', 'state', 'cidr']),
 }
 
 function networkJob(network: Network): { instancetype: string; instanceid: string; queue: string } {
@@ -148,7 +146,7 @@ function networkEvent(
   }
 }
 
-export function machinesIn(call: Call, networkid: string): Vm[] {
+function machinesIn(call: Call, networkid: string): Vm[] {
   return call.world.tables.vms.filter((vm) => vm.nics.some((nic) => nic.networkid === networkid))
 }
 

@@ -8,6 +8,7 @@ import { events } from './events.ts'
 import { forwarding } from './forwarding.ts'
 import { gpu } from './gpu.ts'
 import { groups } from './groups.ts'
+import { imports } from './imports.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { limits } from './limits.ts'
@@ -22,6 +23,7 @@ import { vmDeploy } from './vm-deploy.ts'
 import { vmPower } from './vm-power.ts'
 import { vms } from './vms.ts'
 import { volumes } from './volumes.ts'
+import { vpcs } from './vpcs.ts'
 import { webhooks } from './webhooks.ts'
 
 export const COMMANDS: Commands = {
@@ -33,6 +35,7 @@ export const COMMANDS: Commands = {
   ...forwarding,
   ...gpu,
   ...groups,
+  ...imports,
   ...infrastructure,
   ...jobs,
   ...limits,
@@ -47,5 +50,6 @@ export const COMMANDS: Commands = {
   ...vmPower,
   ...vms,
   ...volumes,
+  ...vpcs,
   ...webhooks,
 }

@@ -59,7 +59,7 @@ function listImages(call: Call, iso: boolean, filter: string): Outcome {
   return paged(call, found, (one) => imageView(call, one))
 }
 
-export function imageView(call: Call, one: Template): Record<string, Json> {
+function imageView(call: Call, one: Template): Record<string, Json> {
   const { world } = call
   return {
     id: one.id,

@@ -1,7 +1,7 @@
 /** Starting, stopping, rebooting, destroying, bringing back and moving machines. */
 import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
-import type { Commands } from '../call.ts'
+import type { Call, Commands, Outcome } from '../call.ts'
 import { fits, releaseGpus } from '../capacity.ts'
 import { requireQuota } from '../quota.ts'
 import {
@@ -16,6 +16,7 @@ import {
   vmJob,
   wishOf,
 } from '../machines.ts'
+import type { Host } from '../records.ts'
 import { keywordTest, paged } from '../scope.ts'
 import { object } from '../wire.ts'
 import { vmView } from '../vm-view.ts'
@@ -110,6 +111,9 @@ export const vmPower: Commands = {
         expunge(world, vm.id)
         return last
       },
+      fail: () => {
+        if (vm.state === 'Running') setVm(world, vm.id, { state: 'Running' })
+      },
     })
   },
   expungeVirtualMachine: (call) => {
@@ -150,49 +154,8 @@ export const vmPower: Commands = {
     call.event(vmEvent('VM.RECOVER', 'recovering Vm', vm))
     return object(vmView(world, next))
   },
-  migrateVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
-    const hostid = params.text('hostid')
-    const storageid = params.text('storageid')
-    const auto = params.bool('autoselect') === true
-    if ([hostid !== null, storageid !== null, auto].filter(Boolean).length !== 1)
-      throw invalid('Either hostId or storageId must be specified, or autoselect: exactly one of them')
-    return job({
-      ...vmJob(vm),
-      duration_ms: 4000,
-      event: vmEvent('VM.MIGRATE', 'Attempting to migrate VM', vm),
-      begin: () => {
-        const now = needVm(world, vm.id)
-        if (storageid !== null) {
-          requireState(now, ['Stopped'], `VM is not Stopped, unable to migrate the vm ${vm.id} to storage`)
-          return
-        }
-        requireState(now, ['Running'], `VM is not Running, unable to migrate the vm ${vm.id}`)
-        if (world.tables.gpudevices.by('vm', vm.id).length > 0)
-          throw invalid('Live Migration of GPU enabled VM is not supported')
-        if (hostid === now.hostid)
-          throw invalid(
-            'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
-          )
-        const host = hostid === null ? emptiest(call, vm.id) : world.tables.hosts.get(hostid)
-        if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
-          throw invalid('Cannot migrate VM, destination host is not in correct state')
-        if (!fits(world, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
-        // The machine is accounted on its destination from the start of the move.
-        setVm(world, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
-      },
-      end: () => {
-        if (storageid === null) return vmView(world, setVm(world, vm.id, { state: 'Running' }))
-        for (const volume of world.tables.volumes.by('vm', vm.id)) world.tables.volumes.put({ ...volume, storageid })
-        return vmView(world, needVm(world, vm.id))
-      },
-      fail: () => {
-        const now = needVm(world, vm.id)
-        if (now.state === 'Migrating') setVm(world, vm.id, { state: 'Running', hostid: now.lasthostid })
-      },
-    })
-  },
+  migrateVirtualMachineWithVolume: (call) => migrate(call),
+  migrateVirtualMachine: (call) => migrate(call),
   findHostsForMigration: (call) => {
     const { world, params } = call
     const vm = needVm(world, params.need('virtualmachineid'))
@@ -213,10 +176,51 @@ export const vmPower: Commands = {
   },
 }
 
-function emptiest(
-  call: Parameters<NonNullable<Commands[string]>>[0],
-  vmid: string,
-): ReturnType<typeof call.world.tables.hosts.get> {
+function migrate(call: Call): Outcome {
+  const { world, params } = call
+  const vm = needVm(world, params.need('virtualmachineid'))
+  const hostid = params.text('hostid')
+  const storageid = params.text('storageid')
+  const auto = params.bool('autoselect') === true
+  if ([hostid !== null, storageid !== null, auto].filter(Boolean).length !== 1)
+    throw invalid('Either hostId or storageId must be specified, or autoselect: exactly one of them')
+  return job({
+    ...vmJob(vm),
+    duration_ms: 4000,
+    event: vmEvent('VM.MIGRATE', 'Attempting to migrate VM', vm),
+    begin: () => {
+      const now = needVm(world, vm.id)
+      if (storageid !== null) {
+        requireState(now, ['Stopped'], `VM is not Stopped, unable to migrate the vm ${vm.id} to storage`)
+        return
+      }
+      requireState(now, ['Running'], `VM is not Running, unable to migrate the vm ${vm.id}`)
+      if (world.tables.gpudevices.by('vm', vm.id).length > 0)
+        throw invalid('Live Migration of GPU enabled VM is not supported')
+      if (hostid === now.hostid)
+        throw invalid(
+          'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
+        )
+      const host = hostid === null ? emptiest(call, vm.id) : world.tables.hosts.get(hostid)
+      if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
+        throw invalid('Cannot migrate VM, destination host is not in correct state')
+      if (!fits(world, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
+      // The machine is accounted on its destination from the start of the move.
+      setVm(world, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
+    },
+    end: () => {
+      if (storageid === null) return vmView(world, setVm(world, vm.id, { state: 'Running' }))
+      for (const volume of world.tables.volumes.by('vm', vm.id)) world.tables.volumes.put({ ...volume, storageid })
+      return vmView(world, needVm(world, vm.id))
+    },
+    fail: () => {
+      const now = needVm(world, vm.id)
+      if (now.state === 'Migrating') setVm(world, vm.id, { state: 'Running', hostid: now.lasthostid })
+    },
+  })
+}
+
+function emptiest(call: Call, vmid: string): Host | null {
   const vm = needVm(call.world, vmid)
   const here = call.world.tables.hosts.get(vm.hostid)
   const others = call.world

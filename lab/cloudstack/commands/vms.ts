@@ -1,6 +1,6 @@
 /** Reading machines, changing their record, their console, and what stands beside them: routers, system machines, unmanaged ones. */
 import { randomBytes } from 'node:crypto'
-import { ApiFault, denied, internal, invalid } from '../api-fault.ts'
+import { denied, internal, invalid, unavailable } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { resolveCompute } from '../compute-size.ts'
@@ -9,7 +9,7 @@ import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
 import { setting } from '../settings.ts'
 import type { Vm } from '../records.ts'
 import type { Json } from '../row.ts'
-import { keywordTest, paged, visible } from '../scope.ts'
+import { paged, visible } from '../scope.ts'
 import { listMachines } from '../vm-list.ts'
 import { object } from '../wire.ts'
 import { text } from '../owner-view.ts'
@@ -24,7 +24,7 @@ export const vms: Commands = {
   updateVirtualMachine: (call) => {
     const { params, world } = call
     const vm = needVm(world, params.need('id'))
-    if (vm.state === 'Error' || vm.state === 'Expunging' || vm.state === 'Destroyed')
+    if (vm.state === 'Error' || vm.state === 'Expunging')
       throw invalid(`Unable to update virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
     const ha = params.bool('haenable')
     if (ha === true && world.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
@@ -167,41 +167,6 @@ export const vms: Commands = {
       'state',
       'name',
     ]),
-  listUnmanagedInstances: (call) =>
-    listRows(
-      call,
-      [...call.world.tables.unmanaged.values()].map((one) => ({
-        ...one,
-        clustername: text(call.world.tables.clusters.get(text(one['clusterid']))?.['name']),
-      })),
-      ['clusterid', 'name'],
-    ),
-  listVmsForImport: (call) => {
-    const { params, world } = call
-    if (params.need('hypervisor').toUpperCase() !== 'KVM')
-      throw invalid(`Importing VMs is supported from KVM hosts only, not from ${params.need('hypervisor')}`)
-    if (world.tables.hosts.find((host) => host.state === 'Up') === null)
-      throw internal('No hosts available to perform this operation')
-    const keyword = keywordTest(call)
-    const remote: Json[] = [
-      {
-        name: 'remote-app',
-        powerstate: 'PowerOff',
-        cpunumber: 2,
-        memory: 4096,
-        osdisplayname: 'Debian GNU/Linux',
-        bootmode: 'LEGACY',
-        boottype: 'BIOS',
-        disk: [{ id: 'vda', capacity: 20 * 1024 ** 3 }],
-        nic: [{ id: 'net0', macaddress: '52:54:00:cc:dd:01' }],
-      },
-    ]
-    return paged(
-      call,
-      remote.filter(() => keyword('remote-app')),
-      (one) => one,
-    )
-  },
   listDetailOptions: (call) => {
     const { params, world } = call
     const type = params.need('resourcetype')
@@ -258,7 +223,7 @@ export const vms: Commands = {
   unmanageVirtualMachine: (call) => {
     const vm = needVm(call.world, call.params.need('id'))
     if (vm.isoid !== null) throw invalid(`VM has an ISO attached; unmanaging it is not possible`)
-    throw new ApiFault(534, 'Unmanaging VMs of this hypervisor is not supported', 4380)
+    throw unavailable('Unmanaging VMs of this hypervisor is not supported')
   },
   createTags: (call) =>
     tagJob(call, (tags) => {

@@ -182,7 +182,7 @@ function volumeJob(volume: Volume): { instancetype: string; instanceid: string; 
   }
 }
 
-export function volumeEvent(type: string, description: string, volume: Volume): EventSubject {
+function volumeEvent(type: string, description: string, volume: Volume): EventSubject {
   return {
     type,
     description: `${description}. Volume Id: ${volume.id}`,

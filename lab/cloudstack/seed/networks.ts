@@ -6,8 +6,8 @@ import type { Network } from '../network-records.ts'
 import type { World } from '../state.ts'
 import { wireDate } from '../wire.ts'
 
-export const PUBLIC_START = 203 * 2 ** 24 + 113 * 2 ** 8 + 10
-export const PUBLIC_COUNT = 90
+const PUBLIC_START = 203 * 2 ** 24 + 113 * 2 ** 8 + 10
+const PUBLIC_COUNT = 90
 
 export function seedNetworks(world: World, size: WorldSize): void {
   const wide = size.vms > 300

@@ -19,7 +19,10 @@ export const computeHooks = defineArea({
       body: Type.Unsafe<unknown>({ description: 'The event as the platform sends it.' }),
       ok: { 200: Done },
       errors: [400, 401, 500],
-      example: { body: { event: 'VM.START', status: 'Completed', entityuuid: '6a1f2c9e-0d4b-4d8a-9b52-5d9a7c1e0041' }, answer: { message: 'received' } },
+      example: {
+        body: { event: 'VM.START', status: 'Completed', entityuuid: '6a1f2c9e-0d4b-4d8a-9b52-5d9a7c1e0041' },
+        answer: { message: 'received' },
+      },
     },
   },
 })

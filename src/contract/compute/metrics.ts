@@ -9,7 +9,9 @@ const Amount = (description: string) => Type.Integer({ description })
 export const VmAggregate = Type.Object(
   {
     generated_at: Time,
-    latest_sample_time: Nullable(Type.String({ description: 'Newest sample among the machines; null while there is none.' })),
+    latest_sample_time: Nullable(
+      Type.String({ description: 'Newest sample among the machines; null while there is none.' }),
+    ),
     virtual_machine_count: Amount('Machines counted.'),
     averages: Type.Object({
       cpu_used_percent: Type.Number({ description: 'Used of the MHz assigned to running machines.' }),
@@ -80,7 +82,9 @@ export const VmUsage = Type.Object(
 export type VmUsage = Static<typeof VmUsage>
 
 const Window = {
-  start_date: Type.Optional(Type.String({ maxLength: 40, description: 'RFC 3339 time; an hour before the end when left out.' })),
+  start_date: Type.Optional(
+    Type.String({ maxLength: 40, description: 'RFC 3339 time; an hour before the end when left out.' }),
+  ),
   end_date: Type.Optional(Type.String({ maxLength: 40, description: 'RFC 3339 time; now when left out.' })),
 }
 

@@ -20,7 +20,9 @@ const accepted = {
 
 const Narrowing = {
   zone_id: OptionalId,
-  domain_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' })),
+  domain_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' }),
+  ),
 }
 
 const VmFilter = Closed(
@@ -43,7 +45,11 @@ const VmFilter = Closed(
     ha_enabled: Flag('Whether restarted elsewhere when the host fails.'),
     gpu_enabled: Flag('Whether it has GPUs.'),
     affinity_group_id: OptionalId,
-    tags: Type.Optional(Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.String({ maxLength: 255 }), { description: 'Machines that carry all of these tags.' })),
+    tags: Type.Optional(
+      Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.String({ maxLength: 255 }), {
+        description: 'Machines that carry all of these tags.',
+      }),
+    ),
     keyword: Words('Part of a name.'),
     ...PageFields,
   },
@@ -69,7 +75,12 @@ export const vms = defineArea({
       ok: { 200: Type.Union([ActionAccepted, ProvisionedVm]) },
       errors: [400, 409, 500],
       example: {
-        body: { name: 'web-41', zone_id: vmExample.zone_id, template_id: vmExample.template_id, service_offering_id: vmExample.service_offering_id },
+        body: {
+          name: 'web-41',
+          zone_id: vmExample.zone_id,
+          template_id: vmExample.template_id,
+          service_offering_id: vmExample.service_offering_id,
+        },
         answer: { ...accepted, resource_id: null, message: 'Creating virtual machine web-41.' },
       },
     },
@@ -85,7 +96,10 @@ export const vms = defineArea({
       body_optional: true,
       ok: { 200: ListOf('virtual_machines', VirtualMachine, 'VirtualMachinePage') },
       errors: [400, 500],
-      example: { body: { state: 'Running' }, answer: { virtual_machines: [vmExample], count: 1, page: 1, page_size: 50 } },
+      example: {
+        body: { state: 'Running' },
+        answer: { virtual_machines: [vmExample], count: 1, page: 1, page_size: 50 },
+      },
     },
     vmGet: {
       method: 'POST',
@@ -103,7 +117,8 @@ export const vms = defineArea({
       method: 'POST',
       path: '/compute/vms/byName',
       summary: 'Get virtual machine by name',
-      description: 'Names are unique within a network domain only: several hits are 400 VM_NAME_AMBIGUOUS, which names their ids.',
+      description:
+        'Names are unique within a network domain only: several hits are 400 VM_NAME_AMBIGUOUS, which names their ids.',
       access: 'viewer',
       tenant: 'own',
       effect: 'read',
@@ -156,7 +171,10 @@ export const vms = defineArea({
       body: Closed({ virtual_machine_id: Id, forced: Flag('Cut the power instead of asking the guest.') }),
       ok: { 200: VmOrAccepted },
       errors: [400, 500],
-      example: { body: { virtual_machine_id: id }, answer: { ...accepted, message: 'Stopping virtual machine web-41.' } },
+      example: {
+        body: { virtual_machine_id: id },
+        answer: { ...accepted, message: 'Stopping virtual machine web-41.' },
+      },
     },
     vmReboot: {
       method: 'POST',
@@ -166,16 +184,24 @@ export const vms = defineArea({
       access: 'operator',
       tenant: 'own',
       event: { resource_type: 'VM' },
-      body: Closed({ virtual_machine_id: Id, forced: Flag('Stop and start.'), boot_into_setup: Flag('Stop in the firmware’s setup.') }),
+      body: Closed({
+        virtual_machine_id: Id,
+        forced: Flag('Stop and start.'),
+        boot_into_setup: Flag('Stop in the firmware’s setup.'),
+      }),
       ok: { 200: VmOrAccepted },
       errors: [400, 500],
-      example: { body: { virtual_machine_id: id }, answer: { ...accepted, message: 'Rebooting virtual machine web-41.' } },
+      example: {
+        body: { virtual_machine_id: id },
+        answer: { ...accepted, message: 'Rebooting virtual machine web-41.' },
+      },
     },
     vmUpdate: {
       method: 'POST',
       path: '/compute/vms/update',
       summary: 'Update virtual machine',
-      description: 'A new name takes effect at the next start. Security groups change only while it is stopped. Hardware details have routes of their own.',
+      description:
+        'A new name takes effect at the next start. Security groups change only while it is stopped. Hardware details have routes of their own.',
       access: 'operator',
       tenant: 'own',
       event: { resource_type: 'VM' },
@@ -189,11 +215,17 @@ export const vms = defineArea({
           os_type_id: OptionalId,
           dynamically_scalable: Flag('Whether its compute size may grow while it runs.'),
           delete_protection: Flag('Refuse to be destroyed.'),
-          user_data: Type.Optional(Type.String({ maxLength: 1_400_000, contentEncoding: 'base64', description: 'Cloud-init data in Base64.' })),
+          user_data: Type.Optional(
+            Type.String({ maxLength: 1_400_000, contentEncoding: 'base64', description: 'Cloud-init data in Base64.' }),
+          ),
           user_data_id: OptionalId,
           security_group_ids: Type.Optional(Type.Array(Id, { maxItems: 32, description: 'The whole new set.' })),
-          lease_duration_days: Type.Optional(Type.Integer({ minimum: -1, maximum: 36_500, description: 'Days until the lease ends; -1 removes it.' })),
-          lease_expiry_action: Type.Optional(OneOf(['STOP', 'DESTROY'], { description: 'What happens when the lease ends.' })),
+          lease_duration_days: Type.Optional(
+            Type.Integer({ minimum: -1, maximum: 36_500, description: 'Days until the lease ends; -1 removes it.' }),
+          ),
+          lease_expiry_action: Type.Optional(
+            OneOf(['STOP', 'DESTROY'], { description: 'What happens when the lease ends.' }),
+          ),
         },
         { title: 'VmUpdate' },
       ),
@@ -217,7 +249,10 @@ export const vms = defineArea({
       }),
       ok: { 200: VmOrAccepted },
       errors: [400, 500],
-      example: { body: { virtual_machine_id: id }, answer: { ...accepted, message: 'Destroying virtual machine web-41.' } },
+      example: {
+        body: { virtual_machine_id: id },
+        answer: { ...accepted, message: 'Destroying virtual machine web-41.' },
+      },
     },
     vmExpunge: {
       method: 'POST',
@@ -231,7 +266,10 @@ export const vms = defineArea({
       body: VmAction,
       ok: { 200: ActionAccepted },
       errors: [400, 500],
-      example: { body: { virtual_machine_id: id }, answer: { ...accepted, message: 'Expunging virtual machine web-41.' } },
+      example: {
+        body: { virtual_machine_id: id },
+        answer: { ...accepted, message: 'Expunging virtual machine web-41.' },
+      },
     },
     isoList: {
       method: 'GET',

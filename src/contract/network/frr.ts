@@ -116,7 +116,9 @@ const MacEntry = Type.Object(
 const RemoteVtep = Type.Object(
   {
     vtep_ip: Text('Address of the remote VTEP.'),
-    state: Nullable(OneOf(['up', 'down'], { description: 'Up: it can be reached, and floods when the VNI is a bridge.' })),
+    state: Nullable(
+      OneOf(['up', 'down'], { description: 'Up: it can be reached, and floods when the VNI is a bridge.' }),
+    ),
     connection_source: MaybeText('Own VTEP address.'),
     neighbors: Type.Array(Type.String(), { description: 'Next hops of the route to it.' }),
   },
@@ -146,7 +148,9 @@ export const VniRecord = Type.Object(
     vrf: MaybeText('VRF of the VNI.'),
     tenant_vrf: MaybeText('VRF that routes for the VNI.'),
     router_mac: MaybeText('Router MAC of an L3 VNI; null for L2.'),
-    state: Nullable(OneOf(['Up', 'Down'], { description: 'L3: as the daemon says; L2: device carries, bridge is up.' })),
+    state: Nullable(
+      OneOf(['Up', 'Down'], { description: 'L3: as the daemon says; L2: device carries, bridge is up.' }),
+    ),
     l2_vnis: Type.Array(Type.Integer(), { description: 'L2 VNIs of an L3 VNI; empty for L2.' }),
     rd: MaybeText('Route distinguisher.'),
     import_rts: Type.Array(Type.String(), { description: 'Route targets that are imported.' }),
@@ -195,7 +199,10 @@ export const FrrNode = Type.Object(
     vnis: Nullable(Type.Array(VniRecord)),
     unavailable: Type.Array(Unavailable, { description: 'Why fields are null.', 'x-extension': true }),
   },
-  { title: 'FrrNode', description: 'One router. Lists are null when their daemon did not answer, empty when it has none.' },
+  {
+    title: 'FrrNode',
+    description: 'One router. Lists are null when their daemon did not answer, empty when it has none.',
+  },
 )
 export type FrrNode = Static<typeof FrrNode>
 

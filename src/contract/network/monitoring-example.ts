@@ -1,4 +1,4 @@
-// The picture of a small management node, as the published document shows it.
+// A small management node and a fleet of that one node, as the published document shows them.
 import type { NodeNet } from './node-net.ts'
 
 export const exampleNodeNet: NodeNet = {
@@ -225,4 +225,75 @@ export const exampleNodeNet: NodeNet = {
       reason: 'the kernel does not show this setting here',
     },
   ],
+}
+
+const zero = {
+  nodes_with_mtu_issues: 0,
+  offline_nodes: 0,
+  unconfigured_nodes: 0,
+  kvm_nodes: 0,
+  total_errors: 0,
+  total_mtu_mismatches: 0,
+  total_vlans: 0,
+  total_vxlans: 0,
+  vxlan_fabric_healthy: 0,
+}
+
+export const exampleDashboard = {
+  count: 1,
+  has_more: false,
+  next_id: 0,
+  page_size: 50,
+  nodes: [
+    {
+      fqdn: exampleNodeNet.fqdn,
+      node_ip: exampleNodeNet.node_ip,
+      node_role: 'management',
+      status: 'online',
+      error: null,
+      data: exampleNodeNet,
+    },
+  ],
+  summary: {
+    ...zero,
+    total_nodes: 1,
+    online_nodes: 1,
+    management_nodes: 1,
+    total_bridges: exampleNodeNet.bridge_count,
+    total_links_up: exampleNodeNet.links_up,
+    total_links_down: exampleNodeNet.links_down,
+    total_physical_nics: exampleNodeNet.physical_nic_count,
+    total_traffic_bytes: exampleNodeNet.total_traffic_bytes,
+    network_health_pct: 90,
+    mtu_drifts: [],
+  },
+}
+
+export const exampleFrrDashboard = {
+  count: 0,
+  has_more: false,
+  next_id: 0,
+  page_size: 50,
+  nodes: [],
+  summary: {
+    total_nodes: 0,
+    online_nodes: 0,
+    offline_nodes: 0,
+    total_peers: 0,
+    established_peers: 0,
+    total_session_flaps: 0,
+    total_msg_rcvd: 0,
+    total_msg_sent: 0,
+    total_bfd_peers: 0,
+    bfd_peers_up: 0,
+    bfd_peers_down: 0,
+    total_ospf_neighbors: 0,
+    full_ospf_adjacencies: 0,
+    total_routes: 0,
+    total_vnis: 0,
+    l2_vnis: 0,
+    l3_vnis: 0,
+    total_macs: 0,
+    total_arp_entries: 0,
+  },
 }

@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Closed, KeysetFields, Nullable, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { FrrNode, FrrSummary } from './frr.ts'
-import { exampleNodeNet } from './monitoring-example.ts'
+import { exampleDashboard, exampleFrrDashboard, exampleNodeNet } from './monitoring-example.ts'
 import { NodeNet } from './node-net.ts'
 
 /** Body of the cluster calls: one page of nodes. */
@@ -194,7 +194,7 @@ export const monitoring = defineArea({
       body_optional: true,
       ok: { 200: DashboardPage },
       errors: [500],
-      example: { body: { after_id: 0, page_size: 50 } },
+      example: { body: { after_id: 0, page_size: 50 }, answer: exampleDashboard },
     },
     frrDashboardRead: {
       method: 'POST',
@@ -207,7 +207,7 @@ export const monitoring = defineArea({
       body_optional: true,
       ok: { 200: FrrPage },
       errors: [500],
-      example: { body: { after_id: 0, page_size: 50 } },
+      example: { body: { after_id: 0, page_size: 50 }, answer: exampleFrrDashboard },
     },
   },
 })

@@ -1,6 +1,6 @@
 // Storage of one node: its disks, its local pools, its part of the cluster store, and what to worry about (Part 3, 4.10).
 import { type Static, Type } from 'typebox'
-import { Closed, Nullable, OneOf, PageFields, Time, Unavailable } from '../common.ts'
+import { Closed, Nullable, OneOf, Time, Unavailable } from '../common.ts'
 import { defineArea } from '../route.ts'
 
 const MaybeNumber = (description: string) => Nullable(Type.Number({ description }))
@@ -35,7 +35,9 @@ const DiskSmartInfo = Type.Object(
     device: Type.String({ description: 'Path of the device.' }),
     model: MaybeText('Model.'),
     serial: MaybeText('Serial number.'),
-    status: Nullable(OneOf(['OK', 'Warning', 'Critical'], { description: 'Verdict; null when nothing is known of it.' })),
+    status: Nullable(
+      OneOf(['OK', 'Warning', 'Critical'], { description: 'Verdict; null when nothing is known of it.' }),
+    ),
     status_reason: Type.Array(Type.String(), { description: 'What led to the verdict, or why there is none.' }),
     has_failure: MaybeFlag(
       'Genuine failure: failed self-test, attribute failing now, pending or uncorrectable sectors, NVMe critical warning. Not wear.',
@@ -63,7 +65,9 @@ export const Disk = Type.Object(
     mount_point: MaybeText('First mount point of the disk or of a part of it; null when nothing is mounted.'),
     allocated_to: Nullable(OneOf(['localpool', 'clusterstore', 'unallocated'], { description: 'What uses it.' })),
     clusterstore_osd_path: MaybeText('Folder of the storage daemon that owns it; null when none does.'),
-    is_healthy: MaybeFlag('No failure known to the disk, its pool or its storage daemon; null when none of them can tell.'),
+    is_healthy: MaybeFlag(
+      'No failure known to the disk, its pool or its storage daemon; null when none of them can tell.',
+    ),
     last_health_check_time: Nullable(Type.String({ format: 'date-time', description: 'When SMART was last read.' })),
     io_metrics: Nullable(DiskIoMetrics),
     smart_info: Nullable(DiskSmartInfo),
@@ -151,7 +155,9 @@ export type LocalpoolSubsystem = Static<typeof LocalpoolSubsystem>
 /** The answers tell what was last read in the background, and how old that is. */
 export const StorageReading = Type.Object(
   {
-    name: OneOf(['disks', 'smart', 'io', 'localpool', 'localpool_io', 'clusterstore'], { description: 'What was read.' }),
+    name: OneOf(['disks', 'smart', 'io', 'localpool', 'localpool_io', 'clusterstore'], {
+      description: 'What was read.',
+    }),
     read_at: Nullable(Type.String({ format: 'date-time', description: 'When it was last read well; null: never.' })),
     age_seconds: MaybeInteger('Seconds since then.'),
     stale: Type.Boolean({ description: 'Older than it should be, or the last attempt failed.' }),
@@ -206,7 +212,9 @@ export const StorageHealth = Type.Object(
     localpool_health: MaybeText('HEALTHY, DEGRADED or CRITICAL; a node without pools is HEALTHY.'),
     clusterstore_health: MaybeText('HEALTHY, NEEDS_ATTENTION, DEGRADED, CRITICAL, or NOT_CONFIGURED on this node.'),
     critical_alerts,
-    failed_disks: Nullable(Type.Array(Type.String(), { description: 'Devices with a failure of their own or in use.' })),
+    failed_disks: Nullable(
+      Type.Array(Type.String(), { description: 'Devices with a failure of their own or in use.' }),
+    ),
     timestamp: Time,
     ...common,
   },
@@ -237,6 +245,21 @@ export const StorageMetrics = Type.Object(
 export type StorageMetrics = Static<typeof StorageMetrics>
 
 const read = { method: 'GET', access: 'viewer', tenant: 'none', runs_on: 'node', errors: [500] } as const
+/** The documents show no paging here. */
+const Paging = Closed({
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1.', 'x-extension': true }),
+  ),
+  page_size: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: 500,
+      default: 50,
+      description: 'Disks a page, 500 at most.',
+      'x-extension': true,
+    }),
+  ),
+})
 const DESCRIPTION =
   'Answers what was last read in the background; readings says when. Nothing is read in the request, so a hanging disk or cluster store does not delay it.'
 
@@ -249,7 +272,7 @@ export const hostStorage = defineArea({
       path: '/storage/host/disks',
       summary: 'List physical disks of host',
       description: DESCRIPTION,
-      query: Closed(PageFields),
+      query: Paging,
       ok: { 200: DiskList },
       example: { query: { page_size: 50 } },
     },
@@ -258,7 +281,7 @@ export const hostStorage = defineArea({
       path: '/storage/host/clusterstore/disks',
       summary: 'List disks of cluster store on host',
       description: DESCRIPTION,
-      query: Closed(PageFields),
+      query: Paging,
       ok: { 200: DiskList },
       example: { query: { page_size: 50 } },
     },

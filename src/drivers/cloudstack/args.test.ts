@@ -6,7 +6,13 @@ import { flagOf, numberOf, timeOf } from './fields.ts'
 
 test('lists stand in one value, maps under index 0, lists of maps under an index each', () => {
   assert.deepEqual(
-    encodeArgs({ ids: ['a', 'b'], none: [], gone: undefined, details: { x: 1, y: undefined }, nets: [{ id: 'n1' }, { id: 'n2', ip: '10.0.0.1' }] }),
+    encodeArgs({
+      ids: ['a', 'b'],
+      none: [],
+      gone: undefined,
+      details: { x: 1, y: undefined },
+      nets: [{ id: 'n1' }, { id: 'n2', ip: '10.0.0.1' }],
+    }),
     { ids: 'a,b', none: '', 'details[0].x': '1', 'nets[0].id': 'n1', 'nets[1].id': 'n2', 'nets[1].ip': '10.0.0.1' },
   )
 })

@@ -46,7 +46,8 @@ export function readJob(content: Raw, id: string): PlatformJob {
 export function outcomeOf(job: PlatformJob): Raw {
   if (job.status === 1) return job.result
   const detail = textOf(job.result, 'errortext') ?? ''
-  if (job.status === 3 || RESTARTED.test(detail)) throw new LostJobError(job.command, detail || 'the platform cancelled the job')
+  if (job.status === 3 || RESTARTED.test(detail))
+    throw new LostJobError(job.command, detail || 'the platform cancelled the job')
   throw refusal(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result)
 }
 

@@ -27,7 +27,11 @@ export interface CloudStackOptions {
   /** Sees every call before it is sent; tests compare it with the platform's catalogue. */
   check?: (command: string, wire: WireArgs) => void
   /** Sees every call when it has ended. */
-  observe?: (operation: string, seconds: number, outcome: 'ok' | 'refused' | 'error' | 'timeout' | 'unavailable' | 'aborted') => void
+  observe?: (
+    operation: string,
+    seconds: number,
+    outcome: 'ok' | 'refused' | 'error' | 'timeout' | 'unavailable' | 'aborted',
+  ) => void
 }
 
 export interface CallOptions extends ListOptions {
@@ -42,7 +46,13 @@ export interface CloudStack {
   state(): 'closed' | 'open'
   /** Sends one command and answers the content of its envelope. */
   call(command: string, args: Args, options?: CallOptions): Promise<Raw>
-  listPage<T>(command: string, args: Args, item: ListItem<T>, page: { page: number; page_size: number }, options?: ListOptions): Promise<Page<T>>
+  listPage<T>(
+    command: string,
+    args: Args,
+    item: ListItem<T>,
+    page: { page: number; page_size: number },
+    options?: ListOptions,
+  ): Promise<Page<T>>
   /** The raw rows, page by page, the next page under way. */
   listPages(command: string, args: Args, key: string, options?: ListOptions): AsyncGenerator<Raw[]>
   listAll<T>(command: string, args: Args, item: ListItem<T>, options?: ListOptions): AsyncGenerator<T>
@@ -87,7 +97,8 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     try {
       return await repeated(send, command, args, options)
     } catch (error) {
-      if (error instanceof CloudStackError && error.status === 401 && command !== 'listApis') await ends.onUnauthorised(command)
+      if (error instanceof CloudStackError && error.status === 401 && command !== 'listApis')
+        await ends.onUnauthorised(command)
       throw error
     }
   }
@@ -121,7 +132,8 @@ async function repeated(send: Send, command: string, args: Args, options: CallOp
     } catch (error) {
       if (!(error instanceof CloudStackError) || options.signal?.aborted === true) throw error
       const limited = error.status === 429 && attempt <= RATE_RETRIES
-      const dropped = error.failure === 'unavailable' && error.status === undefined && READS.test(command) && attempt === 1
+      const dropped =
+        error.failure === 'unavailable' && error.status === undefined && READS.test(command) && attempt === 1
       if (!limited && !dropped) throw error
       await delay(limited ? ratePause(error.detail) : 50, options.signal)
     }
@@ -159,7 +171,11 @@ function createSender(
     })
     return contentOf(command, answer)
   }
-  const algorithm = algorithmOf(config.algorithm, (candidate) => sendSigned('listCapabilities', {}, candidate, {}), options.log)
+  const algorithm = algorithmOf(
+    config.algorithm,
+    (candidate) => sendSigned('listCapabilities', {}, candidate, {}),
+    options.log,
+  )
   return async (command, args, call) => {
     const wire = encodeArgs(call.job_id === undefined ? args : { ...args, customjobid: call.job_id })
     options.check?.(command, wire)
@@ -184,7 +200,11 @@ function outcomeOf(error: unknown): 'refused' | 'error' | 'timeout' | 'unavailab
 }
 
 /** Asks once with a read, never with a change; a probe without an answer decides nothing (cloudstack.md 1.2). */
-function algorithmOf(setting: 'auto' | Algorithm, probe: (candidate: Algorithm) => Promise<unknown>, log: Log): () => Promise<Algorithm> {
+function algorithmOf(
+  setting: 'auto' | Algorithm,
+  probe: (candidate: Algorithm) => Promise<unknown>,
+  log: Log,
+): () => Promise<Algorithm> {
   if (setting !== 'auto') return async () => setting
   let decided: Promise<Algorithm> | undefined
   const accepted = async (candidate: Algorithm) => {
@@ -200,7 +220,12 @@ function algorithmOf(setting: 'auto' | Algorithm, probe: (candidate: Algorithm) 
     if (await accepted('hmac-sha512')) return 'hmac-sha512'
     if (await accepted('hmac-sha1')) return 'hmac-sha1'
     log.error('compute platform refuses our keys with either signature')
-    throw new CloudStackError({ operation: 'listCapabilities', failure: 'error', status: 401, detail: 'both signature algorithms are refused' })
+    throw new CloudStackError({
+      operation: 'listCapabilities',
+      failure: 'error',
+      status: 401,
+      detail: 'both signature algorithms are refused',
+    })
   }
   return () => {
     decided ??= decide().catch((error: unknown) => {
@@ -214,14 +239,24 @@ function algorithmOf(setting: 'auto' | Algorithm, probe: (candidate: Algorithm) 
 /** The platform says "bad signature" for a command it does not have, too (cloudstack.md 10, 3): the log tells them apart. */
 async function reportUnauthorised(command: string, lookups: Lookups, log: Log): Promise<void> {
   const known = await lookups.supports(command).catch(() => undefined)
-  if (known === false) log.error({ command }, 'compute platform does not have this command, or our account may not call it')
+  if (known === false)
+    log.error({ command }, 'compute platform does not have this command, or our account may not call it')
   else log.error({ command }, 'compute platform refuses our keys')
 }
 
 function notConfigured(config: CloudStackConfig, options: CloudStackOptions): CloudStack {
   const missing = (['url', 'api_key', 'secret_key'] as const).filter((name) => config[name] === undefined)
   const send: Send = async (command) => {
-    throw new CloudStackError({ operation: command, failure: 'not_configured', detail: missing.map((name) => `compute.${name}`).join(', ') })
+    throw new CloudStackError({
+      operation: command,
+      failure: 'not_configured',
+      detail: missing.map((name) => `compute.${name}`).join(', '),
+    })
   }
-  return assemble(send, options.log, { configured: false, state: () => 'closed', close: async () => {}, onUnauthorised: async () => {} })
+  return assemble(send, options.log, {
+    configured: false,
+    state: () => 'closed',
+    close: async () => {},
+    onUnauthorised: async () => {},
+  })
 }

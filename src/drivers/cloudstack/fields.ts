@@ -34,11 +34,14 @@ export function flagOf(raw: Raw, name: string): boolean | null {
   return value === 'false' ? false : null
 }
 
-/** `2025-08-12T12:00:42+0200` as RFC 3339 UTC with milliseconds. */
+const WITH_BARE_OFFSET = '2025-08-12T12:00:42+0200'.length
+
+/** `2025-08-12T12:00:42+0200` as RFC 3339 UTC with milliseconds. Runs twice for every row of a list. */
 export function timeOf(raw: Raw, name: string): string | null {
   const value = raw[name]
   if (typeof value !== 'string') return null
-  const time_ms = Date.parse(value.replace(/([+-]\d\d)(\d\d)$/, '$1:$2'))
+  const bare = value.length === WITH_BARE_OFFSET && (value[19] === '+' || value[19] === '-')
+  const time_ms = Date.parse(bare ? `${value.slice(0, 22)}:${value.slice(22)}` : value)
   return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString()
 }
 

@@ -45,7 +45,13 @@ export async function listPage<T>(
 }
 
 /** Page after page; the next one is asked for while the present one is being used. Rows that moved are given once. */
-export async function* listPages(call: ListCall, command: string, args: Args, key: string, options: ListOptions = {}): AsyncGenerator<Raw[]> {
+export async function* listPages(
+  call: ListCall,
+  command: string,
+  args: Args,
+  key: string,
+  options: ListOptions = {},
+): AsyncGenerator<Raw[]> {
   const seen = new Set<string>()
   const ask = (page: number) => {
     const asked = call(command, { ...args, page, pagesize: PAGE_SIZE }, options)
@@ -63,7 +69,13 @@ export async function* listPages(call: ListCall, command: string, args: Args, ke
   }
 }
 
-export async function* listAll<T>(call: ListCall, command: string, args: Args, item: ListItem<T>, options: ListOptions = {}): AsyncGenerator<T> {
+export async function* listAll<T>(
+  call: ListCall,
+  command: string,
+  args: Args,
+  item: ListItem<T>,
+  options: ListOptions = {},
+): AsyncGenerator<T> {
   for await (const rows of listPages(call, command, args, item.key, options)) {
     for (const row of rows) yield item.read(row)
   }

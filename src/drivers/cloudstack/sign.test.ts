@@ -26,7 +26,13 @@ test('the signature is the one of the published algorithm', () => {
 
 test('a request expires ten minutes after it was made and decodes to what was meant', () => {
   const form = new URLSearchParams(
-    signedForm('updateVirtualMachine', args, { api_key: 'k', secret_key: 'secret-1' }, 'hmac-sha1', Date.parse('2029-12-31T23:50:00Z')),
+    signedForm(
+      'updateVirtualMachine',
+      args,
+      { api_key: 'k', secret_key: 'secret-1' },
+      'hmac-sha1',
+      Date.parse('2029-12-31T23:50:00Z'),
+    ),
   )
   assert.equal(form.get('expires'), '2030-01-01T00:00:00+0000')
   assert.equal(form.get('displayname'), "a b+c*~!'()/[x]é")

@@ -15,7 +15,13 @@ const LIFETIME_MS = 10 * 60_000
  * The form body of one signed request. Always signature version 3, so that servers that enforce an expiry accept it, and
  * a recorded request is worthless ten minutes later.
  */
-export function signedForm(command: string, wire: WireArgs, credentials: Credentials, algorithm: Algorithm, now_ms: number): string {
+export function signedForm(
+  command: string,
+  wire: WireArgs,
+  credentials: Credentials,
+  algorithm: Algorithm,
+  now_ms: number,
+): string {
   const params: WireArgs = {
     ...wire,
     command,

@@ -42,7 +42,8 @@ const CHANGES_AT_ONCE = 32
 const WAITING = 256
 
 export function createTransport(url: string, agent?: Dispatcher): Transport {
-  const dispatcher = agent ?? new Agent({ connections: READS_AT_ONCE + CHANGES_AT_ONCE, connect: { timeout: CONNECT_TIMEOUT_MS } })
+  const dispatcher =
+    agent ?? new Agent({ connections: READS_AT_ONCE + CHANGES_AT_ONCE, connect: { timeout: CONNECT_TIMEOUT_MS } })
   const breaker = circuitBreaker(handleWhen(isOutage), {
     halfOpenAfter: HALF_OPEN_AFTER_MS,
     breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
@@ -115,7 +116,11 @@ async function boundedText(body: Dispatcher.ResponseData['body'], command: strin
     const bytes: Buffer = chunk
     size += bytes.length
     if (size > MAX_ANSWER_BYTES) {
-      throw new CloudStackError({ operation: command, failure: 'error', detail: `the answer exceeds ${MAX_ANSWER_BYTES} bytes` })
+      throw new CloudStackError({
+        operation: command,
+        failure: 'error',
+        detail: `the answer exceeds ${MAX_ANSWER_BYTES} bytes`,
+      })
     }
     chunks.push(bytes)
   }

@@ -10,8 +10,8 @@ export interface IdempotentRequest {
   caller_id: string
   key: string
   operation: string
-  /** Hash of everything that makes two requests the same. */
-  request_hash: Buffer
+  /** Everything that makes two requests the same, as text; it may hold secrets. */
+  request: string
   operation_id: string
   signal: AbortSignal
 }

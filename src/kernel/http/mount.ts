@@ -1,6 +1,5 @@
 // Mounts one area of the contract: access, limits, validation, idempotency and audit come from the route's data; the
 // handler is called with its input and a context, and never sees the request.
-import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Area, Handlers, RouteSpec, Routes } from '#src/contract/route.ts'
@@ -103,8 +102,9 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
     checkAccess(route, caller)
   }
   try {
-    // Who signs in may still carry the cookie of a session that has ended.
-    if (route.access === 'public') {
+    // Who signs in may still carry the cookie of a session that has ended, and a machine's callback carries a credential
+    // of its own, which its handler checks.
+    if (route.access === 'public' || route.access === 'callback') {
       decide(ANONYMOUS)
       done()
       return
@@ -121,10 +121,22 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
       done()
       return
     }
-    found.then(decide).then(() => done(), done)
+    found.then(decide).then(() => done(), (error: unknown) => done(rejection(error, mounted, request)))
   } catch (error) {
-    done(error as Error)
+    done(rejection(error, mounted, request))
   }
+}
+
+/** Guesses are limited by address: each costs a look into the database. */
+function rejection(error: unknown, { services }: Mounted, request: FastifyRequest): Error {
+  if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
+    try {
+      services.limiter.take(`rejected ${request.ip}`)
+    } catch (limited) {
+      return limited as Error
+    }
+  }
+  return error as Error
 }
 
 function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined {
@@ -276,7 +288,7 @@ async function once(
       caller_id: ctx.caller.id,
       key,
       operation: mounted.operation,
-      request_hash: hashOf(input),
+      request: canonical(input),
       operation_id: ctx.operation_id,
       signal: ctx.signal,
     },
@@ -322,10 +334,8 @@ function placeOf(mounted: Mounted, request: FastifyRequest): Parameters<typeof e
 }
 
 /** Members are sorted, so that two spellings of one body are one request. */
-function hashOf(input: unknown): Buffer {
-  return createHash('sha256')
-    .update(JSON.stringify(sorted(input)))
-    .digest()
+function canonical(input: unknown): string {
+  return JSON.stringify(sorted(input))
 }
 
 function sorted(value: unknown): unknown {

@@ -101,9 +101,15 @@ function readJsonBodies(app: FastifyInstance): void {
     const bytes = body as Buffer
     if (request.routeOptions.config.route?.access === 'callback') request.state.raw_body = bytes
     if (bytes.length === 0) return done(null, undefined)
-    return parse(request, bytes.toString('utf8'), done)
+    const text = bytes.toString('utf8')
+    if (text.includes(ESCAPED_NUL)) return done(new ApiError('INVALID_REQUEST', NUL_SENTENCE), undefined)
+    return parse(request, text, done)
   })
 }
+
+/** The database keeps no NUL in text, and nothing that has a name or an address contains one. */
+const ESCAPED_NUL = '\\u0000'
+const NUL_SENTENCE = 'The request contains a NUL character, which no field accepts.'
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -118,7 +124,7 @@ function shareHeaders(app: FastifyInstance): void {
     request.state = { started: performance.now(), caller: ANONYMOUS, raw_body: undefined, code: null }
     reply.headers(SECURITY_HEADERS)
     reply.header('x-request-id', request.id)
-    done()
+    done(request.url.includes('%00') ? new ApiError('INVALID_REQUEST', NUL_SENTENCE) : undefined)
   })
 }
 

@@ -37,8 +37,9 @@ type CallRun = Run<CallDeps, CallInput>
 const HALF_AN_HOUR_MS = 30 * 60_000
 /** The platform itself cancels a job after an hour. */
 const LONGEST_FOLLOW_MS = 75 * 60_000
-const SUBMIT_WEIGHT = 10
-const FOLLOW_WEIGHT = 90
+const SUBMIT_WEIGHT = 1
+const FOLLOW_WEIGHT = 9
+const FOLLOW_TITLE = 'Wait for the compute platform'
 const RESENDS = 3
 
 export const computeCall = defineJob<CallDeps>()({
@@ -46,16 +47,30 @@ export const computeCall = defineJob<CallDeps>()({
   input: CallInput,
   resource_type: 'VM',
   steps: [
-    { name: 'submit', title: 'Hand over to the compute platform', weight: SUBMIT_WEIGHT, applies: isNeeded, run: submit, timeout_ms: HALF_AN_HOUR_MS },
-    { name: 'follow', title: 'Wait for the compute platform', weight: FOLLOW_WEIGHT, applies: wasSubmitted, run: follow, timeout_ms: LONGEST_FOLLOW_MS },
+    {
+      name: 'submit',
+      title: 'Hand over to the compute platform',
+      weight: SUBMIT_WEIGHT,
+      applies: isNeeded,
+      run: submit,
+      timeout_ms: HALF_AN_HOUR_MS,
+    },
+    {
+      name: 'follow',
+      title: FOLLOW_TITLE,
+      weight: FOLLOW_WEIGHT,
+      applies: wasSubmitted,
+      run: follow,
+      timeout_ms: LONGEST_FOLLOW_MS,
+    },
   ],
   on_failure: 'stop',
   done: (run) => run.input.done,
 })
 
 /** Whether the platform has taken the job over: from then on it can only succeed or fail there. */
-export function isSubmitted(job: { progress: number; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.progress >= SUBMIT_WEIGHT
+export function isSubmitted(job: { status: string; job_status: string }): boolean {
+  return job.job_status !== 'running' || job.status === FOLLOW_TITLE
 }
 
 async function isNeeded(run: CallRun): Promise<string | true> {
@@ -111,7 +126,10 @@ async function foundAgain(run: CallRun): Promise<boolean> {
     return true
   }
   if (run.input.creates) {
-    throw new ApiError('JOB_INTERRUPTED', 'The answer of the compute platform was lost and it knows no such job; look for the resource before you repeat the request.')
+    throw new ApiError(
+      'JOB_INTERRUPTED',
+      'The answer of the compute platform was lost and it knows no such job; look for the resource before you repeat the request.',
+    )
   }
   return false
 }
@@ -146,7 +164,11 @@ async function judgeByState(run: CallRun, cause: CloudStackError): Promise<void>
   const state = goal === undefined ? null : await orRefusal(vmState(run, goal.virtual_machine_id))
   if (goal !== undefined && state !== null && goal.states.includes(state)) return
   const seen = state === null ? '' : ` The virtual machine is ${state}.`
-  throw new ApiError('JOB_INTERRUPTED', `The compute platform ended the operation without an outcome.${seen} Look at the resource before you repeat it.`, { cause })
+  throw new ApiError(
+    'JOB_INTERRUPTED',
+    `The compute platform ended the operation without an outcome.${seen} Look at the resource before you repeat it.`,
+    { cause },
+  )
 }
 
 async function vmState(run: CallRun, virtual_machine_id: string): Promise<string | null> {

@@ -21,7 +21,9 @@ interface Need {
 
 /** Throws CAPACITY_EXCEEDED before anything was made. What cannot be known does not refuse. */
 export async function requireCapacity(cloudstack: CloudStack, body: VmProvision): Promise<void> {
-  const offering = (await cloudstack.lookups.serviceOfferings()).find((row) => textOf(row, 'id') === body.service_offering_id)
+  const offering = (await cloudstack.lookups.serviceOfferings()).find(
+    (row) => textOf(row, 'id') === body.service_offering_id,
+  )
   const need = needOf(body, offering)
   // A machine that is not started takes disk space only.
   if (body.start !== false) {
@@ -57,7 +59,10 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: N
   }
   // No cluster at all: the zone or cluster is wrong, which the platform says better than "full".
   if (clusters.length === 0) return
-  throw new ApiError('CAPACITY_EXCEEDED', 'No cluster of the zone stays below its CPU and memory thresholds with this virtual machine.')
+  throw new ApiError(
+    'CAPACITY_EXCEEDED',
+    'No cluster of the zone stays below its CPU and memory thresholds with this virtual machine.',
+  )
 }
 
 async function hasRoom(cloudstack: CloudStack, cluster_id: string, need: Need): Promise<boolean> {
@@ -75,7 +80,12 @@ const THRESHOLDS = {
 } as const
 
 /** (used + reserved + requested) / total must not be greater than the threshold; `used` holds what is reserved. */
-async function stays(cloudstack: CloudStack, cluster_id: string, type: 0 | 1, requested: number | null): Promise<boolean> {
+async function stays(
+  cloudstack: CloudStack,
+  cluster_id: string,
+  type: 0 | 1,
+  requested: number | null,
+): Promise<boolean> {
   if (requested === null) return true
   const [capacity, setting] = await Promise.all([
     clusterCapacity(cloudstack.call, cluster_id, type),
@@ -105,7 +115,11 @@ async function requireGpus(cloudstack: CloudStack, offering: Raw): Promise<void>
   const wanted = integerOf(offering, 'gpucount') ?? 1
   if (profile_id === null) return
   const free = new Map<string, number>()
-  for await (const device of cloudstack.listAll('listGpuDevices', { vgpuprofileid: profile_id }, { key: 'gpudevice', read: (row) => row })) {
+  for await (const device of cloudstack.listAll(
+    'listGpuDevices',
+    { vgpuprofileid: profile_id },
+    { key: 'gpudevice', read: (row) => row },
+  )) {
     if (textOf(device, 'state') !== 'Free' || textOf(device, 'managedstate') !== 'Managed') continue
     const host_id = textOf(device, 'hostid') ?? ''
     free.set(host_id, (free.get(host_id) ?? 0) + 1)

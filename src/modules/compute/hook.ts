@@ -30,7 +30,9 @@ export function computeHookReceive(deps: HookDeps) {
     if (!(await isFirst(deps.database, delivery_id))) return { message: 'received before' }
     const id = isRaw(body) ? vmIdOf(body) : null
     if (id !== null) {
-      deps.look([id]).catch((err: unknown) => deps.log.warn({ err, vm_id: id }, 'virtual machine of a webhook could not be read'))
+      deps
+        .look([id])
+        .catch((err: unknown) => deps.log.warn({ err, vm_id: id }, 'virtual machine of a webhook could not be read'))
     }
     return { message: 'received' }
   }
@@ -39,7 +41,8 @@ export function computeHookReceive(deps: HookDeps) {
 /** Base64 HMAC-SHA256 of the bytes as they came, compared in constant time. */
 function requireSignature(secret: string | undefined, ctx: RequestContext): void {
   const given = ctx.headers['x-cs-signature']
-  if (secret === undefined || typeof given !== 'string' || ctx.raw_body === undefined) throw new ApiError('HOOK_SIGNATURE')
+  if (secret === undefined || typeof given !== 'string' || ctx.raw_body === undefined)
+    throw new ApiError('HOOK_SIGNATURE')
   const expected = createHmac('sha256', secret).update(ctx.raw_body).digest()
   const bytes = Buffer.from(given, 'base64')
   if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new ApiError('HOOK_SIGNATURE')

@@ -31,7 +31,9 @@ export function computeHandlers(deps: ComputeDeps): Handlers<typeof vms.routes, 
   }
 }
 
-export function vmMetricsHandlers({ cloudstack }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof vmMetrics.routes, RequestContext> {
+export function vmMetricsHandlers({
+  cloudstack,
+}: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof vmMetrics.routes, RequestContext> {
   return refusing({
     vmMetricsAggregate: vmMetricsAggregate(cloudstack),
     vmUsageList: vmUsageList(cloudstack),
@@ -39,7 +41,9 @@ export function vmMetricsHandlers({ cloudstack }: Pick<ComputeDeps, 'cloudstack'
   })
 }
 
-export function infrastructureHandlers({ cloudstack }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof infrastructure.routes, RequestContext> {
+export function infrastructureHandlers({
+  cloudstack,
+}: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof infrastructure.routes, RequestContext> {
   return refusing({
     zoneList: zoneList(cloudstack),
     clusterList: clusterList(cloudstack),

@@ -4,7 +4,16 @@ import type { infrastructure } from '#src/contract/infrastructure.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { flagOf, integerOf, mapOf, numberOf, type Raw, textOf, textsOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import {
+  flagOf,
+  integerOf,
+  mapOf,
+  numberOf,
+  type Raw,
+  textOf,
+  textsOf,
+  timeOf,
+} from '#src/drivers/cloudstack/fields.ts'
 import { collected, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
@@ -20,7 +29,9 @@ export function zoneList(cloudstack: CloudStack) {
 
 export function clusterList(cloudstack: CloudStack) {
   return async ({ query }: In<'clusterList'>) => {
-    const rows = (await cloudstack.lookups.clusters()).filter((row) => matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id))
+    const rows = (await cloudstack.lookups.clusters()).filter(
+      (row) => matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id),
+    )
     const { items, ...page } = paged(rows, query, clusterOf)
     return { clusters: items, ...page }
   }
@@ -29,7 +40,8 @@ export function clusterList(cloudstack: CloudStack) {
 export function hostList(cloudstack: CloudStack) {
   return async ({ query }: In<'hostList'>) => {
     const rows = (await cloudstack.lookups.hosts()).filter(
-      (row) => matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id) && isIn(row, 'clusterid', query.cluster_id),
+      (row) =>
+        matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id) && isIn(row, 'clusterid', query.cluster_id),
     )
     const { items, ...page } = paged(rows, query, hostOf)
     return { hosts: items, ...page }
@@ -38,10 +50,20 @@ export function hostList(cloudstack: CloudStack) {
 
 export function templateList(cloudstack: CloudStack) {
   return async ({ query }: In<'templateList'>, ctx: RequestContext) => {
-    const args = { templatefilter: 'all', details: 'min', zoneid: query.zone_id, keyword: query.keyword, ...WHOLE_SCOPE }
-    const all = await collected(cloudstack.listAll('listTemplates', args, { key: 'template', read: (row) => row }, { signal: ctx.signal }))
+    const args = {
+      templatefilter: 'all',
+      details: 'min',
+      zoneid: query.zone_id,
+      keyword: query.keyword,
+      ...WHOLE_SCOPE,
+    }
+    const all = await collected(
+      cloudstack.listAll('listTemplates', args, { key: 'template', read: (row) => row }, { signal: ctx.signal }),
+    )
     const { tenant_id } = ctx.caller
-    const rows = all.filter((row) => tenant_id === null || flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id)
+    const rows = all.filter(
+      (row) => tenant_id === null || flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id,
+    )
     const { items, ...page } = paged(rows, query, templateOf)
     return { templates: items, ...page }
   }
@@ -50,7 +72,10 @@ export function templateList(cloudstack: CloudStack) {
 export function serviceOfferingList(cloudstack: CloudStack) {
   return async ({ query }: In<'serviceOfferingList'>, ctx: RequestContext) => {
     const rows = (await cloudstack.lookups.serviceOfferings()).filter(
-      (row) => matches(row, query.keyword) && isOpenTo(row, ctx) && (isIn(row, 'zoneid', query.zone_id) || textOf(row, 'zoneid') === null),
+      (row) =>
+        matches(row, query.keyword) &&
+        isOpenTo(row, ctx) &&
+        (isIn(row, 'zoneid', query.zone_id) || textOf(row, 'zoneid') === null),
     )
     const { items, ...page } = paged(rows, query, offeringOf)
     return { service_offerings: items, ...page }

@@ -16,7 +16,12 @@ export function vmMetricsAggregate(cloudstack: CloudStack) {
   return async (_input: unknown, ctx: RequestContext): Promise<VmAggregate> => {
     const sum = createSum()
     const args = { ...ARGS, ...scopeOf(ctx.caller.tenant_id) }
-    for await (const rows of cloudstack.listPages('listVirtualMachinesMetrics', args, 'virtualmachine', optionsOf(ctx))) {
+    for await (const rows of cloudstack.listPages(
+      'listVirtualMachinesMetrics',
+      args,
+      'virtualmachine',
+      optionsOf(ctx),
+    )) {
       for (const row of rows) sum.add(row)
     }
     const latest = (await newestSample(cloudstack, sum.running_ids(), ctx)) ?? sum.last_updated()
@@ -130,7 +135,11 @@ function aggregateOf(sum: Sum, latest: string | null): VmAggregate {
       network_kbs_write: whole(totals.network_kbs_write),
     },
     ...(latest === null
-      ? { unavailable: [{ field: 'latest_sample_time', reason: 'The compute platform has no sample of any virtual machine.' }] }
+      ? {
+          unavailable: [
+            { field: 'latest_sample_time', reason: 'The compute platform has no sample of any virtual machine.' },
+          ],
+        }
       : {}),
   }
 }
@@ -140,7 +149,11 @@ function rounded(value: number): number {
 }
 
 /** A few running machines tell when the platform sampled last; all are sampled together. */
-async function newestSample(cloudstack: CloudStack, ids: readonly string[], ctx: RequestContext): Promise<string | null> {
+async function newestSample(
+  cloudstack: CloudStack,
+  ids: readonly string[],
+  ctx: RequestContext,
+): Promise<string | null> {
   if (ids.length === 0) return null
   const startdate = new Date(Date.now() - SAMPLE_WINDOW_MS).toISOString()
   const args = { ids, startdate: `${startdate.slice(0, 19)}Z`, page: 1, pagesize: SAMPLED_VMS }

@@ -29,7 +29,13 @@ export async function requireOwn(
   throw new ApiError('RESOURCE_NOT_FOUND', `There is nothing with this ${kind}_id.`)
 }
 
-async function isListed(cloudstack: CloudStack, command: string, key: string, tenant_id: string, id: string): Promise<boolean> {
+async function isListed(
+  cloudstack: CloudStack,
+  command: string,
+  key: string,
+  tenant_id: string,
+  id: string,
+): Promise<boolean> {
   try {
     const content = await cloudstack.call(command, { id, ...scopeOf(tenant_id), page: 1, pagesize: 2 })
     return rowsOf(content, key).length > 0

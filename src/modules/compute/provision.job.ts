@@ -21,8 +21,9 @@ export type ProvisionInput = Static<typeof ProvisionInput>
 
 type ProvisionRun = Run<CallDeps, ProvisionInput>
 
-const DEPLOY_WEIGHT = 10
-const WAIT_WEIGHT = 90
+const DEPLOY_WEIGHT = 1
+const WAIT_WEIGHT = 9
+const WAIT_TITLE = 'Wait for the virtual machine'
 const DEPLOY_TIMEOUT_MS = 15 * 60_000
 const WAIT_TIMEOUT_MS = 75 * 60_000
 const SENDS = 3
@@ -32,15 +33,22 @@ export const vmProvisionJob = defineJob<CallDeps>()({
   input: ProvisionInput,
   resource_type: 'VM',
   steps: [
-    { name: 'deploy', title: 'Hand the virtual machine over to the compute platform', weight: DEPLOY_WEIGHT, run: deploy, timeout_ms: DEPLOY_TIMEOUT_MS },
-    { name: 'wait', title: 'Wait for the virtual machine', weight: WAIT_WEIGHT, run: waitForVm, timeout_ms: WAIT_TIMEOUT_MS },
+    {
+      name: 'deploy',
+      title: 'Hand the virtual machine over to the compute platform',
+      weight: DEPLOY_WEIGHT,
+      run: deploy,
+      timeout_ms: DEPLOY_TIMEOUT_MS,
+    },
+    { name: 'wait', title: WAIT_TITLE, weight: WAIT_WEIGHT, run: waitForVm, timeout_ms: WAIT_TIMEOUT_MS },
   ],
   on_failure: 'stop',
   done: (run) => `Virtual machine ${run.input.name} is ${run.input.starts ? 'running' : 'there, stopped'}.`,
 })
 
-export function isDeployed(job: { progress: number; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.progress >= DEPLOY_WEIGHT
+/** Whether the platform has taken the machine over. */
+export function isDeployed(job: { status: string; job_status: string }): boolean {
+  return job.job_status !== 'running' || job.status === WAIT_TITLE
 }
 
 async function deploy(run: ProvisionRun): Promise<void> {
@@ -67,7 +75,8 @@ async function deploy(run: ProvisionRun): Promise<void> {
 }
 
 async function made(run: ProvisionRun, vm_id: string | null): Promise<void> {
-  if (vm_id === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform accepted the virtual machine but named none.')
+  if (vm_id === null)
+    throw new ApiError('COMPUTE_ERROR', 'The compute platform accepted the virtual machine but named none.')
   await run.about({ id: vm_id })
   await run.save({ vm_id })
 }
@@ -84,13 +93,17 @@ const ASK_FOR_MS = 5 * 60_000
 async function foundAgain(run: ProvisionRun): Promise<boolean> {
   for (let look = 1; look <= 2; look += 1) {
     if (look > 1) await pause(SETTLE_MS, undefined, { signal: run.signal })
-    const job = await untilAnswered(run, () => run.deps.cloudstack.queryJob(String(run.state.platform_job_id), { signal: run.signal }))
+    const job = await untilAnswered(run, () =>
+      run.deps.cloudstack.queryJob(String(run.state.platform_job_id), { signal: run.signal }),
+    )
     if (job !== undefined) {
       await made(run, job.instance_id)
       return true
     }
     const known = String(run.state.known_ids).split(' ')
-    const fresh = (await untilAnswered(run, () => namesakes(run))).filter((row) => !known.includes(textOf(row, 'id') ?? ''))
+    const fresh = (await untilAnswered(run, () => namesakes(run))).filter(
+      (row) => !known.includes(textOf(row, 'id') ?? ''),
+    )
     const ours = fresh.filter((row) => isAsOrdered(row, run.input.args))
     if (ours.length === 1) {
       await run.save({ without_job: true })
@@ -98,7 +111,10 @@ async function foundAgain(run: ProvisionRun): Promise<boolean> {
       return true
     }
     if (ours.length > 1) {
-      throw new ApiError('JOB_INTERRUPTED', `Several virtual machines called ${run.input.name} appeared while the answer of the compute platform was lost; choose one by hand.`)
+      throw new ApiError(
+        'JOB_INTERRUPTED',
+        `Several virtual machines called ${run.input.name} appeared while the answer of the compute platform was lost; choose one by hand.`,
+      )
     }
   }
   return false
@@ -150,7 +166,11 @@ async function judgeByState(run: ProvisionRun, cause: Error | undefined): Promis
   const started_ms = performance.now()
   for (;;) {
     const content = await untilAnswered(run, () =>
-      run.deps.cloudstack.call('listVirtualMachines', { id, details: 'min', listall: true, page: 1, pagesize: 2 }, { signal: run.signal }),
+      run.deps.cloudstack.call(
+        'listVirtualMachines',
+        { id, details: 'min', listall: true, page: 1, pagesize: 2 },
+        { signal: run.signal },
+      ),
     )
     const state = textOf(rowsOf(content, 'virtualmachine')[0] ?? {}, 'state')
     if (state === (run.input.starts ? 'Running' : 'Stopped')) return
@@ -158,7 +178,11 @@ async function judgeByState(run: ProvisionRun, cause: Error | undefined): Promis
     const may_start = state === 'Stopped' && performance.now() - started_ms < MAY_START_MS
     if (state === null || !(MOVING.has(state) || may_start)) {
       const seen = state === null ? 'is gone' : `is ${state}`
-      throw new ApiError('JOB_INTERRUPTED', `The compute platform ended the operation without an outcome; virtual machine ${run.input.name} ${seen}.`, { cause })
+      throw new ApiError(
+        'JOB_INTERRUPTED',
+        `The compute platform ended the operation without an outcome; virtual machine ${run.input.name} ${seen}.`,
+        { cause },
+      )
     }
     await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
   }

@@ -33,7 +33,11 @@ export function provisionVm(deps: ForwardDeps) {
     }
     await deps.jobs.admit(vmProvisionJob, {
       id: ctx.operation_id,
-      input: { name, args: encodeArgs({ ...deployArgs(body, name), ...placement(body, ctx), ...owner }), starts: body.start ?? true },
+      input: {
+        name,
+        args: encodeArgs({ ...deployArgs(body, name), ...placement(body, ctx), ...owner }),
+        starts: body.start ?? true,
+      },
       caller: ctx.caller,
       action: ctx.operation,
       description: subject.description,
@@ -42,8 +46,12 @@ export function provisionVm(deps: ForwardDeps) {
       metadata: { name, zone_id: body.zone_id, service_offering_id: body.service_offering_id },
     })
     const job = await submittedOrEnded(deps.jobs, ctx, isDeployed)
-    if (ctx.wait_seconds === 0 || job.job_status !== 'completed' || job.resource_id === null) return acceptedOf(job, subject)
-    return { ...vmOf(await rawVm(deps.cloudstack, job.resource_id, ctx)), initial_password: await passwordOf(deps.cloudstack, ctx) }
+    if (ctx.wait_seconds === 0 || job.job_status !== 'completed' || job.resource_id === null)
+      return acceptedOf(job, subject)
+    return {
+      ...vmOf(await rawVm(deps.cloudstack, job.resource_id, ctx)),
+      initial_password: await passwordOf(deps.cloudstack, ctx),
+    }
   }
 }
 
@@ -57,17 +65,27 @@ async function passwordOf(cloudstack: CloudStack, ctx: RequestContext): Promise<
 /** Rules that a schema cannot say. */
 function checkBody(body: VmProvision): void {
   const sources = [body.template_id, body.volume_id, body.snapshot_id].filter((id) => id !== undefined)
-  if (sources.length !== 1) throw invalidField('body.template_id', 'give exactly one of template_id, volume_id and snapshot_id')
-  if (body.network_ids !== undefined && body.networks !== undefined) throw invalidField('body.networks', 'excludes network_ids')
-  if (body.project_id !== undefined && body.account !== undefined) throw invalidField('body.project_id', 'excludes account')
+  if (sources.length !== 1)
+    throw invalidField('body.template_id', 'give exactly one of template_id, volume_id and snapshot_id')
+  if (body.network_ids !== undefined && body.networks !== undefined)
+    throw invalidField('body.networks', 'excludes network_ids')
+  if (body.project_id !== undefined && body.account !== undefined)
+    throw invalidField('body.project_id', 'excludes account')
   if (body.account !== undefined && body.domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
-  if (body.boot_type === 'UEFI' && body.boot_mode === undefined) throw invalidField('body.boot_mode', 'is needed with boot_type UEFI')
-  if (body.boot_type !== 'UEFI' && body.boot_mode === 'SECURE') throw invalidField('body.boot_mode', 'SECURE needs boot_type UEFI')
-  if (body.user_data !== undefined && body.user_data_id !== undefined) throw invalidField('body.user_data', 'excludes user_data_id')
+  if (body.boot_type === 'UEFI' && body.boot_mode === undefined)
+    throw invalidField('body.boot_mode', 'is needed with boot_type UEFI')
+  if (body.boot_type !== 'UEFI' && body.boot_mode === 'SECURE')
+    throw invalidField('body.boot_mode', 'SECURE needs boot_type UEFI')
+  if (body.user_data !== undefined && body.user_data_id !== undefined)
+    throw invalidField('body.user_data', 'excludes user_data_id')
 }
 
 /** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */
-async function ownerOf(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<Record<string, string>> {
+async function ownerOf(
+  cloudstack: CloudStack,
+  body: VmProvision,
+  ctx: RequestContext,
+): Promise<Record<string, string>> {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot provision for another.')
@@ -83,11 +101,18 @@ async function ownerOf(cloudstack: CloudStack, body: VmProvision, ctx: RequestCo
 }
 
 async function firstAccount(cloudstack: CloudStack, domainid: string, signal: AbortSignal): Promise<string> {
-  const content = await cloudstack.call('listAccounts', { domainid, listall: true, details: 'min', page: 1, pagesize: 500 }, { signal })
-  const accounts = rowsOf(content, 'account').filter((row) => textOf(row, 'domainid') === domainid && textOf(row, 'state') !== 'disabled')
+  const content = await cloudstack.call(
+    'listAccounts',
+    { domainid, listall: true, details: 'min', page: 1, pagesize: 500 },
+    { signal },
+  )
+  const accounts = rowsOf(content, 'account').filter(
+    (row) => textOf(row, 'domainid') === domainid && textOf(row, 'state') !== 'disabled',
+  )
   const names = accounts.map((row) => textOf(row, 'name') ?? '').toSorted()
   const [name] = names
-  if (name === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no account that could own the virtual machine.')
+  if (name === undefined)
+    throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no account that could own the virtual machine.')
   return name
 }
 
@@ -113,7 +138,11 @@ function deployArgs(body: VmProvision, name: string): Args {
     size: body.disk_size_gb,
     rootdisksize: body.root_disk_size_gb,
     networkids: body.network_ids,
-    iptonetworklist: body.networks?.map((nic) => ({ networkid: nic.network_id, ip: nic.ip_address, mac: nic.mac_address })),
+    iptonetworklist: body.networks?.map((nic) => ({
+      networkid: nic.network_id,
+      ip: nic.ip_address,
+      mac: nic.mac_address,
+    })),
     hypervisor: body.hypervisor,
     boottype: body.boot_type,
     // BIOS without a mode makes the platform fail inside (cloudstack.md 10, 5).

@@ -9,6 +9,7 @@ import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
+import { type HookRegistration, registerHook } from './hook-registration.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
 export interface WatcherOptions {
@@ -16,6 +17,7 @@ export interface WatcherOptions {
   database: Database
   events_poll_ms: number
   states_poll_ms: number
+  hook: HookRegistration
   log: Log
 }
 
@@ -35,13 +37,15 @@ const OVERLAP_MS = 2000
 const EVENTS_PAGE = 100
 const MAX_IDS = 500
 const FORGET_POLL_MS = 3_600_000
+/** Sets the webhook again when somebody removed or disabled it. */
+const HOOK_POLL_MS = 600_000
 
 export function createStateWatcher(options: WatcherOptions): StateWatcher {
   const ending = new AbortController()
   let ended: Promise<void> | undefined
   return {
     start() {
-      ended ??= keepWatching(options, ending.signal)
+      if (options.cloudstack.configured) ended ??= keepWatching(options, ending.signal)
     },
     async stop() {
       ending.abort()
@@ -76,6 +80,7 @@ async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void
   options.log.info('vm state watcher holds the lock')
   const events = createEventReader(options)
   await Promise.all([
+    every(HOOK_POLL_MS, signal, options.log, () => registerHook(options.cloudstack, options.hook, options.log)),
     every(options.events_poll_ms, signal, options.log, async () => lookAt(options, await events(signal), signal)),
     every(options.states_poll_ms, signal, options.log, () => lookAtAll(options, signal)),
     every(FORGET_POLL_MS, signal, options.log, () => forgetDeliveries(options.database)),
@@ -84,12 +89,17 @@ async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void
 }
 
 async function every(interval_ms: number, signal: AbortSignal, log: Log, work: () => Promise<void>): Promise<void> {
+  let failing = false
   while (!signal.aborted) {
     try {
       await work()
+      if (failing) log.info('compute platform is watched again')
+      failing = false
     } catch (err) {
       if (signal.aborted) return
-      log.warn({ err }, 'vm states could not be read')
+      // Said once for each outage, not at every look.
+      if (!failing) log.warn({ err }, 'compute platform could not be watched')
+      failing = true
     }
     await pause(interval_ms, undefined, { signal }).catch(() => {})
   }
@@ -98,16 +108,26 @@ async function every(interval_ms: number, signal: AbortSignal, log: Log, work: (
 /** All machines, page by page; what is in the table and in no page is gone. */
 async function lookAtAll({ cloudstack, database }: WatcherOptions, signal: AbortSignal): Promise<void> {
   const before = new Set(await knownIds(database))
-  for await (const rows of cloudstack.listPages('listVirtualMachines', { details: 'min', ...WHOLE_SCOPE }, 'virtualmachine', { signal })) {
+  const first_look = before.size === 0
+  for await (const rows of cloudstack.listPages(
+    'listVirtualMachines',
+    { details: 'min', ...WHOLE_SCOPE },
+    'virtualmachine',
+    { signal },
+  )) {
     const seen = seenRows(rows)
     for (const vm of seen) before.delete(vm.id)
-    await recordStates(database, seen)
+    await recordStates(database, seen, first_look)
   }
   // A row may move between pages while they are read: only what is not found by its own id either is gone.
   await recordMissing({ cloudstack, database }, [...before], signal)
 }
 
-async function recordMissing({ cloudstack, database }: Pick<WatcherOptions, 'cloudstack' | 'database'>, ids: readonly string[], signal: AbortSignal): Promise<void> {
+async function recordMissing(
+  { cloudstack, database }: Pick<WatcherOptions, 'cloudstack' | 'database'>,
+  ids: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
   const gone: string[] = []
   for (const id of ids) {
     const found = await readOne(cloudstack, id, signal)
@@ -118,7 +138,11 @@ async function recordMissing({ cloudstack, database }: Pick<WatcherOptions, 'clo
 }
 
 /** Machines named by events, hooks and jobs. An id that the list with `ids` does not return is asked for by itself. */
-async function lookAt({ cloudstack, database }: WatcherOptions, ids: readonly string[], signal?: AbortSignal): Promise<void> {
+async function lookAt(
+  { cloudstack, database }: WatcherOptions,
+  ids: readonly string[],
+  signal?: AbortSignal,
+): Promise<void> {
   const wanted = [...new Set(ids)].slice(0, MAX_IDS)
   if (wanted.length === 0) return
   const args = { ids: wanted, details: 'min', listall: true, page: 1, pagesize: wanted.length }
@@ -135,7 +159,11 @@ async function lookAt({ cloudstack, database }: WatcherOptions, ids: readonly st
 
 async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal): Promise<SeenVm | null> {
   try {
-    const content = await cloudstack.call('listVirtualMachines', { id, details: 'min', listall: true, page: 1, pagesize: 2 }, { signal })
+    const content = await cloudstack.call(
+      'listVirtualMachines',
+      { id, details: 'min', listall: true, page: 1, pagesize: 2 },
+      { signal },
+    )
     const row = rowsOf(content, 'virtualmachine')[0]
     return row === undefined ? null : seenOf(row)
   } catch (error) {
@@ -173,7 +201,11 @@ function createEventReader({ cloudstack }: WatcherOptions): (signal: AbortSignal
   let known = new Set<string>()
   return async (signal) => {
     const startdate = `${new Date(since_ms - OVERLAP_MS).toISOString().slice(0, 19)}Z`
-    const content = await cloudstack.call('listEvents', { ...WHOLE_SCOPE, startdate, page: 1, pagesize: EVENTS_PAGE }, { signal })
+    const content = await cloudstack.call(
+      'listEvents',
+      { ...WHOLE_SCOPE, startdate, page: 1, pagesize: EVENTS_PAGE },
+      { signal },
+    )
     const rows = rowsOf(content, 'event')
     const fresh = rows.filter((row) => !known.has(textOf(row, 'id') ?? ''))
     known = new Set(rows.map((row) => textOf(row, 'id') ?? ''))
@@ -181,7 +213,10 @@ function createEventReader({ cloudstack }: WatcherOptions): (signal: AbortSignal
       const created = timeOf(row, 'created')
       if (created !== null) since_ms = Math.max(since_ms, Date.parse(created))
     }
-    return fresh.filter(isAboutVm).map((row) => textOf(row, 'resourceid') ?? '').filter((id) => id !== '')
+    return fresh
+      .filter(isAboutVm)
+      .map((row) => textOf(row, 'resourceid') ?? '')
+      .filter((id) => id !== '')
   }
 }
 

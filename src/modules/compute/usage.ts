@@ -25,7 +25,13 @@ export function vmUsageList(cloudstack: CloudStack) {
     const window = windowOf(query, 'query')
     const page = pageOf(query)
     const args = { details: 'min', keyword: query.keyword, ...scopeOf(ctx.caller.tenant_id) }
-    const machines = await cloudstack.listPage('listVirtualMachines', args, { key: 'virtualmachine', read: (row) => row }, page, optionsOf(ctx))
+    const machines = await cloudstack.listPage(
+      'listVirtualMachines',
+      args,
+      { key: 'virtualmachine', read: (row) => row },
+      page,
+      optionsOf(ctx),
+    )
     const samples = await samplesOf(cloudstack, machines.rows, window, ctx)
     const virtual_machines = machines.rows.map((row) => usageOf(row, samples))
     return { virtual_machines, count: machines.count, ...page }
@@ -59,21 +65,34 @@ function platformTime(time_ms: number): string {
   return `${new Date(time_ms).toISOString().slice(0, 19)}Z`
 }
 
-async function samplesOf(cloudstack: CloudStack, machines: readonly Raw[], window: Args, ctx: RequestContext): Promise<Map<string, VmSample[]>> {
+async function samplesOf(
+  cloudstack: CloudStack,
+  machines: readonly Raw[],
+  window: Args,
+  ctx: RequestContext,
+): Promise<Map<string, VmSample[]>> {
   const samples = new Map<string, VmSample[]>()
   if (machines.length === 0) return samples
   const ids = machines.map((row) => textOf(row, 'id') ?? '')
   const content = await cloudstack.call(COMMAND, { ids, ...window, page: 1, pagesize: ids.length }, optionsOf(ctx))
   for (const row of rowsOf(content, 'virtualmachine')) {
     const own = rowsOf(row, 'stats').map(sampleOf)
-    samples.set(textOf(row, 'id') ?? '', own.toSorted((a, b) => (a.at ?? '').localeCompare(b.at ?? '')))
+    samples.set(
+      textOf(row, 'id') ?? '',
+      own.toSorted((a, b) => (a.at ?? '').localeCompare(b.at ?? '')),
+    )
   }
   return samples
 }
 
 function usageOf(row: Raw, samples: ReadonlyMap<string, VmSample[]>): VmUsage {
   const id = textOf(row, 'id') ?? ''
-  return { id, name: textOf(row, 'name') ?? '', display_name: textOf(row, 'displayname'), samples: samples.get(id) ?? [] }
+  return {
+    id,
+    name: textOf(row, 'name') ?? '',
+    display_name: textOf(row, 'displayname'),
+    samples: samples.get(id) ?? [],
+  }
 }
 
 function sampleOf(row: Raw): VmSample {

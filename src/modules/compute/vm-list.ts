@@ -27,11 +27,13 @@ export function vmList(cloudstack: CloudStack) {
 }
 
 export function vmGet(cloudstack: CloudStack) {
-  return ({ body }: In<'vmGet'>, ctx: RequestContext): Promise<VirtualMachine> => readVm(cloudstack, body.virtual_machine_id, ctx)
+  return ({ body }: In<'vmGet'>, ctx: RequestContext): Promise<VirtualMachine> =>
+    readVm(cloudstack, body.virtual_machine_id, ctx)
 }
 
 export function vmGetByName(cloudstack: CloudStack) {
-  return ({ body }: In<'vmGetByName'>, ctx: RequestContext): Promise<VirtualMachine> => onlyOne(cloudstack, body, ctx, VM_DETAILS)
+  return ({ body }: In<'vmGetByName'>, ctx: RequestContext): Promise<VirtualMachine> =>
+    onlyOne(cloudstack, body, ctx, VM_DETAILS)
 }
 
 export function vmIdGet(cloudstack: CloudStack) {
@@ -54,7 +56,13 @@ export function isoList(cloudstack: CloudStack) {
       bootable: query.bootable,
       ...scopeOf(ctx.caller.tenant_id),
     }
-    const { rows, count } = await cloudstack.listPage('listIsos', args, { key: 'iso', read: isoOf }, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(
+      'listIsos',
+      args,
+      { key: 'iso', read: isoOf },
+      page,
+      optionsOf(ctx),
+    )
     return { isos: rows, count, ...page }
   }
 }
@@ -79,17 +87,27 @@ function filterOf(body: VmFilter): Args {
     haenable: body.ha_enabled,
     gpuenabled: body.gpu_enabled,
     affinitygroupid: body.affinity_group_id,
-    tags: Object.entries(body.tags ?? {}).map(([key, value]) => ({ key, value })),
+    tags: tagsOf(body.tags),
     keyword: body.keyword,
   }
 }
 
+/** An empty map parameter would be a malformed one. */
+function tagsOf(tags: Record<string, string> | undefined): { key: string; value: string }[] | undefined {
+  const list = Object.entries(tags ?? {}).map(([key, value]) => ({ key, value }))
+  return list.length === 0 ? undefined : list
+}
+
 /** Whose machines: a narrowed caller's tenant whatever was asked for, else the owner named, else everybody's. */
-export function ownerScope(body: { account?: string; domain_id?: string; project_id?: string }, ctx: RequestContext): Args {
+export function ownerScope(
+  body: { account?: string; domain_id?: string; project_id?: string },
+  ctx: RequestContext,
+): Args {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null) {
     const foreign = (body.domain_id !== undefined && body.domain_id !== tenant_id) || body.project_id !== undefined
-    if (foreign) throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
+    if (foreign)
+      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
     return { ...scopeOf(tenant_id), account: body.account }
   }
   if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }
@@ -111,7 +129,10 @@ async function onlyOne(
   if (vm === undefined) throw vmNotFoundByName(body.name)
   if (others.length === 0) return vm
   const ids = [vm, ...others].map((row) => row.id).join(', ')
-  throw new ApiError('VM_NAME_AMBIGUOUS', `Several virtual machines are called ${body.name}: ${ids}. Narrow by zone_id or domain_id, or use the id.`)
+  throw new ApiError(
+    'VM_NAME_AMBIGUOUS',
+    `Several virtual machines are called ${body.name}: ${ids}. Narrow by zone_id or domain_id, or use the id.`,
+  )
 }
 
 function vmNotFoundByName(name: string): ApiError {

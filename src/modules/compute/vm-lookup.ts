@@ -19,7 +19,10 @@ export async function rawVm(
 ): Promise<Raw> {
   try {
     const args = { id: virtual_machine_id, details, ...scopeOfOne(ctx.caller.tenant_id), page: 1, pagesize: 2 }
-    const content = await cloudstack.call('listVirtualMachines', args, { signal: ctx.signal, traceparent: ctx.traceparent })
+    const content = await cloudstack.call('listVirtualMachines', args, {
+      signal: ctx.signal,
+      traceparent: ctx.traceparent,
+    })
     const row = rowsOf(content, 'virtualmachine')[0]
     if (row !== undefined) return row
   } catch (error) {
@@ -28,7 +31,11 @@ export async function rawVm(
   throw vmNotFound()
 }
 
-export async function readVm(cloudstack: CloudStack, virtual_machine_id: string, ctx: RequestContext): Promise<VirtualMachine> {
+export async function readVm(
+  cloudstack: CloudStack,
+  virtual_machine_id: string,
+  ctx: RequestContext,
+): Promise<VirtualMachine> {
   return vmOf(await rawVm(cloudstack, virtual_machine_id, ctx))
 }
 

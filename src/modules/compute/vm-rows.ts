@@ -1,5 +1,5 @@
 // The virtual machine operations that are one call each.
-import { vms } from '#src/contract/compute/vms.ts'
+import type { vms } from '#src/contract/compute/vms.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -15,7 +15,8 @@ type Spec<Op extends keyof typeof vms.routes> = (typeof vms.routes)[Op] & RouteS
 type VmBody = { body: { virtual_machine_id: string } }
 
 export function vmRows(cloudstack: CloudStack) {
-  const present = (_result: unknown, { body }: VmBody, ctx: RequestContext) => readVm(cloudstack, body.virtual_machine_id, ctx)
+  const present = (_result: unknown, { body }: VmBody, ctx: RequestContext) =>
+    readVm(cloudstack, body.virtual_machine_id, ctx)
   const becomes =
     (...states: string[]) =>
     ({ body }: VmBody) => ({ virtual_machine_id: body.virtual_machine_id, states })
@@ -58,7 +59,8 @@ function changingRows(cloudstack: CloudStack) {
     about: async (input, ctx) => {
       const subject = await aboutVm(cloudstack, 'update', { doing: 'Updating', done: 'updated' })(input, ctx)
       await requireOwn(cloudstack, ctx.caller.tenant_id, 'user_data', input.body.user_data_id)
-      for (const id of input.body.security_group_ids ?? []) await requireOwn(cloudstack, ctx.caller.tenant_id, 'security_group', id)
+      for (const id of input.body.security_group_ids ?? [])
+        await requireOwn(cloudstack, ctx.caller.tenant_id, 'security_group', id)
       return subject
     },
     args: ({ body }) => ({

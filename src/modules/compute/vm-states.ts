@@ -16,7 +16,13 @@ export function seenOf(row: Raw): SeenVm | null {
   const id = textOf(row, 'id')
   const state = textOf(row, 'state')
   if (id === null || state === null) return null
-  return { id, state, name: textOf(row, 'name') ?? '', host_id: textOf(row, 'hostid'), tenant_id: textOf(row, 'domainid') }
+  return {
+    id,
+    state,
+    name: textOf(row, 'name') ?? '',
+    host_id: textOf(row, 'hostid'),
+    tenant_id: textOf(row, 'domainid'),
+  }
 }
 
 /** Data of a `vm-state` message. */
@@ -38,12 +44,12 @@ interface Changed extends Selectable<Tables['vm_state']> {
  * Stores what was seen and publishes what is different, in one transaction. Only rows that differ are written, so that
  * looking often costs little, and of several watchers one publishes.
  */
-export async function recordStates(database: Database, seen: readonly SeenVm[]): Promise<number> {
-  if (seen.length === 0) return 0
-  return database.transact(async (trx, publish) => {
+export async function recordStates(database: Database, seen: readonly SeenVm[], first_look = false): Promise<void> {
+  if (seen.length === 0) return
+  await database.transact(async (trx, publish) => {
     const changed = await changedRows(trx, seen)
-    for (const row of changed) publish(messageOf(row))
-    return changed.length
+    // What is seen for the first time ever has not changed: a whole site would flood the stream.
+    if (!first_look) for (const row of changed) publish(messageOf(row))
   })
 }
 
@@ -74,8 +80,13 @@ async function changedRows(trx: Trx, seen: readonly SeenVm[]): Promise<Changed[]
 export async function recordGone(database: Database, ids: readonly string[]): Promise<void> {
   if (ids.length === 0) return
   await database.transact(async (trx, publish) => {
-    const gone = await trx.deleteFrom('vm_state').where('id', 'in', [...ids]).returningAll().execute()
-    for (const row of gone) publish(messageOf({ ...row, old_state: row.state, old_host_id: row.host_id, state: 'Expunged', host_id: null }))
+    const gone = await trx
+      .deleteFrom('vm_state')
+      .where('id', 'in', [...ids])
+      .returningAll()
+      .execute()
+    for (const row of gone)
+      publish(messageOf({ ...row, old_state: row.state, old_host_id: row.host_id, state: 'Expunged', host_id: null }))
   })
 }
 

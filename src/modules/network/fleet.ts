@@ -69,8 +69,8 @@ export function dashboardSummary(
     total_mtu_mismatches: sum((net) => net.mtu_mismatches.length),
     total_physical_nics: sum((net) => net.physical_nic_count),
     total_traffic_bytes: sum((net) => net.total_traffic_bytes),
-    total_vlans: sum((net) => net.active_vlan_count),
-    total_vxlans: sum((net) => net.active_vxlan_count),
+    total_vlans: sum((net) => net.active_vlan_count ?? 0),
+    total_vxlans: sum((net) => net.active_vxlan_count ?? 0),
     vxlan_fabric_healthy: count((node) => fabricState(node, fabric) === 'healthy'),
     network_health_pct: healthPercent(nodes, fabric),
     mtu_drifts: [...drifts],
@@ -154,10 +154,11 @@ function missingVteps(nodes: readonly MonitoredNode[], fabric: FabricByNode): Ne
 function fabricState(node: MonitoredNode, fabric: FabricByNode): 'none' | 'unknown' | 'healthy' | 'unhealthy' {
   if (node.data === null || node.data.vxlan_count === 0) return 'none'
   const frr = fabric.get(node.node_ip ?? '')
-  if (frr === undefined) return 'unknown'
+  const active = node.data.active_vxlan_count
+  if (frr === undefined || active === null) return 'unknown'
   const sessions = (frr.bgp?.sessions ?? []).filter((one) => one.address_families.some((name) => /evpn/i.test(name)))
   const established = sessions.length > 0 && sessions.every((one) => one.state === 'Established')
-  const up = node.data.active_vxlan_count >= node.data.vxlan_count
+  const up = active >= node.data.vxlan_count
   return frr.status === 'online' && established && up ? 'healthy' : 'unhealthy'
 }
 

@@ -4,8 +4,10 @@ import type { FrrNode, FrrSummary } from '#src/contract/network/frr.ts'
 
 export function frrSummary(nodes: readonly FrrNode[]): FrrSummary {
   const sum = (pick: (node: FrrNode) => number | null | undefined): number | null => sumKnown(nodes, pick)
-  const sessions = (count: (session: Session) => number | null): ((node: FrrNode) => number | null) =>
-    (node) => (node.bgp === null ? null : addKnown(node.bgp.sessions.map(count)))
+  const sessions =
+    (count: (session: Session) => number | null): ((node: FrrNode) => number | null) =>
+    (node) =>
+      node.bgp === null ? null : addKnown(node.bgp.sessions.map(count))
   const online = nodes.filter((node) => node.status === 'online').length
   return {
     total_nodes: nodes.length,

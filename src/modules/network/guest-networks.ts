@@ -13,7 +13,11 @@ import { refusing } from '../forward.ts'
 
 type Body = Input<typeof guestNetworks.routes.guestNetworkList>['body']
 
-export function guestNetworkHandlers({ cloudstack }: { cloudstack: CloudStack }): Handlers<typeof guestNetworks.routes, RequestContext> {
+export function guestNetworkHandlers({
+  cloudstack,
+}: {
+  cloudstack: CloudStack
+}): Handlers<typeof guestNetworks.routes, RequestContext> {
   return refusing({ guestNetworkList: guestNetworkList(cloudstack) })
 }
 
@@ -26,7 +30,13 @@ function guestNetworkList(cloudstack: CloudStack) {
     const args = argsOf(filter, ctx)
     const options = { signal: ctx.signal, traceparent: ctx.traceparent }
     if (filter.name === undefined || (await cloudstack.lookups.supports('listNetworks', 'name'))) {
-      const { rows, count } = await cloudstack.listPage('listNetworks', { ...args, name: filter.name }, ITEM, page, options)
+      const { rows, count } = await cloudstack.listPage(
+        'listNetworks',
+        { ...args, name: filter.name },
+        ITEM,
+        page,
+        options,
+      )
       return { guest_networks: rows, count, ...page }
     }
     // Before 4.22 the platform ignores the name, so the filter is ours.
@@ -58,7 +68,8 @@ function ownerOf(body: NonNullable<Body>, ctx: RequestContext): Args {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null) {
     const foreign = (body.domain_id !== undefined && body.domain_id !== tenant_id) || body.project_id !== undefined
-    if (foreign) throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
+    if (foreign)
+      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
     return { ...scopeOf(tenant_id), account: body.account }
   }
   if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }

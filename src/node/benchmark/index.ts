@@ -136,7 +136,7 @@ async function startDisk({ deps, runs }: Work, body: DiskBenchmarkRequest): Prom
 }
 
 async function startPool({ deps, runs, tools }: Work, body: PoolBenchmarkRequest): Promise<Run> {
-  const pool = body.pool_name
+  const pool = named('pool_name', body.pool_name)
   const mode = body.mode ?? 'write'
   const duration_s = body.duration_sec ?? DEFAULT_DURATION_S
   await requireTool(deps.host, tools.rados, 'rados')
@@ -153,7 +153,8 @@ async function startPool({ deps, runs, tools }: Work, body: PoolBenchmarkRequest
 }
 
 async function startImage({ deps, runs, tools }: Work, body: BlockImageBenchmarkRequest): Promise<Run> {
-  const { pool_name: pool, image_name: image } = body
+  const pool = named('pool_name', body.pool_name)
+  const image = named('image_name', body.image_name)
   const io_type = body.io_type ?? 'read'
   const io_bytes = checkedSize('io_size', body.io_size ?? '4K', IO_SIZE_MAX)
   const total_bytes = checkedSize('io_total', body.io_total ?? '1G', TEST_SIZE_MAX_BYTES)
@@ -175,6 +176,11 @@ async function startImage({ deps, runs, tools }: Work, body: BlockImageBenchmark
     work: (control) =>
       runImage(tools, { image: name, io_type, io_pattern, io_bytes, io_threads, total_bytes, duration_s }, control),
   })
+}
+
+function named(field: string, value: string | undefined): string {
+  if (value === undefined) throw invalidField(field, 'needed')
+  return value
 }
 
 function checkedSize(field: string, text: string, most: number): number {

@@ -131,7 +131,9 @@ function begin({ host, store, publish }: RunsOptions, plan: RunPlan, release: ()
       began.at = host.monotonic()
     },
     live(rates) {
-      if (rates !== null) now = { ...now, read: liveIo(rates.read), write: liveIo(rates.write) }
+      if (rates === null) return
+      now = { ...now, read: liveIo(rates.read), write: liveIo(rates.write) }
+      tell()
     },
   }
   const work = async (): Promise<BenchmarkResult> => {

@@ -18,7 +18,7 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
       const parts = (rest + chunk.toString()).split('\0')
       rest = parts.pop() ?? ''
       for (const command of parts) {
-        const found = command === 'enable' ? '' : (command in answers ? answers[command] : 2)
+        const found = command === 'enable' ? '' : command in answers ? answers[command] : 2
         if (found === null || found === undefined) return socket.removeAllListeners('data')
         const text = typeof found === 'string' ? found : '% Unknown command.\n'
         const bytes = Buffer.concat([Buffer.from(text), Buffer.from([0, 0, 0, typeof found === 'string' ? 0 : found])])
@@ -39,7 +39,12 @@ async function folder(t: TestContext): Promise<string> {
 
 test('answers keep their place when some are empty and some refused', async (t) => {
   const dir = await folder(t)
-  await daemon(t, dir, 'bgpd', { 'show a json': '{"a":1}', 'show empty json': '', 'show b json': '{"b":2}', 'show bad': 2 })
+  await daemon(t, dir, 'bgpd', {
+    'show a json': '{"a":1}',
+    'show empty json': '',
+    'show b json': '{"b":2}',
+    'show bad': 2,
+  })
   const access = await openFrr(linuxHost(), { vty_dir: dir })
   const replies = await access.ask('bgpd', ['show a json', 'show empty json', 'show bad', 'show b json'])
   assert.equal(replies.state, 'answers')

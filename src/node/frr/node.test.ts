@@ -108,9 +108,15 @@ test('a peer that stopped talking is a session that is not established, and its 
     NAMED,
   )
   const lost = node.bgp?.sessions.find((one) => one.peer === '10.255.0.3')
-  assert.deepEqual([lost?.state, lost?.uptime_seconds, lost?.down_seconds, lost?.connections_dropped], ['Active', null, 2, 1])
+  assert.deepEqual(
+    [lost?.state, lost?.uptime_seconds, lost?.down_seconds, lost?.connections_dropped],
+    ['Active', null, 2, 1],
+  )
   const bfd = node.bfd_peers?.find((one) => one.peer === '10.255.0.3')
-  assert.deepEqual([bfd?.status, bfd?.uptime, bfd?.downtime, bfd?.diagnostic], ['down', 0, 2, 'control detection time expired'])
+  assert.deepEqual(
+    [bfd?.status, bfd?.uptime, bfd?.downtime, bfd?.diagnostic],
+    ['down', 0, 2, 'control detection time expired'],
+  )
   assert.equal(node.status, 'online')
 })
 
@@ -122,7 +128,10 @@ test('a neighbour lost with its link disappears, as the daemon has it', async ()
     }),
     NAMED,
   )
-  assert.deepEqual(node.ospf_neighbors?.map((one) => one.neighbor_id), ['10.255.0.2'])
+  assert.deepEqual(
+    node.ospf_neighbors?.map((one) => one.neighbor_id),
+    ['10.255.0.2'],
+  )
   assert.equal(node.bfd_peers?.filter((one) => one.status === 'up').length, 3)
 })
 
@@ -149,7 +158,11 @@ test('a hung daemon is named, is asked only once, and does not hide the others',
   assert.deepEqual([node.status, node.error], ['offline', 'bgpd does not answer within 3000 ms'])
   assert.deepEqual(node.frr?.silent_daemons, ['bgpd'])
   assert.ok(!node.frr?.daemons.includes('bgpd'))
-  assert.equal(host.ran.filter((line) => line.includes('-d bgpd')).length, 2, 'one for the tables, one for the route dumps')
+  assert.equal(
+    host.ran.filter((line) => line.includes('-d bgpd')).length,
+    2,
+    'one for the tables, one for the route dumps',
+  )
   assert.equal(node.bfd_peers?.length, 4)
 })
 
@@ -168,7 +181,10 @@ test('an unconfigured BGP daemon is online with nothing, not unknown', async () 
     'show evpn vni detail json': nothing,
   })
   const node = await frrNode(host, NAMED)
-  assert.deepEqual([node.status, node.bgp, node.as], ['online', { configured: false, router_id: null, sessions: [] }, null])
+  assert.deepEqual(
+    [node.status, node.bgp, node.as],
+    ['online', { configured: false, router_id: null, sessions: [] }, null],
+  )
   assert.deepEqual(node.evpn_routes, { imet: 0, macip: 0, prefix: 0, total_routes: 0 })
   assert.deepEqual([node.vnis, node.frr?.vni_count], [[], 0])
   assert.equal(fieldOf(node, 'as'), 'BGP is not configured')
@@ -183,7 +199,10 @@ test('a command that this version does not know is unavailable, not zero', async
 
 test('a machine without the routing suite is offline and says so', async () => {
   const node = await frrNode(scriptedHost({}), NAMED)
-  assert.deepEqual([node.status, node.error, node.frr, node.vnis], ['offline', 'routing daemon not installed', null, null])
+  assert.deepEqual(
+    [node.status, node.error, node.frr, node.vnis],
+    ['offline', 'routing daemon not installed', null, null],
+  )
   assert.ok(Compile(FrrNode).Check(node))
 })
 

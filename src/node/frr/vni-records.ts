@@ -72,11 +72,7 @@ function bridgedState(device: KernelLink | undefined, bridge: KernelLink | undef
   return device.up && device.carries && bridge !== undefined && bridge.up && bridge.operational_up ? 'Up' : 'Down'
 }
 
-function portVlan(
-  device: KernelLink | undefined,
-  bridge: KernelLink | undefined,
-  kernel: KernelView,
-): number | null {
+function portVlan(device: KernelLink | undefined, bridge: KernelLink | undefined, kernel: KernelView): number | null {
   if (device === undefined || bridge === undefined || bridge.vlan_filtering === null) return null
   if (!bridge.vlan_filtering) return 0
   return kernel.port_vlans?.get(device.name) ?? null

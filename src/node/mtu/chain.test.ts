@@ -43,17 +43,12 @@ test('a raise goes from the cards to the bridge and leaves guests alone; the car
   assert.equal(planChain(node(1500), { ...request, mtu: 9000, underlay_limit: 8950 }).limit_mtu, 8950)
 })
 
-test('a lowering goes from the bridge down and never below what another role on the same card runs at', () => {
-  const plan = planChain(node(9000), { ...request, mtu: 1500 })
-  assert.deepEqual(names(plan.steps), ['mgmt0', 'bond0.100'])
-  const alone = node(9000).filter(({ name }) => !name.endsWith('.200') && name !== 'store0')
-  assert.deepEqual(names(planChain(alone, { ...request, mtu: 1500 }).steps), [
-    'mgmt0',
-    'bond0.100',
-    'bond0',
-    'eth1',
-    'eth0',
-  ])
+test('a lowering goes from the bridge down and never takes what lies below a vlan from its other users', () => {
+  assert.deepEqual(names(planChain(node(9000), { ...request, mtu: 1500 }).steps), ['mgmt0', 'bond0.100'])
+  const plain = node(9000)
+    .filter(({ info_kind }) => info_kind !== 'vlan')
+    .map((row) => (row.name === 'bond0' ? { ...row, master: 'mgmt0' } : row))
+  assert.deepEqual(names(planChain(plain, { ...request, mtu: 1500 }).steps), ['mgmt0', 'bond0', 'eth1', 'eth0'])
 })
 
 test('a veth leads outside only where the node configuration names it as uplink', () => {

@@ -47,7 +47,7 @@ export function planChain(
     ifindex: link.ifindex,
     kind: kindOf(link),
     old_mtu: link.mtu,
-    new_mtu: neededMtu(links, chain, link, request.mtu),
+    new_mtu: neededMtu(links, link, request.mtu),
   }))
   const raises = devices.filter(({ old_mtu, new_mtu }) => new_mtu > old_mtu)
   const lowerings = devices.filter(({ old_mtu, new_mtu }) => new_mtu < old_mtu).reverse()
@@ -82,16 +82,14 @@ function lowersOf(links: readonly MtuLink[], link: MtuLink): MtuLink[] {
 }
 
 /**
- * A card that also carries vlans or the bridge of another role never sinks below what those run at: the kernel would
- * drag the vlans down with it.
+ * What lies below a vlan is shared: it is raised when needed and never lowered, because being larger harms nobody and
+ * the kernel would drag the other vlans down with it. The same holds for a port that carries vlans beside the bridge.
  */
-function neededMtu(links: readonly MtuLink[], chain: readonly MtuLink[], link: MtuLink, mtu: number): number {
-  const others = links.filter((upper) => !chain.includes(upper) && standsOn(links, upper, link))
-  return Math.max(mtu, ...others.map((upper) => Math.min(upper.mtu, link.mtu)))
+function neededMtu(links: readonly MtuLink[], link: MtuLink, mtu: number): number {
+  const shared = carriesVlan(links, link) || links.some((bond) => bond.name === link.master && carriesVlan(links, bond))
+  return shared ? Math.max(mtu, link.mtu) : mtu
 }
 
-function standsOn(links: readonly MtuLink[], upper: MtuLink, link: MtuLink): boolean {
-  if (upper.info_kind === 'vlan' && upper.lower === link.name) return true
-  const bond = links.find(({ name }) => name === link.master)
-  return bond?.info_kind === 'bond' && upper.info_kind === 'vlan' && upper.lower === bond.name
+function carriesVlan(links: readonly MtuLink[], link: MtuLink): boolean {
+  return links.some((upper) => upper.info_kind === 'vlan' && upper.lower === link.name)
 }

@@ -1,6 +1,6 @@
 // One MTU change on this node: persist, arm the watchdog, set live, probe, then commit or restore (Part 3, 4.6).
 import { mkdir, stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { MtuNodeApplyRequest } from '#src/contract/network/mtu.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
@@ -8,7 +8,6 @@ import type { ChangePlan } from './change-plan.ts'
 import { type Journal, type JournalEntry, type Marker, writeDurably } from './journal.ts'
 import { setLive } from './live.ts'
 import { type ProbeOutcome, probePath } from './probe.ts'
-import { findRevertTools, revertScript } from './revert-script.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Every point after which the process may end without leaving the node in between; tests end it at each. */
@@ -31,12 +30,8 @@ export interface ChangeDeps {
   host: Host
   journal: Journal
   watchdog: Watchdog
-  /** Absolute path of a POSIX shell for the watchdog. */
-  sh: string
   after_step: (step: ChangeStep) => void | Promise<void>
 }
-
-const RESTORE_MS = 60_000
 
 /** Makes the change known and guarded, then carries it out up to the live value. Throws with everything undone. */
 export async function raise(deps: ChangeDeps, plan: ChangePlan): Promise<void> {
@@ -109,8 +104,7 @@ export async function commit(deps: ChangeDeps, entry: JournalEntry): Promise<boo
  */
 export async function restore(deps: ChangeDeps, bridge: string, entry: JournalEntry | null): Promise<boolean> {
   await deps.after_step('restoring')
-  const script = join(deps.journal.folderOf(bridge), 'revert.sh')
-  await deps.host.run(deps.sh, [script, 'now'], { timeout_ms: RESTORE_MS })
+  await deps.watchdog.restoreNow(bridge)
   const marker = await settled(deps, bridge)
   if (marker !== 'reverted') return false
   if (entry !== null) await deps.watchdog.disarm(entry)
@@ -142,19 +136,7 @@ export function sameChange(entry: JournalEntry, request: MtuNodeApplyRequest): b
 }
 
 async function prepare(deps: ChangeDeps, { entry, old_files }: ChangePlan): Promise<void> {
-  const tools = await findRevertTools(deps.sh)
-  if ('missing' in tools)
-    throw new ApiError('MTU_APPLY_FAILED', `The watchdog needs ${tools.missing}, which is not installed.`)
-  const script = revertScript({
-    run_folder: deps.journal.folderOf(entry.bridge),
-    tools,
-    devices: [...entry.devices].reverse(),
-    files: entry.files.map(({ path, temporary, existed }, at) => ({
-      path,
-      temporary,
-      copy: existed ? `old/${at}` : null,
-    })),
-  })
+  const script = await deps.watchdog.script(entry)
   const deadline_cs = await deadlineOf(deps.host, entry.window_ms)
   if (!(await deps.journal.create({ entry, script, old_files, deadline_cs }))) {
     throw new ApiError('MTU_CHANGE_RUNNING', `An MTU change of ${entry.bridge} is under way.`)

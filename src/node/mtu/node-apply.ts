@@ -15,6 +15,7 @@ import {
   sameChange,
   uptimeCs,
 } from './change.ts'
+import { capturedWatchdog } from './captured-change.ts'
 import { bootId, type ChangeLimits, type ChangePlan, planChange } from './change-plan.ts'
 import { createJournal, type JournalEntry } from './journal.ts'
 import { readLinks } from './links.ts'
@@ -35,6 +36,8 @@ export interface NodeApplyOptions {
   default_window_ms?: number
   least_window_ms?: number
   sh_path?: string
+  /** The host is a captured one (wrapped by `rememberMtu`): nothing of this machine is run or changed. */
+  captured?: boolean
   /** Called after each step; tests end the process in it. */
   after_step?: (step: ChangeStep) => void | Promise<void>
 }
@@ -56,8 +59,8 @@ export async function createNodeApply(options: NodeApplyOptions): Promise<NodeAp
   const sh = options.sh_path ?? '/bin/sh'
   const journal = createJournal(await realpath(options.state_dir))
   const { host } = options
-  const watchdog = createWatchdog(host, journal, sh)
-  const deps: ChangeDeps = { host, journal, watchdog, sh, after_step: options.after_step ?? (() => {}) }
+  const watchdog = options.captured === true ? capturedWatchdog(host, journal) : createWatchdog(host, journal, sh)
+  const deps: ChangeDeps = { host, journal, watchdog, after_step: options.after_step ?? (() => {}) }
   const limits: ChangeLimits = {
     ...options,
     underlayLimit: options.underlayLimit ?? (() => Promise.resolve(null)),

@@ -1,9 +1,15 @@
 // Starts and watches the process that undoes an MTU change when nobody commits it in time (linux-node.md 4.5).
 import { join } from 'node:path'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import type { Journal, JournalEntry } from './journal.ts'
+import { findRevertTools, revertScript } from './revert-script.ts'
 
 export interface Watchdog {
+  /** Text of the program that restores; throws when something it needs is missing. */
+  script(entry: JournalEntry): Promise<string>
+  /** Restores at once, in the same way as at the end of the window. */
+  restoreNow(bridge: string): Promise<void>
   /** Resolves once it is known to run; false when it could not be started. */
   start(entry: JournalEntry): Promise<boolean>
   isAlive(entry: JournalEntry): Promise<boolean>
@@ -12,6 +18,7 @@ export interface Watchdog {
 }
 
 const START_MS = 3000
+const RESTORE_MS = 60_000
 
 export function createWatchdog(host: Host, journal: Journal, sh: string): Watchdog {
   const byServiceManager = async (): Promise<boolean> => (await host.list('/run/systemd/system')) !== null
@@ -37,6 +44,10 @@ export function createWatchdog(host: Host, journal: Journal, sh: string): Watchd
     return false
   }
   return {
+    script: (entry) => scriptOf(journal, entry, sh),
+    async restoreNow(bridge) {
+      await host.run(sh, [join(journal.folderOf(bridge), 'revert.sh'), 'now'], { timeout_ms: RESTORE_MS })
+    },
     async start(entry) {
       const script = join(journal.folderOf(entry.bridge), 'revert.sh')
       if (!(await byServiceManager())) return detached(entry, script)
@@ -63,6 +74,23 @@ export function createWatchdog(host: Host, journal: Journal, sh: string): Watchd
       await host.run('systemctl', ['stop', `${unitOf(entry)}.timer`], { timeout_ms: 10_000 })
     },
   }
+}
+
+async function scriptOf(journal: Journal, entry: JournalEntry, sh: string): Promise<string> {
+  const tools = await findRevertTools(sh)
+  if ('missing' in tools) {
+    throw new ApiError('MTU_APPLY_FAILED', `The watchdog needs ${tools.missing}, which is not installed.`)
+  }
+  return revertScript({
+    run_folder: journal.folderOf(entry.bridge),
+    tools,
+    devices: [...entry.devices].reverse(),
+    files: entry.files.map(({ path, temporary, existed }, at) => ({
+      path,
+      temporary,
+      copy: existed ? `old/${at}` : null,
+    })),
+  })
 }
 
 function unitOf({ bridge, run_id }: JournalEntry): string {

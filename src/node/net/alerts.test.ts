@@ -9,18 +9,17 @@ import { createCache } from '../cache.ts'
 import { capturedHost } from '../captured-host.ts'
 import { frrNode } from '../frr/node.ts'
 import { nodeAlerts } from './alerts.ts'
-import { DEFAULT_THRESHOLDS, type NodeNetConfig } from './config.ts'
+import { parseNodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
 import type { Link } from './links.ts'
 import { type NetPicture, readPicture } from './picture.ts'
 import { found, lost } from './reading.ts'
 import type { LinkWindow, NetSamples } from './sampler.ts'
 
-const config: NodeNetConfig = {
+const config = parseNodeNetConfig({
   uplinks: [],
   roles: { cloudbr0: 'management', cloudbr1: 'public', cloudbr2: 'storage' },
-  thresholds: DEFAULT_THRESHOLDS,
-}
+})
 
 async function pictureOf(name: string): Promise<NetPicture> {
   const host = capturedHost(join(import.meta.dirname, '../../../lab/hosts', name))

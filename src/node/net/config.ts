@@ -1,5 +1,7 @@
 // What a node is told about its own network: which devices are uplinks, what each bridge is for, and when to warn.
 import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { Value } from 'typebox/value'
 import { OneOf } from '#src/contract/common.ts'
 
 const DeviceName = Type.String({ minLength: 1, maxLength: 15 })
@@ -30,7 +32,7 @@ export const NetThresholds = Type.Object(
     }),
     flap_window_s: Type.Number({ minimum: 1, default: 600, description: 'Window of flap_changes in seconds.' }),
   },
-  { additionalProperties: false },
+  { additionalProperties: false, default: {} },
 )
 export type NetThresholds = Static<typeof NetThresholds>
 
@@ -59,12 +61,16 @@ export const NodeNetConfig = Type.Object(
 )
 export type NodeNetConfig = Static<typeof NodeNetConfig>
 
-export const DEFAULT_THRESHOLDS: NetThresholds = {
-  error_rate_warning_per_s: 0,
-  error_rate_critical_per_s: 10,
-  ntp_offset_warning_ms: 100,
-  ntp_offset_critical_ms: 1000,
-  ntp_unsynced_critical_s: 3600,
-  flap_changes: 5,
-  flap_window_s: 600,
+const Checked = Compile(NodeNetConfig)
+
+/** Fills in the defaults and refuses what does not fit, naming the field. */
+export function parseNodeNetConfig(value: unknown): NodeNetConfig {
+  const filled: unknown = Value.Default(NodeNetConfig, structuredClone(value))
+  if (Checked.Check(filled)) return filled
+  const [first] = Checked.Errors(filled)
+  throw new Error(
+    `network configuration of the node: ${first?.instancePath || '/'} ${first?.message ?? 'does not fit'}`,
+  )
 }
+
+export const DEFAULT_THRESHOLDS: NetThresholds = parseNodeNetConfig({}).thresholds

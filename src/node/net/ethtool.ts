@@ -9,6 +9,10 @@ import { found, lost, mapReading, type Reading, runFailure } from './reading.ts'
 
 const KEPT_MS = 60_000
 
+/** Reasons that the collectors tell apart. */
+export const NOT_INSTALLED = 'ethtool is not installed'
+export const NOT_SUPPORTED = 'the driver does not tell'
+
 export interface Rings {
   rx_current: number | null
   rx_max: number | null
@@ -40,7 +44,7 @@ export function createEthtool(host: Host, cache: Cache): Ethtool {
       const result = await host.run('ethtool', [...args, ifname], { timeout_ms: 5_000 })
       const failure = runFailure('ethtool', result)
       if (failure === null) return parse(result.stdout)
-      return lost(/not supported/i.test(result.stderr) ? 'the driver does not tell' : failure)
+      return lost(/not supported/i.test(result.stderr) ? NOT_SUPPORTED : failure)
     })
   }
   return {

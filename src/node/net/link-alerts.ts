@@ -21,8 +21,8 @@ function weigh(link: Link, picture: NetPicture): Pick<LocalAlert, 'severity' | '
     if (other !== undefined) return { severity: 'warning', message: `${down}; ${bond} goes on with ${other.ifname}.` }
     return { severity: 'critical', message: `${down}, nor has any other slave of ${bond}.` }
   }
-  const role = roleOf(link, picture)
-  if (role !== null) return { severity: 'critical', message: `${down}; it carries the ${role} network.` }
+  const use = useOf(link, picture)
+  if (use !== null) return { severity: 'critical', message: `${down}; it ${use}.` }
   return { severity: 'info', message: `${down}; nothing uses it.` }
 }
 
@@ -51,12 +51,12 @@ function carries(link: Link): boolean {
   return hasCarrier(link) && (link.mii_status === null || link.mii_status === 'UP')
 }
 
-/** Network of the NIC itself, or of a bridge that stands on it, or the uplink list without a name for it. */
-function roleOf(link: Link, picture: NetPicture): string | null {
+/** What the NIC is there for, by its role or that of a device that stands on it; null when nothing uses it. */
+function useOf(link: Link, picture: NetPicture): string | null {
   const { roles, uplinks } = picture.config
   for (const [device, role] of Object.entries(roles)) {
-    if (standingOn(picture.links, device).has(link.ifname)) return role
+    if (standingOn(picture.links, device).has(link.ifname)) return `carries the ${role} network`
   }
-  if (uplinks.includes(link.ifname)) return 'uplink'
-  return link.master === null ? null : `${link.master}`
+  if (uplinks.includes(link.ifname)) return 'is an uplink'
+  return link.master === null ? null : `is a member of ${link.master}`
 }

@@ -1,6 +1,6 @@
 // The rows of a node's NICs: state and errors of each, offloads over all of them, descriptor rings.
 import type { MonitoredNic, NodeNet, RingBuffer } from '#src/contract/network/node-net.ts'
-import { knownOffloads } from './ethtool.ts'
+import { knownOffloads, NOT_INSTALLED, NOT_SUPPORTED as NO_RINGS, type Rings } from './ethtool.ts'
 import { linkErrors } from './link-errors.ts'
 import type { Link } from './links.ts'
 import type { NetPicture } from './picture.ts'
@@ -49,12 +49,12 @@ export function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['o
 export function ringBuffers(picture: NetPicture, missing: Missing): RingBuffer[] | null {
   const rows: RingBuffer[] = []
   for (const [nic_name, reading] of picture.rings) {
-    if (!reading.ok) {
-      if (reading.reason.includes('not installed')) return missing.none('ring_buffers', reading.reason)
-      continue
-    }
-    const field = (name: keyof typeof reading.value): number | null =>
-      missing.orNull(`ring_buffers[${nic_name}].${name}`, reading.value[name], 'the driver has no such ring')
+    if (!reading.ok && reading.reason === NO_RINGS) continue
+    if (!reading.ok && reading.reason === NOT_INSTALLED) return missing.none('ring_buffers', reading.reason)
+    const told = reading.ok ? reading.value : null
+    const reason = reading.ok ? 'the driver has no such ring' : reading.reason
+    const field = (name: keyof Rings): number | null =>
+      missing.orNull(`ring_buffers[${nic_name}].${name}`, told?.[name], reason)
     rows.push({
       nic_name,
       rx_current: field('rx_current'),

@@ -7,7 +7,7 @@ import type { NodeNetConfig } from './config.ts'
 import type { Ethtool, Rings } from './ethtool.ts'
 import { type KernelText, readKernelText } from './kernel-counters.ts'
 import { type Link, parseLinks } from './links.ts'
-import { type Reading, readJson } from './reading.ts'
+import { found, mapReading, type Reading, readJson } from './reading.ts'
 import { type DefaultRoute, readDefaultRoute, readSourceAddress } from './routes.ts'
 import { readTimeState, type TimeState } from './time-sync.ts'
 
@@ -32,9 +32,9 @@ export interface NetPicture {
   /** Names of devices that count as physical: hardware behind them, or configured as uplink. */
   physical: ReadonlySet<string>
   /** VLAN ids of VLAN-aware bridges, without the default one. */
-  bridge_vlans: readonly number[]
+  bridge_vlans: Reading<number[]>
   /** VNIs of devices that have none of their own. */
-  device_vnis: readonly number[]
+  device_vnis: Reading<number[]>
   default_route: Reading<DefaultRoute>
   source_address: string | null
   qdiscs: Reading<unknown>
@@ -140,36 +140,38 @@ async function readEach<T>(links: readonly Link[], read: (link: Link) => Promise
 }
 
 /** Every port of a VLAN-aware bridge has the default VLAN: it says nothing about what is in use. */
-async function readBridgeVlans(host: Host, links: readonly Link[]): Promise<number[]> {
+async function readBridgeVlans(host: Host, links: readonly Link[]): Promise<Reading<number[]>> {
   const aware = new Set(links.filter((link) => link.info.vlan_filtering).map((link) => link.ifname))
-  if (aware.size === 0) return []
+  if (aware.size === 0) return found([])
   const ports = new Set(links.filter((link) => aware.has(link.master ?? '')).map((link) => link.ifname))
   const reading = await readJson(host, 'bridge', ['-j', 'vlan', 'show'])
-  if (!reading.ok) return []
-  return listOf(reading.value)
-    .filter((row) => ports.has(textOf(at(row, 'ifname')) ?? ''))
-    .flatMap((row) => listOf(at(row, 'vlans')))
-    .flatMap((vlan) => {
-      const first = numberOf(at(vlan, 'vlan'))
-      if (first === null || (first === 1 && textsOf(at(vlan, 'flags')).includes('PVID'))) return []
-      return idRange(first, numberOf(at(vlan, 'vlanEnd')))
-    })
+  return mapReading(reading, (rows) =>
+    listOf(rows)
+      .filter((row) => ports.has(textOf(at(row, 'ifname')) ?? ''))
+      .flatMap((row) => listOf(at(row, 'vlans')))
+      .flatMap((vlan) => {
+        const first = numberOf(at(vlan, 'vlan'))
+        if (first === null || (first === 1 && textsOf(at(vlan, 'flags')).includes('PVID'))) return []
+        return idRange(first, numberOf(at(vlan, 'vlanEnd')))
+      }),
+  )
 }
 
-async function readDeviceVnis(host: Host, links: readonly Link[]): Promise<number[]> {
+async function readDeviceVnis(host: Host, links: readonly Link[]): Promise<Reading<number[]>> {
   const external = new Set(
     links.filter((link) => link.kind === 'vxlan' && link.info.external).map((link) => link.ifname),
   )
-  if (external.size === 0) return []
+  if (external.size === 0) return found([])
   const reading = await readJson(host, 'bridge', ['-j', 'vni', 'show'])
-  if (!reading.ok) return []
-  return listOf(reading.value)
-    .filter((row) => external.has(textOf(at(row, 'ifname')) ?? ''))
-    .flatMap((row) => listOf(at(row, 'vnis')))
-    .flatMap((vni) => {
-      const first = numberOf(at(vni, 'vni'))
-      return first === null ? [] : idRange(first, numberOf(at(vni, 'vniEnd')))
-    })
+  return mapReading(reading, (rows) =>
+    listOf(rows)
+      .filter((row) => external.has(textOf(at(row, 'ifname')) ?? ''))
+      .flatMap((row) => listOf(at(row, 'vnis')))
+      .flatMap((vni) => {
+        const first = numberOf(at(vni, 'vni'))
+        return first === null ? [] : idRange(first, numberOf(at(vni, 'vniEnd')))
+      }),
+  )
 }
 
 /** Ranges longer than all VLANs are not listed one by one. */

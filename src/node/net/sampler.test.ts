@@ -3,6 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createNetSampler, type NetSampler } from './sampler.ts'
 
@@ -119,9 +120,21 @@ test('the time without synchronisation grows until the clock is synchronised aga
   assert.equal(sampler.unsyncedFor(false), 1)
 })
 
-test('a tick asks the machine one question', async () => {
+test('the clock counts as lost from when the sampler last saw it follow a source, not from the first question', async () => {
+  const { host, sampler, take } = sampled()
+  host.commands['chronyc -c -n tracking'] = linuxFixture('chrony', 'tracking.csv')
+  for (let step = 0; step < 25; step += 1) await take({}, 60_000)
+  host.commands['chronyc -c -n tracking'] = linuxFixture('chrony', 'tracking-unsynced.csv')
+  assert.equal(sampler.unsyncedFor(false), 0)
+  for (let step = 0; step < 12; step += 1) await take({}, 60_000)
+  assert.equal(sampler.unsyncedFor(false), 720)
+})
+
+test('a tick asks the machine one question, and the time daemon once a minute', async () => {
   const { host, take } = sampled()
-  await take({})
-  await take({})
-  assert.deepEqual(host.ran, [LINKS, LINKS])
+  host.commands['chronyc -c -n tracking'] = linuxFixture('chrony', 'tracking.csv')
+  for (let step = 0; step < 13; step += 1) await take({})
+  assert.equal(host.ran.filter((line) => line === LINKS).length, 13)
+  assert.equal(host.ran.filter((line) => line.startsWith('chronyc')).length, 2)
+  assert.equal(host.ran.length, 15)
 })

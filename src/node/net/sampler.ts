@@ -5,10 +5,13 @@ import { at, listOf, numberOf, textOf } from '../foreign-json.ts'
 import { type CarrierLog, createCarrierLog, type LastChange } from './carrier-log.ts'
 import { parseCounters } from './links.ts'
 import { readJson } from './reading.ts'
+import { readTimeState } from './time-sync.ts'
 
 const INTERVAL_MS = 5_000
 /** 13 samples span 60 s. */
 const SLOTS = 13
+/** The time daemon is asked with every twelfth sample: once a minute. */
+const SAMPLES_A_CLOCK_CHECK = 12
 
 export interface LinkSample {
   ifname: string
@@ -39,7 +42,7 @@ export interface NetSamples {
   lastChange(ifname: string, ifindex: number): LastChange | null
   /** Carrier changes seen within the last `window_s` seconds. */
   carrierChanges(ifname: string, ifindex: number, window_s: number): number
-  /** Seconds since the clock was last seen synchronised, or since the start; null while it is, or before a request told. */
+  /** Seconds since the clock was last seen synchronised, or since the start; null while it is (`synced`: as read now). */
   unsyncedFor(synced: boolean | null): number | null
   /** Why the last sample failed; null when it did not. */
   readonly failure: string | null
@@ -56,6 +59,8 @@ export interface NetSampler extends NetSamples {
 export interface NetSamplerOptions {
   /** Where carrier changes are kept over restarts of the service; left out: only in memory. */
   state_path?: string
+  /** As in the configuration of the node; left out: the socket of the time daemon. */
+  time_daemon_address?: string
 }
 
 interface Sample {
@@ -70,8 +75,14 @@ export function createNetSampler(host: Host, options: NetSamplerOptions = {}): N
   let running: Promise<void> | undefined
   let failure: string | null = null
   let synced_at_ms = host.monotonic()
+  let samples = 0
   const sample = async (): Promise<void> => {
     await carriers.load()
+    if (samples % SAMPLES_A_CLOCK_CHECK === 0) {
+      const { synced } = await readTimeState(host, options.time_daemon_address)
+      if (synced.ok && synced.value) synced_at_ms = host.monotonic()
+    }
+    samples += 1
     const reading = await readJson(host, 'ip', ['-j', '-s', '-s', 'link', 'show'], { timeout_ms: INTERVAL_MS })
     failure = reading.ok ? null : reading.reason
     if (!reading.ok) return

@@ -35,13 +35,15 @@ export const sources: FieldSource[] = [
   {
     field: 'active_vlan_ids',
     source: `${LINKS}: kind vlan with flag UP; bridge -j vlan show for VLAN-aware bridges`,
+    unavailable_when: 'a VLAN-aware bridge is there and bridge cannot be run',
   },
-  { field: 'active_vlan_count', source: 'length of active_vlan_ids' },
+  { field: 'active_vlan_count', source: 'length of active_vlan_ids', unavailable_when: 'active_vlan_ids is null' },
   {
     field: 'active_vxlan_vnis',
     source: `${LINKS}: kind vxlan with flag UP; bridge -j vni show for devices without a VNI of their own`,
+    unavailable_when: 'a device without a VNI of its own is there and bridge cannot be run',
   },
-  { field: 'active_vxlan_count', source: 'length of active_vxlan_vnis' },
+  { field: 'active_vxlan_count', source: 'length of active_vxlan_vnis', unavailable_when: 'active_vxlan_vnis is null' },
   { field: 'vxlan_count', source: `${LINKS}: kind vxlan` },
   {
     field: 'fastest_nic',

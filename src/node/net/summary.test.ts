@@ -8,14 +8,14 @@ import { linuxFixture, linuxFixtureJson } from '../../../test/support/linux-fixt
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createCache } from '../cache.ts'
 import { at, listOf, recordOf } from '../foreign-json.ts'
-import { DEFAULT_THRESHOLDS, type NodeNetConfig } from './config.ts'
+import { type NodeNetConfig, parseNodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
 import { readPicture } from './picture.ts'
 import { sources } from './sources.ts'
 import { canonicalName, summarise } from './summary.ts'
 
 const LINKS = 'ip -j -d -s -s addr show'
-const config: NodeNetConfig = { uplinks: [], roles: { cloudbr0: 'management' }, thresholds: DEFAULT_THRESHOLDS }
+const config: NodeNetConfig = parseNodeNetConfig({ uplinks: [], roles: { cloudbr0: 'management' } })
 const answers = Compile(NodeNet)
 
 async function summaryOf(host: Host, own: Partial<NodeNetConfig> = {}): Promise<NodeNet> {
@@ -49,6 +49,10 @@ function recordedMachine() {
       'ethtool --json -k eth3': linuxFixture('ethtool', 'e1000e-json-k.json'),
       'ethtool --json -k eth1': linuxFixture('ethtool', 'e100-json-k.json'),
       'ethtool -g eth3': linuxFixture('ethtool', 'e1000e-plain-g.txt'),
+      'ethtool -g eth0': { exit_code: 1, stderr: 'netlink error: Operation not supported\n' },
+      'ethtool -g eth4': { outcome: 'timeout', exit_code: null },
+      'ethtool -g eth1': linuxFixture('ethtool', 'e100-plain-g.txt'),
+      'ethtool -g eth2': linuxFixture('ethtool', 'e1000e-plain-g.txt'),
     },
     files: {
       '/sys/class/net/eth0/speed': '1000\n',
@@ -85,9 +89,16 @@ test('the recorded machine is counted as it was built', async () => {
       ['bond0', true, -1],
     ],
   )
-  assert.deepEqual(net.ring_buffers, [
-    { nic_name: 'eth3', rx_current: 256, rx_max: 4096, tx_current: 256, tx_max: 4096 },
-  ])
+  assert.deepEqual(
+    net.ring_buffers?.map((row) => [row.nic_name, row.rx_current, row.rx_max]),
+    [
+      ['eth1', 256, 256],
+      ['eth2', 256, 4096],
+      ['eth3', 256, 4096],
+      ['eth4', null, null],
+    ],
+    'eth0 has no rings and is left out, eth4 did not answer',
+  )
   assert.equal(net.offloads?.['tso'], 1, 'e100 has none, the other drivers were not asked')
 })
 
@@ -127,6 +138,9 @@ test('VLANs of a VLAN-aware bridge count, its default VLAN does not', async () =
     { ifname: 'elsewhere', vlans },
   ])
   assert.deepEqual((await summaryOf(host)).active_vlan_ids, [30, 31, 32, 100, 200])
+  host.commands['bridge -j vlan show'] = { exit_code: 1 }
+  const unread = await summaryOf(host)
+  assert.deepEqual([unread.active_vlan_ids, unread.active_vlan_count], [null, null], 'some ids are not all ids')
 })
 
 test('a name without a dot in /etc/hosts is no full name', () => {

@@ -8,7 +8,7 @@ import { mtuMismatches } from './mtu-mismatch.ts'
 import { monitoredNics, offloadCounts, ringBuffers, speedOf } from './nic-rows.ts'
 import type { NetPicture } from './picture.ts'
 import { queueDisciplines } from './queue-disciplines.ts'
-import { createMissing, type Missing } from './reading.ts'
+import { createMissing, mapReading, type Missing } from './reading.ts'
 
 export function summarise(picture: NetPicture): NodeNet {
   const missing = createMissing()
@@ -108,8 +108,9 @@ function inventory(picture: NetPicture, missing: Missing): Inventory {
     ofKind(kind)
       .filter(isAdminUp)
       .flatMap((link) => link.info.id ?? [])
-  const vlans = ascending([...idsOf('vlan'), ...picture.bridge_vlans])
-  const vnis = ascending([...idsOf('vxlan'), ...picture.device_vnis])
+  const vlans = mapReading(picture.bridge_vlans, (ids) => ascending([...idsOf('vlan'), ...ids]))
+  const vnis = mapReading(picture.device_vnis, (ids) => ascending([...idsOf('vxlan'), ...ids]))
+  const lengthOf = (ids: number[]): number => ids.length
   const fastest = largest(
     nics.filter((link) => link.operstate === 'UP'),
     (link) => speedOf(picture, link),
@@ -123,10 +124,10 @@ function inventory(picture: NetPicture, missing: Missing): Inventory {
     links_up: nics.filter((link) => link.operstate === 'UP').length,
     links_down: nics.filter((link) => isAdminUp(link) && !hasCarrier(link)).length,
     bridge_count: ofKind('bridge').length,
-    active_vlan_ids: vlans,
-    active_vlan_count: vlans.length,
-    active_vxlan_vnis: vnis,
-    active_vxlan_count: vnis.length,
+    active_vlan_ids: missing.take('active_vlan_ids', vlans),
+    active_vlan_count: missing.take('active_vlan_count', mapReading(vlans, lengthOf)),
+    active_vxlan_vnis: missing.take('active_vxlan_vnis', vnis),
+    active_vxlan_count: missing.take('active_vxlan_count', mapReading(vnis, lengthOf)),
     vxlan_count: ofKind('vxlan').length,
     fastest_nic: missing.orNull('fastest_nic', fastest?.link.ifname, noSpeed),
     fastest_nic_speed_mbps: missing.orNull('fastest_nic_speed_mbps', fastest?.value, noSpeed),

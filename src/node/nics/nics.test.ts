@@ -9,7 +9,7 @@ import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createCache } from '../cache.ts'
 import { capturedHost } from '../captured-host.ts'
-import { DEFAULT_THRESHOLDS, type NodeNetConfig } from '../net/config.ts'
+import { parseNodeNetConfig } from '../net/config.ts'
 import { createEthtool } from '../net/ethtool.ts'
 import type { Link } from '../net/links.ts'
 import { type NetPicture, readPicture } from '../net/picture.ts'
@@ -19,11 +19,10 @@ import { eligibleNics } from './eligible.ts'
 import { parseUdevNames } from './udev-names.ts'
 
 const lab = (name: string) => join(import.meta.dirname, '../../../lab/hosts', name)
-const config: NodeNetConfig = {
+const config = parseNodeNetConfig({
   uplinks: [],
   roles: { cloudbr0: 'management', cloudbr1: 'public', cloudbr2: 'storage', br100: 'guest' },
-  thresholds: DEFAULT_THRESHOLDS,
-}
+})
 const still: NetSamples = {
   window: () => null,
   lastChange: () => null,

@@ -48,7 +48,11 @@ export function healthAnswer(snapshot: StorageSnapshot): StorageHealth {
     overall_status: notes.known('overall_status', verdict.overall, verdict.meaning),
     overall_status_meaning: verdict.meaning,
     overall_status_reasons: verdict.reasons,
-    localpool_health: notes.known('localpool_health', verdict.localpool, neverRead(snapshot.pools, 'the list of local pools')),
+    localpool_health: notes.known(
+      'localpool_health',
+      verdict.localpool,
+      neverRead(snapshot.pools, 'the list of local pools'),
+    ),
     clusterstore_health: notes.known(
       'clusterstore_health',
       verdict.clusterstore,
@@ -100,7 +104,11 @@ function localpool(
   const last_status_check_time = read_at === null ? null : new Date(read_at).toISOString()
   const pools = value?.pools.map(({ pool }) => {
     const path = field(`pools[${pool.pool_name}]`)
-    const io_stats = notes.known(`${path}.io_stats`, io?.get(pool.pool_name) ?? null, neverRead(snapshot.pool_io, 'its throughput'))
+    const io_stats = notes.known(
+      `${path}.io_stats`,
+      io?.get(pool.pool_name) ?? null,
+      neverRead(snapshot.pool_io, 'its throughput'),
+    )
     if (pool.state === 'SUSPENDED') notes.add(path, 'a suspended pool is not asked: the question would hang')
     else if (pool.total_space_mb === null) notes.add(`${path}.total_space_mb`, 'its root dataset could not be read')
     return { ...pool, io_stats, last_status_check_time }
@@ -108,7 +116,9 @@ function localpool(
   return {
     health_status: notes.known(field('health_status'), health_status, reason),
     is_healthy: notes.known(field('is_healthy'), health_status === null ? null : health_status === 'HEALTHY', reason),
-    arc_stats: notes.known(field('arc_stats'), value?.arc ?? null, 'the counters of the read cache cannot be read') ?? UNKNOWN_ARC,
+    arc_stats:
+      notes.known(field('arc_stats'), value?.arc ?? null, 'the counters of the read cache cannot be read') ??
+      UNKNOWN_ARC,
     pools: notes.known(field('pools'), pools ?? null, reason),
   }
 }
@@ -129,8 +139,10 @@ const UNKNOWN_ARC: ArcStats = {
 function spaceOf(snapshot: StorageSnapshot): { capacity_mb: number | null; used_mb: number | null; reason: string } {
   const pools = snapshot.pools.value?.pools
   const cluster = snapshot.cluster.value
-  if (pools === undefined) return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.pools, 'the list of local pools') }
-  if (cluster === undefined) return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.cluster, 'the cluster store') }
+  if (pools === undefined)
+    return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.pools, 'the list of local pools') }
+  if (cluster === undefined)
+    return { capacity_mb: null, used_mb: null, reason: neverRead(snapshot.cluster, 'the cluster store') }
   const parts = [
     ...pools.map(({ pool }) => [pool.total_space_mb, pool.used_space_mb] as const),
     ...(cluster.osds ?? []).map((osd) => [osd.size_mb, osd.used_mb] as const),

@@ -4,11 +4,14 @@ import { integerOf } from '../foreign-json.ts'
 
 export function parseArcStats(text: string, has_cache_device: boolean): ArcStats {
   const values = new Map(
-    text.split('\n').slice(2).flatMap((line): [string, number][] => {
-      const [name, , value] = line.trim().split(/\s+/)
-      const number = integerOf(value)
-      return name === undefined || number === null ? [] : [[name, number]]
-    }),
+    text
+      .split('\n')
+      .slice(2)
+      .flatMap((line): [string, number][] => {
+        const [name, , value] = line.trim().split(/\s+/)
+        const number = integerOf(value)
+        return name === undefined || number === null ? [] : [[name, number]]
+      }),
   )
   const value = (name: string): number | null => values.get(name) ?? null
   const l2_size = value('l2_size')

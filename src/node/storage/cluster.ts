@@ -39,6 +39,13 @@ export interface HostOsd {
   used_mb: number | null
 }
 
+export interface ClusterNode {
+  /** Name under which the storage daemons of this host are listed. */
+  hostname: string | null
+  /** Arguments that name another configuration than the installed one. */
+  cluster_args?: readonly string[]
+}
+
 const CONNECT_TIMEOUT_S = 5
 const TIMEOUT_MS = 10_000
 /** Pools that the cluster store makes for itself. */
@@ -46,18 +53,19 @@ const OWN_POOLS = ['device_health_metrics', '.mgr']
 
 export async function readCluster(
   host: Host,
-  hostname: string | null,
+  node: ClusterNode,
   previous: ClusterReading | undefined,
 ): Promise<PollResult<ClusterReading>> {
-  const ran = await ceph(host, ['status'])
+  const ask: Ask = (words) => ceph(host, node.cluster_args ?? [], words)
+  const ran = await ask(['status'])
   if (notConfigured(ran)) return { value: { configured: false, status: null, layout: null, osds: null } }
   const status = parseClusterStatus(answerOf(ran))
   if (status === null) return { failure: failureOf(ran) }
   const known = previous?.layout ?? null
   const fresh = known !== null && known.epoch !== null && known.epoch === status.epoch
-  const layout = fresh ? known : await readLayout(host, hostname, status.epoch)
+  const layout = fresh ? known : await readLayout(ask, node.hostname, status.epoch)
   if (layout === null) return { failure: 'the cluster store did not tell its pools and storage daemons' }
-  const usage = parseUsage(answerOf(await ceph(host, ['osd', 'df'])))
+  const usage = parseUsage(answerOf(await ask(['osd', 'df'])))
   return { value: { configured: true, status, layout, osds: hostOsds(layout, usage) } }
 }
 
@@ -119,11 +127,11 @@ export function userPools(names: readonly string[]): string[] {
   return names.filter((name) => !OWN_POOLS.includes(name))
 }
 
-async function readLayout(host: Host, hostname: string | null, epoch: number | null): Promise<ClusterLayout | null> {
+async function readLayout(ask: Ask, hostname: string | null, epoch: number | null): Promise<ClusterLayout | null> {
   // One after the other: each starts an interpreter.
-  const metadata = answerOf(await ceph(host, ['osd', 'metadata']))
-  const pools = answerOf(await ceph(host, ['osd', 'pool', 'ls']))
-  const classes = answerOf(await ceph(host, ['osd', 'crush', 'class', 'ls']))
+  const metadata = answerOf(await ask(['osd', 'metadata']))
+  const pools = answerOf(await ask(['osd', 'pool', 'ls']))
+  const classes = answerOf(await ask(['osd', 'crush', 'class', 'ls']))
   if (!Array.isArray(metadata) || !Array.isArray(pools) || !Array.isArray(classes)) return null
   return { epoch, pools: textsOf(pools), device_classes: textsOf(classes), daemons: parseDaemons(metadata, hostname) }
 }
@@ -133,8 +141,10 @@ function hostOsds(layout: ClusterLayout, usage: ReadonlyMap<number, OsdUsage>): 
   return layout.daemons.map((daemon) => ({ ...daemon, ...(usage.get(daemon.id) ?? unknown) }))
 }
 
-function ceph(host: Host, words: readonly string[]): Promise<RunResult> {
-  const args = ['--connect-timeout', String(CONNECT_TIMEOUT_S), ...words, '-f', 'json']
+type Ask = (words: readonly string[]) => Promise<RunResult>
+
+function ceph(host: Host, cluster_args: readonly string[], words: readonly string[]): Promise<RunResult> {
+  const args = [...cluster_args, '--connect-timeout', String(CONNECT_TIMEOUT_S), ...words, '-f', 'json']
   return host.run('ceph', args, { timeout_ms: TIMEOUT_MS })
 }
 

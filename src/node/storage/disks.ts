@@ -87,11 +87,7 @@ function allocation(
 }
 
 /** One judge is enough for a verdict; each of them can find it faulty. */
-function healthOf(
-  smart: SmartReading | undefined,
-  member: DiskView['member'],
-  osd: DiskView['osd'],
-): boolean | null {
+function healthOf(smart: SmartReading | undefined, member: DiskView['member'], osd: DiskView['osd']): boolean | null {
   const verdicts = [
     smart === undefined || smart.info.has_failure === null ? null : !smart.info.has_failure,
     member === null ? null : !isFaulted(member.vdev),
@@ -105,7 +101,9 @@ function timeOf(smart: SmartReading | undefined): string | null {
 }
 
 function whyNotRead(smart: SmartReading | undefined, snapshot: StorageSnapshot): string {
-  return smart === undefined ? neverRead(snapshot.smart, 'SMART') : (smart.info.status_reason[0] ?? 'SMART was not read')
+  return smart === undefined
+    ? neverRead(snapshot.smart, 'SMART')
+    : (smart.info.status_reason[0] ?? 'SMART was not read')
 }
 
 const SMART_NUMBERS = [

@@ -6,7 +6,7 @@ import type { StorageSnapshot } from './monitor.ts'
 import { goneMembers, isFaulted, type PoolReading, poolsHealth } from './pools.ts'
 
 export interface StorageVerdict {
-  /** Null while nothing bad is known and a source was never read. */
+  /** Null while nothing bad is known and a source was never read, or nothing here can be judged. */
   overall: HostHealth | null
   meaning: string
   reasons: string[]
@@ -29,7 +29,8 @@ const MEANING: Record<HostHealth, string> = {
   DEGRADED: 'Storage works with less redundancy, or a disk has failed: replace what failed.',
   CRITICAL: 'Storage is not available or data is in danger: act now.',
 }
-const UNKNOWN_MEANING = 'Not all of the storage has been read yet, so there is no verdict.'
+const UNREAD_MEANING = 'Not all of the storage has been read yet, so there is no verdict.'
+const UNJUDGED_MEANING = 'Nothing bad is known, but no disk of this node tells its health, so there is no verdict.'
 const FULL_PERCENT = 80
 /** Warnings of the cluster store that mean lost redundancy. */
 const DEGRADING = ['OSD_DOWN', 'PG_DEGRADED', 'PG_AVAILABILITY']
@@ -51,17 +52,21 @@ export function judgeStorage(snapshot: StorageSnapshot): StorageVerdict {
   const read = [snapshot.inventory, snapshot.smart, snapshot.pools, snapshot.cluster].every(
     (poll) => poll.value !== undefined,
   )
-  const overall = worst ?? (read ? 'HEALTHY' : null)
+  const judged =
+    (views ?? []).some(({ disk }) => disk.is_healthy !== null) ||
+    (pools ?? []).length > 0 ||
+    (snapshot.cluster.value?.osds ?? []).length > 0
+  const overall = worst ?? (read && judged ? 'HEALTHY' : null)
   const texts = (level: Finding['level']): string[] =>
     findings.filter((one) => one.level === level).map((one) => one.text)
   return {
     overall,
-    meaning: overall === null ? UNKNOWN_MEANING : MEANING[overall],
+    meaning: overall === null ? (read ? UNJUDGED_MEANING : UNREAD_MEANING) : MEANING[overall],
     reasons: [...texts('CRITICAL'), ...texts('DEGRADED'), ...texts('NEEDS_ATTENTION')],
     critical_alerts: [...texts('CRITICAL'), ...texts('DEGRADED')],
     localpool: pools === undefined ? null : poolsHealth(pools, reliable_gone),
     clusterstore: clusterHealth(snapshot.cluster.value),
-    failed_disks: views === null ? null : failedDisks(views, reliable_gone),
+    failed_disks: views === null ? null : failedDisks(views, pools ?? [], reliable_gone),
   }
 }
 
@@ -69,13 +74,15 @@ function poolFindings({ pool, vdevs }: PoolReading, gone: ReadonlySet<string>): 
   const name = `Local pool ${pool.pool_name}`
   if (pool.state === 'SUSPENDED') return [{ level: 'CRITICAL', text: `${name} is suspended: it serves no data` }]
   const found: Finding[] = []
-  if (pool.health === 'FAULTED' || pool.health === 'UNAVAIL') found.push({ level: 'CRITICAL', text: `${name} is ${pool.health}` })
+  if (pool.health === 'FAULTED' || pool.health === 'UNAVAIL')
+    found.push({ level: 'CRITICAL', text: `${name} is ${pool.health}` })
   else if (pool.health !== 'ONLINE') found.push({ level: 'DEGRADED', text: `${name} is ${pool.health}` })
   if (pool.has_known_data_errors === true) found.push({ level: 'DEGRADED', text: `${name} has data errors` })
   for (const one of vdevs.filter((vdev) => vdev.leaf)) {
     const member = `Member ${one.was ?? one.vdev.name} of local pool ${pool.pool_name}`
     if (isFaulted(one)) found.push({ level: 'DEGRADED', text: `${member} is ${one.vdev.state}` })
-    else if (gone.has(one.vdev.name)) found.push({ level: 'DEGRADED', text: `${member} is gone though it counts as ${one.vdev.state}` })
+    else if (gone.has(one.vdev.name))
+      found.push({ level: 'DEGRADED', text: `${member} is gone though it counts as ${one.vdev.state}` })
     else if ((one.vdev.total_errors ?? 0) > 0) {
       found.push({ level: 'NEEDS_ATTENTION', text: `${member} has ${one.vdev.total_errors} errors` })
     }
@@ -134,11 +141,14 @@ function clusterHealth(cluster: ClusterReading | undefined): string | null {
   return cluster.status.checks.some(({ code }) => DEGRADING.includes(code)) ? 'DEGRADED' : 'NEEDS_ATTENTION'
 }
 
-/** Disks that fail by themselves or in their pool or daemon, and pool members that are not there any more. */
-function failedDisks(views: readonly DiskView[], gone: ReadonlySet<string>): string[] {
+/** Disks that fail by themselves or in their pool or daemon, and pool members whose disk is not there any more. */
+function failedDisks(views: readonly DiskView[], pools: readonly PoolReading[], gone: ReadonlySet<string>): string[] {
   const failed = views.filter(
     ({ disk, member, osd }) =>
       disk.smart_info?.has_failure === true || (member !== null && isFaulted(member.vdev)) || osd?.up === false,
   )
-  return [...new Set([...failed.map(({ disk }) => disk.device), ...gone])]
+  const known = new Set(views.flatMap(({ member }) => member?.vdev ?? []))
+  const lost = pools.flatMap(({ vdevs }) => vdevs.filter((one) => one.leaf && isFaulted(one) && !known.has(one)))
+  const paths = lost.map((one) => one.was ?? one.vdev.name)
+  return [...new Set([...failed.map(({ disk }) => disk.device), ...paths, ...gone])]
 }

@@ -30,7 +30,8 @@ export interface Inventory {
   paths: Set<string>
 }
 
-const COLUMNS = 'NAME,KNAME,PATH,TYPE,SIZE,ROTA,TRAN,MODEL,SERIAL,WWN,VENDOR,REV,PKNAME,FSTYPE,LABEL,PARTLABEL,MOUNTPOINTS,HCTL,RM,RO'
+const COLUMNS =
+  'NAME,KNAME,PATH,TYPE,SIZE,ROTA,TRAN,MODEL,SERIAL,WWN,VENDOR,REV,PKNAME,FSTYPE,LABEL,PARTLABEL,MOUNTPOINTS,HCTL,RM,RO'
 const NOT_A_DISK = /^(loop|zram|zd|rbd|nbd|ram|sr|fd)\d/
 const OSD_FOLDER = '/var/lib/ceph/osd'
 
@@ -71,13 +72,20 @@ function diskOf(row: unknown, below: readonly unknown[]): InventoryDisk | null {
     size_bytes,
     model: textOf(at(row, 'model')),
     serial: textOf(at(row, 'serial')),
-    mount_point: below.flatMap(mountsOf)[0] ?? null,
+    mount_point: mountPoint(below.flatMap(mountsOf)),
     virtual: isVirtual(name, words),
     raid_volume: /\braid\b|logical volume|\bvirtual disk\b|perc\b/i.test(words),
     paths: below.flatMap(pathsOf),
-    holds: below.flatMap((one) => [textOf(at(one, 'fstype')), textOf(at(one, 'partlabel'))].flatMap((word) => word ?? [])),
+    holds: below.flatMap((one) =>
+      [textOf(at(one, 'fstype')), textOf(at(one, 'partlabel'))].flatMap((word) => word ?? []),
+    ),
     osd: null,
   }
+}
+
+/** The root first: bind mounts of the same file system may be listed before it. */
+function mountPoint(mounts: readonly string[]): string | null {
+  return mounts.includes('/') ? '/' : (mounts[0] ?? null)
 }
 
 /** MOUNTPOINTS is `[null]` when nothing is mounted; older versions have MOUNTPOINT. */

@@ -15,6 +15,8 @@ export interface StorageMonitorConfig {
   smart_interval_ms?: number
   pools_interval_ms?: number
   cluster_interval_ms?: number
+  /** Arguments that point the cluster-store client at another configuration than the installed one. */
+  cluster_args?: readonly string[]
   onDefect?: (error: unknown) => void
 }
 
@@ -68,10 +70,20 @@ export function createStorageMonitor(host: Host, config: StorageMonitorConfig = 
     if (pools.last().value === undefined) await pools.refresh()
     const known = pools.last().value?.pools
     if (known === undefined) return { failure: 'the pools of this node are not known' }
-    return readPoolIo(host, known.filter(({ pool }) => pool.state !== 'SUSPENDED').map(({ pool }) => pool.pool_name))
+    return readPoolIo(
+      host,
+      known.filter(({ pool }) => pool.state !== 'SUSPENDED').map(({ pool }) => pool.pool_name),
+    )
   })
   const cluster = poller<ClusterReading>(config.cluster_interval_ms ?? 15_000, async (previous) =>
-    readCluster(host, await readName(), previous),
+    readCluster(
+      host,
+      {
+        hostname: await readName(),
+        ...(config.cluster_args === undefined ? {} : { cluster_args: config.cluster_args }),
+      },
+      previous,
+    ),
   )
   const sampler = createDiskSampler(host)
   const pollers = [inventory, smart, pools, pool_io, cluster]

@@ -78,12 +78,7 @@ function parseTable(block: string, resilver_errors: number): { vdevs: StatusVdev
   return { vdevs, has_cache: vdevs.some((one) => one.section === 'cache') }
 }
 
-function vdevOf(
-  row: Row,
-  section: StatusVdev['section'],
-  leaf: boolean,
-  resilver_errors: number,
-): StatusVdev {
+function vdevOf(row: Row, section: StatusVdev['section'], leaf: boolean, resilver_errors: number): StatusVdev {
   const [name = '', state = '', ...rest] = row.words
   const [read, write, checksum] = rest.slice(0, 3).map(errorCount)
   // Spares have a state and no counters.

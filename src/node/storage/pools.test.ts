@@ -1,7 +1,7 @@
 // Recorded outputs of OpenZFS 2.1.11 in many states (test/fixtures/linux/zfs).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linuxFixture } from '../../../test/support/linux-fixture.ts'
+import { linuxFixture, linuxFixtureNames } from '../../../test/support/linux-fixture.ts'
 import { fixture, poolList, recordedStorage } from '../../../test/support/recorded-storage.ts'
 import { parseArcStats } from './arc-stats.ts'
 import { parsePoolIo } from './pool-io.ts'
@@ -12,7 +12,10 @@ const NONE = new Set<string>()
 
 async function read(state: string) {
   const host = recordedStorage({
-    commands: { 'zpool list': { stdout: poolList(state) }, 'zpool status': fixture('zfs', `${state}-zpool-status-pPL.txt`) },
+    commands: {
+      'zpool list': { stdout: poolList(state) },
+      'zpool status': fixture('zfs', `${state}-zpool-status-pPL.txt`),
+    },
   })
   const result = await readPools(host)
   assert.ok('value' in result)
@@ -82,13 +85,29 @@ test('data errors are known, counted, and degrade', async () => {
   assert.equal(poolsHealth(pools, NONE), 'DEGRADED')
 })
 
+test('every recorded status names its pools and devices, with and without -v, -p and -x', () => {
+  const files = linuxFixtureNames('zfs').filter((name) => /-zpool-status(-v|-pPL)?\.txt$/.test(name))
+  assert.ok(files.length > 15)
+  for (const file of files) {
+    const pools = parsePoolStatus(linuxFixture('zfs', file))
+    assert.ok(pools.length > 0, file)
+    for (const { name, vdevs, data_errors, state } of pools) {
+      assert.match(name, /^(rz|tank|m1|solo)$/, file)
+      assert.match(state, /^(ONLINE|DEGRADED)$/, file)
+      assert.ok(vdevs.length > 0 && data_errors !== null, file)
+    }
+  }
+})
+
 test('a read-only pool says so', async () => {
   const { pools } = await read('readonly')
   assert.equal(pools.find(({ pool }) => pool.pool_name === 'rz')?.pool.read_only_status, true)
 })
 
 test('a pulled disk is found although its single-disk pool says ONLINE', () => {
-  const pools = parsePoolStatus(linuxFixture('zfs', 'removed-zpool-status.txt')).map((status) => ({ vdevs: status.vdevs }))
+  const pools = parsePoolStatus(linuxFixture('zfs', 'removed-zpool-status.txt')).map((status) => ({
+    vdevs: status.vdevs,
+  }))
   const readings = pools.map(({ vdevs }) => ({ vdevs, pool: HEALTHY_POOL }))
   const there = new Set(['/dev/sdc1'])
   assert.deepEqual([...goneMembers(readings, there)].sort(), ['/dev/sdd1', '/dev/sde1'])
@@ -121,7 +140,9 @@ test('a suspended pool is critical and no command touches it', async () => {
 })
 
 test('a tool that hangs is a failure and not an empty list', async () => {
-  const result = await readPools(recordedStorage({ commands: { 'zpool list': { outcome: 'timeout', exit_code: null } } }))
+  const result = await readPools(
+    recordedStorage({ commands: { 'zpool list': { outcome: 'timeout', exit_code: null } } }),
+  )
   assert.deepEqual(result, { failure: 'zpool list did not answer within 20 s' })
 })
 

@@ -50,7 +50,10 @@ export async function readPools(host: Host): Promise<PollResult<PoolsReading>> {
 /** Usable space of each root dataset: the pool's own figures count parity. */
 export function parseSpace(text: string): Map<string, { used: number | null; available: number | null }> {
   return new Map(
-    rowsOf(text).map(([name, used, available]) => [name ?? '', { used: integerOf(used), available: integerOf(available) }]),
+    rowsOf(text).map(([name, used, available]) => [
+      name ?? '',
+      { used: integerOf(used), available: integerOf(available) },
+    ]),
   )
 }
 

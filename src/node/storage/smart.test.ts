@@ -1,7 +1,9 @@
 // Recorded smartctl reports: emulated disks, and `public-*` of real ones (test/fixtures/linux/smartctl).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { linuxFixtureJson } from '../../../test/support/linux-fixture.ts'
+import { Compile } from 'typebox/compile'
+import { Disk } from '#src/contract/storage/host.ts'
+import { linuxFixtureJson, linuxFixtureNames } from '../../../test/support/linux-fixture.ts'
 import { scriptedHost } from '../../../test/support/scripted-host.ts'
 import type { InventoryDisk } from './inventory.ts'
 import { readSmart } from './smart.ts'
@@ -28,7 +30,10 @@ test('a healthy SATA disk is OK; wear comes from the endurance page and not from
   const info = judge('public-sata-ssd-860evo.json')
   assert.deepEqual([info.status, info.has_failure, info.status_reason], ['OK', false, []])
   assert.deepEqual([info.wear_level_percent, info.temperature, info.power_on_hours], [19, 36, 14551])
-  assert.deepEqual([info.reallocated_sectors, info.uncorrectable_sectors, info.pending_sectors, info.error_count], [0, 0, null, 0])
+  assert.deepEqual(
+    [info.reallocated_sectors, info.uncorrectable_sectors, info.pending_sectors, info.error_count],
+    [0, 0, null, 0],
+  )
   assert.equal(info.dwpd, 0.109)
   assert.equal(info.model, 'Samsung SSD 860 EVO 500GB')
 })
@@ -42,7 +47,10 @@ test('a disk that says it is failing is Critical with every reason, whatever the
     '8 pending sectors',
     '1975 sectors reallocated',
   ])
-  assert.deepEqual([info.pending_sectors, info.reallocated_sectors, info.error_count, info.wear_level_percent], [8, 1975, 56, null])
+  assert.deepEqual(
+    [info.pending_sectors, info.reallocated_sectors, info.error_count, info.wear_level_percent],
+    [8, 1975, 56, null],
+  )
 })
 
 test('an aborted self-test is no failure; remapped sectors warn', () => {
@@ -58,7 +66,10 @@ test('a healthy NVMe disk gives its temperature in Celsius', () => {
 test('media errors of an NVMe disk warn and are no failure', () => {
   const info = judge('public-nvme-media-errors.json', { type: 'nvme' })
   assert.deepEqual([info.status, info.has_failure, info.status_reason], ['Warning', false, ['7 media errors']])
-  assert.deepEqual([info.uncorrectable_sectors, info.error_count, info.wear_level_percent, info.dwpd], [7, 62, 3, 0.126])
+  assert.deepEqual(
+    [info.uncorrectable_sectors, info.error_count, info.wear_level_percent, info.dwpd],
+    [7, 62, 3, 0.126],
+  )
 })
 
 test('a critical warning of an NVMe disk is a failure, in words', () => {
@@ -74,7 +85,9 @@ test('a critical warning of an NVMe disk is a failure, in words', () => {
 })
 
 test('grown defects of a SAS disk warn; a clean one is OK', () => {
-  assert.deepEqual(judge('public-sas-hdd-grown-defects.json', { type: 'hdd' }).status_reason, ['56 sectors reallocated'])
+  assert.deepEqual(judge('public-sas-hdd-grown-defects.json', { type: 'hdd' }).status_reason, [
+    '56 sectors reallocated',
+  ])
   const info = judge('public-sas-hdd.json', { type: 'hdd' })
   assert.deepEqual([info.status, info.uncorrectable_sectors, info.power_on_hours], ['OK', 0, 5675])
 })
@@ -135,6 +148,20 @@ test('disks are read one after the other', async () => {
     running -= 1
     return { outcome: 'exited', exit_code: 0, stdout: '{}', stderr: '' }
   }
-  await readSmart({ ...host, run }, ['sda', 'sdb', 'sdc'].map((name) => ({ ...DISK, device: `/dev/${name}` })), undefined)
+  await readSmart(
+    { ...host, run },
+    ['sda', 'sdb', 'sdc'].map((name) => ({ ...DISK, device: `/dev/${name}` })),
+    undefined,
+  )
   assert.equal(most, 1)
+})
+
+test('every recorded report gives a valid record, and a failure only where there is one', () => {
+  const Smart = Compile(Disk.properties.smart_info)
+  const failing = linuxFixtureNames('smartctl').filter((file) => {
+    const info = judge(file)
+    assert.ok(Smart.Check(info), `${file}: ${JSON.stringify(Smart.Errors(info))}`)
+    return info.has_failure === true
+  })
+  assert.deepEqual(failing, ['public-sata-hdd-failing-now.json'])
 })

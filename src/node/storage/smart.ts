@@ -42,5 +42,7 @@ async function readDisk(host: Host, disk: InventoryDisk, before: SmartReading | 
   const report = parseJson(ran.stdout)
   if (report === undefined) return failed('SMART not readable: smartctl printed no report')
   if (isAsleep(report)) return failed('the disk is asleep and has not been read since the service started')
-  return { info: smartInfo(report, disk), read_at: host.now() }
+  const info = smartInfo(report, disk)
+  // A report without SMART is no health check.
+  return { info, read_at: info.has_failure === null ? null : host.now() }
 }

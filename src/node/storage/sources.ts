@@ -14,11 +14,17 @@ const NO_SMART = 'SMART cannot be read, or the disk does not tell'
 const NO_CLUSTER = 'the cluster store has not answered yet'
 
 const DISK: FieldSource[] = [
-  ...rows('Disk', 'lsblk -J -b', { device: 'path', type: 'name and rota', size_mb: 'size', mount_point: 'mountpoints' }),
+  ...rows('Disk', 'lsblk -J -b', {
+    device: 'path',
+    type: 'name and rota',
+    size_mb: 'size',
+    mount_point: 'mountpoints',
+  }),
   ...rows('Disk', 'lsblk, else /sys/block/NAME/device', { model: 'model', serial: 'serial, wwid' }, 'neither tells it'),
   {
     field: 'Disk.allocated_to',
-    source: 'members of zpool status, devices of ceph osd metadata, else marks that lsblk, lvs and the OSD folders show',
+    source:
+      'members of zpool status, devices of ceph osd metadata, else marks that lsblk, lvs and the OSD folders show',
     unavailable_when: 'the pools have not been read yet',
   },
   {
@@ -163,7 +169,11 @@ export const sources: FieldSource[] = [
   ...rows(
     'ClusterStoreStatus',
     'ceph osd pool ls, ceph osd crush class ls',
-    { pool_count: 'pools without its own', 'device_classes[]': 'classes', has_storage: 'pool_count > 0, osd_count > 0' },
+    {
+      pool_count: 'pools without its own',
+      'device_classes[]': 'classes',
+      has_storage: 'pool_count > 0, osd_count > 0',
+    },
     NO_CLUSTER,
   ),
   { field: 'ClusterStoreStatus.message', source: 'health checks of ceph status' },
@@ -173,7 +183,7 @@ export const sources: FieldSource[] = [
   {
     field: 'StorageHealth.overall_status',
     source: 'worst finding about pools, disks, cluster store and age of the readings',
-    unavailable_when: 'nothing bad is known and a source was never read',
+    unavailable_when: 'nothing bad is known, and a source was never read or no disk tells its health',
   },
   { field: 'StorageHealth.overall_status_meaning', source: 'one sentence for each status' },
   { field: 'StorageHealth.overall_status_reasons[]', source: 'all findings' },
@@ -191,7 +201,7 @@ export const sources: FieldSource[] = [
   {
     field: 'StorageMetrics.overall_health_status',
     source: 'StorageHealth.overall_status',
-    unavailable_when: 'nothing bad is known and a source was never read',
+    unavailable_when: 'nothing bad is known, and a source was never read or no disk tells its health',
   },
   { field: 'StorageMetrics.overall_health_meaning', source: 'one sentence for each status' },
   { field: 'StorageMetrics.critical_alerts[]', source: 'StorageHealth.critical_alerts' },

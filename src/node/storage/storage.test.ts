@@ -97,6 +97,21 @@ test('a virtual disk that nothing judges is neither healthy nor broken', async (
   assert.ok(unjudged?.unavailable.some((one) => one.field === 'is_healthy'))
 })
 
+test('a node on which nothing can be judged has no verdict, rather than a good one', async () => {
+  const { monitor, health } = await node({
+    commands: {
+      lsblk: { stdout: JSON.stringify({ blockdevices: [{ name: 'vda', type: 'disk', size: 512 }] }) },
+      smartctl: fixture('smartctl', 'virtio-disk-a.json', 1),
+      'zpool list': null,
+      [`${CEPH} status`]: null,
+    },
+  })
+  await monitor.refresh()
+  const verdict = await health()
+  assert.deepEqual([verdict.overall_status, verdict.critical_alerts, verdict.failed_disks], [null, [], []])
+  assert.match(verdict.overall_status_meaning, /no disk of this node tells its health/)
+})
+
 test('rates need two samples, and are then those of the window', async () => {
   const files: Record<string, string> = { '/proc/diskstats': ' 8 0 sda 100 0 1000 200 50 0 500 100 0 300 400\n' }
   const { monitor, disks, host } = await node({ commands: LVM })
@@ -140,7 +155,10 @@ test('the counters of old and new kernels are read alike', () => {
   const disks = parseDiskstats(linuxFixture('proc', 'diskstats.txt'))
   const vda = disks.get('vda')
   assert.ok(vda)
-  assert.deepEqual([vda.reads, vda.sectors_read, vda.writes, vda.ms_busy, vda.ms_weighted], [888, 86138, 70, 5208, 7249])
+  assert.deepEqual(
+    [vda.reads, vda.sectors_read, vda.writes, vda.ms_busy, vda.ms_weighted],
+    [888, 86138, 70, 5208, 7249],
+  )
   const same = rates('/dev/vda', vda, vda, 5_000)
   assert.deepEqual([same.read_iops, same.avg_read_latency_ms], [0, null])
 })
@@ -154,13 +172,18 @@ test('the cluster store tells its daemons of this host and their disks', async (
     [true, 3, 1, ['hdd']],
   )
   const list = (await osds()).disks ?? []
-  assert.deepEqual(list.map((disk) => disk.device), ['/dev/vda'])
+  assert.deepEqual(
+    list.map((disk) => disk.device),
+    ['/dev/vda'],
+  )
   assert.match(list[0]?.clusterstore_osd_path ?? '', /osd\.1$/)
   assert.equal((await health()).clusterstore_health, 'HEALTHY')
 })
 
 test('a fresh cluster store with only its own pool has no storage yet', async () => {
-  const { monitor, cluster } = await node({ commands: { [`${CEPH} osd pool ls`]: { stdout: '["device_health_metrics"]' } } })
+  const { monitor, cluster } = await node({
+    commands: { [`${CEPH} osd pool ls`]: { stdout: '["device_health_metrics"]' } },
+  })
   await monitor.refresh()
   assert.deepEqual([(await cluster()).has_storage, (await cluster()).pool_count], [false, 0])
 })
@@ -185,7 +208,8 @@ test('a storage daemon that is down degrades the node and names the disk', async
 })
 
 test('a node without cluster-store configuration answers that, and is not unknown', async () => {
-  const stderr = "Error initializing cluster client: ObjectNotFound('RADOS object not found (error calling conf_read_file)')"
+  const stderr =
+    "Error initializing cluster client: ObjectNotFound('RADOS object not found (error calling conf_read_file)')"
   for (const answer of [null, { exit_code: 1, stderr }]) {
     const { monitor, cluster, health } = await node({ commands: { [`${CEPH} status`]: answer } })
     await monitor.refresh()
@@ -263,8 +287,14 @@ test('everything healthy is HEALTHY, with nothing to say', async () => {
   assert.equal(all.localpool_subsystem.is_healthy, true)
   assert.equal(all.localpool_disks?.length, 8)
   // Pools 255 + 832 MiB usable, storage daemons 2048 + 4096 + 4096 MiB.
-  assert.deepEqual([all.total_storage_capacity_mb, all.total_storage_used_mb], [255 + 832 + 10240, 60 + 188 + 290 + 290])
-  assert.deepEqual(all.localpool_subsystem.pools?.find((one) => one.pool_name === 'tank')?.io_stats?.operations_write, 314)
+  assert.deepEqual(
+    [all.total_storage_capacity_mb, all.total_storage_used_mb],
+    [255 + 832 + 10240, 60 + 188 + 290 + 290],
+  )
+  assert.deepEqual(
+    all.localpool_subsystem.pools?.find((one) => one.pool_name === 'tank')?.io_stats?.operations_write,
+    314,
+  )
 })
 
 test('every field of the answers has exactly one declared source', () => {

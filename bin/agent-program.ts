@@ -1,0 +1,112 @@
+// Builds the agent of a node from its configuration: identity, server under mutual TLS, node-local routes, signs of life.
+import { join } from 'node:path'
+import { Server as TlsServer } from 'node:tls'
+import packageJson from '../package.json' with { type: 'json' }
+import { agent } from '#src/contract/agent.ts'
+import { monitoring } from '#src/contract/network/monitoring.ts'
+import { mtu } from '#src/contract/network/mtu.ts'
+import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
+import { benchmarks } from '#src/contract/storage/benchmark.ts'
+import { hostStorage } from '#src/contract/storage/host.ts'
+import type { Authenticator } from '#src/kernel/http/access.ts'
+import { ANONYMOUS } from '#src/kernel/http/context.ts'
+import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
+import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
+import { createServer, type Server } from '#src/kernel/http/serve.ts'
+import { createLog, type Log } from '#src/kernel/log.ts'
+import { createMetrics } from '#src/kernel/metrics.ts'
+import { createLocalNode, type LocalNode } from '#src/node/index.ts'
+import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
+import { nodeRoutesOf } from '#src/node/mounting.ts'
+import type { AgentConfig } from './agent-config.ts'
+
+export interface AgentProgram {
+  url: string
+  identity: NodeIdentity
+  log: Log
+  close(): Promise<void>
+}
+
+/** A token makes the agent join anew, whatever identity it had. */
+export async function startAgent(config: AgentConfig, token: string | undefined): Promise<AgentProgram> {
+  const log = createLog({ level: config.log.level })
+  const node = createLocalNode({
+    settings: config.node,
+    state_dir: join(config.state_dir, 'node'),
+    version: packageJson.version,
+    log,
+  })
+  const identity = await identityFor(config, token, node)
+  const server = createServer({ log, metrics: createMetrics(), tls: tlsOf(identity) })
+  mountNode(server, node, identity.control_name)
+  const url = await server.listen(config.listen.host, config.listen.port)
+  const membership = createMembership({
+    ...config,
+    identity,
+    agent: { address: config.advertise_address ?? null, port: portOf(server) },
+    facts: () => node.facts(),
+    renewed: (next) => useCertificate(server, next),
+    log,
+  })
+  // What a crash left behind is put right before anybody is told that this node answers.
+  await node.start()
+  membership.start()
+  log.info({ url, bmc_ip: identity.bmc_ip, version: packageJson.version }, 'agent ready')
+  return {
+    url,
+    identity,
+    log,
+    async close() {
+      await membership.stop()
+      await server.close()
+      await node.stop()
+      log.info({}, 'agent stopped')
+    },
+  }
+}
+
+async function identityFor(config: AgentConfig, token: string | undefined, node: LocalNode): Promise<NodeIdentity> {
+  const { state_dir, control_url, control_ca } = config
+  if (token !== undefined) return enrol({ token, state_dir, control_url, control_ca, facts: await node.facts() })
+  const known = readIdentity(state_dir)
+  if (known === undefined) {
+    throw new Error('this agent has not joined: start it with --join URL and an enrolment token (--token or --token-file)')
+  }
+  return known
+}
+
+function mountNode(server: Server, { handlers }: LocalNode, control_name: string): void {
+  const limiter = createRateLimiter(1000, 2000)
+  const services: MountServices = { authenticator: controlOnly(control_name), limiter, login_limiter: limiter }
+  mountArea(server, nodeRoutesOf(agent), handlers.agent, services)
+  mountArea(server, nodeRoutesOf(agentNetwork), handlers.network, services)
+  mountArea(server, nodeRoutesOf(hostStorage), handlers.storage, services)
+  mountArea(server, nodeRoutesOf(benchmarks), handlers.benchmarks, services)
+  mountArea(server, nodeRoutesOf(monitoring), handlers.monitoring, services)
+  mountArea(server, nodeRoutesOf(mtu), handlers.mtu, services)
+}
+
+/** Rights were checked where the caller came in; here counts that the control plane itself is calling. */
+function controlOnly(control_name: string): Authenticator {
+  return {
+    authenticate: ({ certificate_name }) =>
+      certificate_name === control_name
+        ? { kind: 'cluster', id: certificate_name, role: 'cluster', tenant_id: null, user_id: null, username: certificate_name }
+        : ANONYMOUS, // biome-ignore format: one caller
+  }
+}
+
+function tlsOf({ key, certificate, authority }: NodeIdentity): { key: string; cert: string; ca: string } {
+  return { key, cert: certificate, ca: authority }
+}
+
+/** New connections see the new certificate; those that stand go on. */
+function useCertificate(server: Server, identity: NodeIdentity): void {
+  if (server.app.server instanceof TlsServer) server.app.server.setSecureContext(tlsOf(identity))
+}
+
+function portOf(server: Server): number {
+  const address = server.app.server.address()
+  if (address === null || typeof address === 'string') throw new Error('the agent has no port')
+  return address.port
+}

@@ -1,0 +1,104 @@
+// The areas about nodes: their registry, their NICs, and the node-local routes, which this replica answers for its own
+// machine and forwards for any other (X-Target-Node).
+import { hostname, networkInterfaces } from 'node:os'
+import { join } from 'node:path'
+import { monitoring } from '#src/contract/network/monitoring.ts'
+import { mtu } from '#src/contract/network/mtu.ts'
+import { nodeNics } from '#src/contract/nodes/nics.ts'
+import { nodeRegistry } from '#src/contract/nodes/registry.ts'
+import type { Area, Routes } from '#src/contract/route.ts'
+import { benchmarks } from '#src/contract/storage/benchmark.ts'
+import { hostStorage } from '#src/contract/storage/host.ts'
+import { createAgents } from '#src/kernel/agents.ts'
+import { ConfigError } from '#src/kernel/config.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
+import type { Server } from '#src/kernel/http/serve.ts'
+import { createControlIdentity } from '#src/modules/nodes/agent-access.ts'
+import { createLiveness } from '#src/modules/nodes/liveness.ts'
+import { nodeNicHandlers } from '#src/modules/nodes/nics.ts'
+import { registryHandlers } from '#src/modules/nodes/registry.ts'
+import { createForward } from '#src/modules/nodes/target.ts'
+import { checkNodeSettings, type NodeSettings } from '#src/node/config.ts'
+import type { LocalNode, NodeParts } from '#src/node/index.ts'
+import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
+import { createAuthorityStore } from '#src/store/authority.ts'
+import type { Parts, Watcher } from './areas.ts'
+
+export function mountNodes(server: Server, services: MountServices, parts: Parts): Watcher[] {
+  const { config, database, replica, secrets, metrics, log } = parts
+  const { offline_after_ms, heartbeat_interval_ms } = config.nodes
+  const change = { database, replica_id: replica.id }
+  const authority = createAuthorityStore(database, secrets)
+  const agents = createAgents({
+    identity: createControlIdentity(authority),
+    observe: (operation, seconds, outcome) => metrics.upstream('agent', operation, outcome, seconds),
+  })
+  const access = { agents, offline_after_ms }
+  const settings = ownSettings(parts)
+
+  mountArea(
+    server,
+    nodeRegistry,
+    registryHandlers({ ...change, authority, offline_after_ms, heartbeat_interval_ms }),
+    services,
+  )
+  mountArea(server, nodeNics, nodeNicHandlers({ ...change, ...access }), services)
+
+  const own = createOwnNode(parts, settings)
+  const forward = createForward({ ...access, db: database.db, own_names: () => ownNames(settings) })
+  const mountLocal = <A extends Routes>(area: Area<A>, pick: (handlers: NodeParts) => NodeHandlers<A>): void =>
+    mountArea(server, nodeRoutesOf(area), delayedHandlers(area, async () => pick((await own.open()).handlers)), {
+      ...services,
+      forward,
+    })
+  mountLocal(hostStorage, (handlers) => handlers.storage)
+  mountLocal(benchmarks, (handlers) => handlers.benchmarks)
+  mountLocal(monitoring, (handlers) => handlers.monitoring)
+  mountLocal(mtu, (handlers) => handlers.mtu)
+
+  const liveness = createLiveness({ ...change, offline_after_ms, log })
+  return [
+    liveness,
+    { start: () => {}, stop: own.close },
+    { start: () => {}, stop: () => agents.close() },
+  ]
+}
+
+/** Loaded and opened when the first request needs it: most replicas are never asked about their own machine. */
+function createOwnNode({ config, version, log }: Parts, settings: NodeSettings) {
+  let opened: Promise<LocalNode> | undefined
+  const make = async (): Promise<LocalNode> => {
+    const { createLocalNode } = await import('#src/node/index.ts')
+    return createLocalNode({ settings, state_dir: join(config.data_dir, 'node'), version, log })
+  }
+  return {
+    open(): Promise<LocalNode> {
+      if (!config.node.enabled) {
+        throw new ApiError('AGENT_NOT_CONFIGURED', 'This replica answers for no machine; name a node in X-Target-Node.')
+      }
+      opened ??= make()
+      return opened
+    },
+    async close(): Promise<void> {
+      await (await opened)?.stop()
+    },
+  }
+}
+
+function ownSettings({ config }: Parts): NodeSettings {
+  const checked = checkNodeSettings(config.node.settings)
+  if ('problems' in checked) throw new ConfigError(checked.problems.map((problem) => `node.settings.${problem}`))
+  return checked.settings
+}
+
+/** Addresses come and go, so they are read when they are asked for. A captured machine has none of this one's names. */
+function ownNames({ net, captured }: NodeSettings): ReadonlySet<string> {
+  const declared = [net.fqdn, net.node_ip].filter((name) => name !== undefined)
+  const machine = captured === undefined ? [hostname(), 'localhost', ...ownAddresses()] : []
+  return new Set([...declared, ...machine].map((name) => name.toLowerCase()))
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((list) => list?.map(({ address }) => address) ?? [])
+}

@@ -1,0 +1,23 @@
+// Reads one thing by its id. The platform answers an unknown or malformed id with an error, and a thing outside of the
+// scope asked for with nothing; both are "there is none" to us.
+import type { Args } from './args.ts'
+import type { CloudStack } from './client.ts'
+import { type Raw, rowsOf } from './fields.ts'
+import type { ListOptions } from './lists.ts'
+import { CloudStackError } from './platform-error.ts'
+
+export async function findOne(
+  cloudstack: CloudStack,
+  command: string,
+  key: string,
+  args: Args & { id: string },
+  options: ListOptions = {},
+): Promise<Raw | undefined> {
+  try {
+    const content = await cloudstack.call(command, { ...args, page: 1, pagesize: 2 }, options)
+    return rowsOf(content, key)[0]
+  } catch (error) {
+    if (error instanceof CloudStackError && error.status === 431) return undefined
+    throw error
+  }
+}

@@ -1,0 +1,18 @@
+// One page of a list that the platform cannot filter or count as we do: everything is read once, only the page is kept.
+import type { Page } from './lists.ts'
+
+export async function windowOf<T>(
+  items: AsyncIterable<T>,
+  { page, page_size }: { page: number; page_size: number },
+  fits: (item: T) => boolean = () => true,
+): Promise<Page<T>> {
+  const first = (page - 1) * page_size
+  const rows: T[] = []
+  let count = 0
+  for await (const item of items) {
+    if (!fits(item)) continue
+    if (count >= first && rows.length < page_size) rows.push(item)
+    count += 1
+  }
+  return { rows, count }
+}

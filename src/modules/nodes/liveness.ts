@@ -1,0 +1,56 @@
+// Tells when a node falls silent: one application event each time, whichever replica sees it first.
+import { randomUUIDv7 } from 'node:crypto'
+import { SYSTEM } from '#src/kernel/http/context.ts'
+import type { Log } from '#src/kernel/log.ts'
+import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
+import { takeSilentNodes } from '#src/store/nodes.ts'
+
+export interface LivenessDeps extends ChangeDeps {
+  offline_after_ms: number
+  log: Log
+}
+
+export interface Liveness {
+  start(): void
+  stop(): Promise<void>
+}
+
+export function createLiveness(deps: LivenessDeps): Liveness {
+  const { database, log, offline_after_ms } = deps
+  let timer: NodeJS.Timeout | undefined
+  let looking: Promise<void> | undefined
+  const look = async (): Promise<void> => {
+    const silent = await database.transact(async (trx, publish) => {
+      const rows = await takeSilentNodes(trx, offline_after_ms)
+      for (const row of rows) {
+        const correlation_id = randomUUIDv7()
+        await startEvent(trx, publish, {
+          correlation_id, action: 'nodeOffline', resource_type: 'NODE', resource_uuid: row.id,
+          description: `Node ${row.bmc_ip} is offline`, caller: SYSTEM, replica_id: deps.replica_id,
+        }) // biome-ignore format: one event
+        const error_message = `No sign of life since ${row.seen_at?.toISOString() ?? 'ever'}.`
+        await endEvent(trx, publish, correlation_id, { status: 'FAILED', error_message })
+      }
+      return rows
+    })
+    for (const row of silent) log.warn({ bmc_ip: row.bmc_ip }, 'node is offline')
+  }
+  const beat = (): void => {
+    looking ??= look()
+      .catch((err: unknown) => log.warn({ err }, 'looking for silent nodes failed'))
+      .finally(() => {
+        looking = undefined
+      })
+  }
+  return {
+    start() {
+      timer ??= setInterval(beat, Math.max(250, Math.min(5000, offline_after_ms / 4)))
+      timer.unref()
+    },
+    async stop() {
+      clearInterval(timer)
+      timer = undefined
+      await looking
+    },
+  }
+}

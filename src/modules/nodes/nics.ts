@@ -1,0 +1,47 @@
+// NICs of a node during its configuration (Part 2, 4.4): asked of the agent on that node.
+import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
+import type { nodeNics } from '#src/contract/nodes/nics.ts'
+import type { Handlers } from '#src/contract/route.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
+import { findNode, nodeIpOf, type NodeRow } from '#src/store/nodes.ts'
+import { type AgentAccess, agentClient, sameRequest } from './agent-access.ts'
+import { addressOf, found } from './registry.ts'
+
+export interface NodeNicDeps extends ChangeDeps, AgentAccess {}
+
+const TIMEOUT_MS = 15_000
+
+export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.routes, RequestContext> {
+  const nodeAt = async (path: string, text: string) =>
+    found(await findNode(deps.database.db, addressOf(path, text)))
+  return {
+    async nodeNicsList({ params, query }, ctx) {
+      const node = await nodeAt('params.bmcIP', params.bmcIP)
+      const agent = agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS)
+      const called_on = managementAddress(node)
+      const status = query.status?.toLowerCase()
+      return agent.agentNicsList(
+        { query: { ...(called_on === null ? {} : { called_on }), ...(status === undefined ? {} : { status }) } },
+        sameRequest(ctx),
+      )
+    },
+    async nodeNicBlink({ params, body }, ctx) {
+      const node = await nodeAt('params.nodeIP', params.nodeIP)
+      const about = {
+        resource_type: 'NODE',
+        resource_uuid: node.id,
+        description: `Blink LED of ${body.interfaceName} on node ${node.bmc_ip}`,
+      }
+      return recordChange(deps, ctx, about, () =>
+        agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS).agentNicBlink({ body }, sameRequest(ctx)),
+      )
+    },
+  }
+}
+
+/** Where the agent is called, as long as that is an address of the machine itself and not of something in front of it. */
+function managementAddress(node: NodeRow): string | null {
+  const { agent_address, addresses } = node
+  return agent_address !== null && addresses?.includes(agent_address) === true ? agent_address : nodeIpOf(node)
+}

@@ -1,0 +1,116 @@
+// The operations of the node registry.
+import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import ipaddr from 'ipaddr.js'
+import type { Static } from 'typebox'
+import { pageOf } from '#src/contract/common.ts'
+import type { nodeRegistry, RegisterNode } from '#src/contract/nodes/registry.ts'
+import type { Handlers, Result } from '#src/contract/route.ts'
+import { authorityMark, fingerprintOf } from '#src/kernel/certificates.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
+import type { Authority } from '#src/store/authority.ts'
+import { credentialHash } from '#src/store/credentials.ts'
+import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
+import { deleteNode, findNode, insertNode, listNodes, lockNode, type NodeRow, nodeRecordOf, runningJobOf } from '#src/store/nodes.ts'
+import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat } from './registry-agents.ts'
+
+export interface RegistryDeps extends ChangeDeps {
+  authority: Authority
+  /** Silence after which a node counts as offline. */
+  offline_after_ms: number
+  heartbeat_interval_ms: number
+}
+
+export function registryHandlers(deps: RegistryDeps): Handlers<typeof nodeRegistry.routes, RequestContext> {
+  const { database, offline_after_ms } = deps
+  return {
+    nodeList: async ({ query }) => {
+      const { page: _page, page_size: _size, ...filter } = query
+      return { ...(await listNodes(database.db, filter, offline_after_ms, pageOf(query))), ...pageOf(query) }
+    },
+    nodeGet: async ({ params }) =>
+      nodeRecordOf(found(await findNode(database.db, addressOf('params.bmcIP', params.bmcIP))), offline_after_ms),
+    nodeRegister: async ({ body }, ctx) => register(deps, ctx, body),
+    nodeDelete: ({ params }, ctx) => remove(deps, ctx, addressOf('params.bmcIP', params.bmcIP)),
+    nodeEnrolmentTokenCreate: ({ body }, ctx) => createToken(deps, ctx, body),
+    nodeEnrol: ({ body }, ctx) => nodeEnrol(deps, ctx, body),
+    nodeCertificateRenew: ({ body }, ctx) => nodeCertificateRenew(deps, ctx, body),
+    nodeHeartbeat: ({ body }, ctx) => nodeHeartbeat(deps, ctx, body),
+  }
+}
+
+async function register(deps: RegistryDeps, ctx: RequestContext, body: Static<typeof RegisterNode>) {
+  const bmc_ip = addressOf('body.bmc_ip', body.bmc_ip)
+  const node = {
+    id: randomUUIDv7(),
+    bmc_ip,
+    node_ip: body.node_ip === undefined ? null : addressOf('body.node_ip', body.node_ip),
+    fqdn: body.fqdn ?? null,
+    hostname: body.hostname ?? body.fqdn?.split('.')[0] ?? null,
+    role: body.role ?? null,
+    zone: body.zone ?? null,
+    registered_by: ctx.caller.username,
+  }
+  const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Register node ${bmc_ip}` }
+  const row = await recordChange(deps, ctx, about, async () => {
+    const inserted = await deps.database.transact((trx) => insertNode(trx, node))
+    if (inserted === undefined) throw new ApiError('NODE_EXISTS', `A node with the BMC address ${bmc_ip} is registered.`)
+    return inserted
+  })
+  return nodeRecordOf(row, deps.offline_after_ms)
+}
+
+async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): Promise<{ message: string }> {
+  const before = found(await findNode(deps.database.db, bmc_ip))
+  const about = { resource_type: 'NODE', resource_uuid: before.id, description: `Delete node ${bmc_ip}` }
+  return recordChange(deps, ctx, about, async () => {
+    await deps.database.transact(async (trx) => {
+      const row = found(await lockNode(trx, bmc_ip))
+      const job = await runningJobOf(trx, bmc_ip)
+      if (job !== undefined) throw new ApiError('NODE_JOB_RUNNING', `Job ${job} of this node is running.`)
+      await deleteNode(trx, row)
+    })
+    return { message: `Node ${bmc_ip} is deleted.` }
+  })
+}
+
+type TokenRoute = (typeof nodeRegistry.routes)['nodeEnrolmentTokenCreate']
+
+/** The end of the token names the authority, so that the joining machine knows whom to trust before it trusts anybody. */
+async function createToken(
+  deps: RegistryDeps,
+  ctx: RequestContext,
+  body: Static<TokenRoute['body']>,
+): Promise<Result<TokenRoute>> {
+  const bmc_ip = addressOf('body.bmc_ip', body.bmc_ip)
+  const node = found(await findNode(deps.database.db, bmc_ip))
+  const { certificate } = await deps.authority.get()
+  const token = `gpe_${randomBytes(24).toString('base64url')}.${authorityMark(certificate)}`
+  const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Create enrolment token for ${bmc_ip}` }
+  const expires_at = await recordChange(deps, ctx, about, () =>
+    deps.database.transact((trx) =>
+      insertEnrolmentToken(trx, {
+        hash: credentialHash(token),
+        node_id: node.node_id,
+        created_by: ctx.caller.username,
+        expires_in_minutes: body.expires_in_minutes ?? 60,
+      }),
+    ),
+  )
+  const authority_fingerprint = fingerprintOf(certificate)
+  return { token, bmc_ip, expires_at: expires_at.toISOString(), authority_fingerprint }
+}
+
+/** One spelling for each address: `10.1.0.11`, `2001:db8::1`. */
+export function addressOf(path: string, text: string): string {
+  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) {
+    throw invalidField(path, 'must be an IPv4 or IPv6 address')
+  }
+  return ipaddr.parse(text).toString()
+}
+
+export function found(row: NodeRow | undefined): NodeRow {
+  if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'No node with this BMC address is registered.')
+  return row
+}

@@ -1,0 +1,67 @@
+// X-Target-Node: a call of a node-local route that names another node goes to that node's agent, and its answer back
+// (api-conventions.md, header table).
+import { requestOf } from '#src/contract/client.ts'
+import type { RouteSpec } from '#src/contract/route.ts'
+import { type AgentAddress, agentError, parsedAnswer } from '#src/kernel/agents.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { ForwardedCall } from '#src/kernel/http/mount.ts'
+import type { StoredAnswer } from '#src/kernel/http/idempotency.ts'
+import type { Db } from '#src/store/database.ts'
+import { nodesCalled } from '#src/store/nodes.ts'
+import { type AgentAccess, agentAddressOf } from './agent-access.ts'
+
+export interface TargetDeps extends AgentAccess {
+  db: Db
+  /** Names and addresses of the machine this replica runs on, in lower case. */
+  own_names: () => ReadonlySet<string>
+}
+
+const DEFAULT_TIMEOUT_MS = 120_000
+/** Passed on: they change what the agent does. Credentials never are. */
+const PASSED_HEADERS = ['prefer'] as const
+
+/** Answers undefined when this machine is meant. */
+export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promise<StoredAnswer | undefined> {
+  return async (call) => {
+    const target = call.target.trim()
+    const rows = target === '' || target.length > 253 ? [] : await nodesCalled(deps.db, target)
+    const [row, second] = rows
+    // A node may be registered under the names of this very machine: then no detour over the network is needed.
+    if (deps.own_names().has(target.toLowerCase())) return undefined
+    if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `X-Target-Node: no node is called ${shown(target)}.`)
+    if (second !== undefined) {
+      throw new ApiError('INVALID_REQUEST', `X-Target-Node: several nodes are called ${shown(target)}; use the BMC address.`)
+    }
+    const node = agentAddressOf(row, deps.offline_after_ms)
+    return send(deps, node, call)
+  }
+}
+
+async function send({ agents }: TargetDeps, node: AgentAddress, call: ForwardedCall): Promise<StoredAnswer> {
+  const { ctx, route } = call
+  const { status, text } = await agents.send(node, requestOf(route, call.input, { headers: passedHeaders(call) }), {
+    timeout_ms: route.timeout_ms ?? DEFAULT_TIMEOUT_MS,
+    signal: ctx.signal,
+    traceparent: ctx.traceparent,
+  })
+  const body = parsedAnswer(node, text)
+  if (isSuccess(route, status)) return { status, headers: {}, body }
+  throw agentError(node, status, typeof body === 'object' && body !== null ? body : {})
+}
+
+function isSuccess(route: RouteSpec, status: number): boolean {
+  return Object.hasOwn(route.ok, status)
+}
+
+function passedHeaders({ ctx }: ForwardedCall): Record<string, string> {
+  const headers: Record<string, string> = { 'x-request-id': ctx.request_id }
+  for (const name of PASSED_HEADERS) {
+    const value = ctx.headers[name]
+    if (typeof value === 'string') headers[name] = value
+  }
+  return headers
+}
+
+function shown(target: string): string {
+  return JSON.stringify(target.slice(0, 100))
+}

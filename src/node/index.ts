@@ -1,0 +1,205 @@
+// Everything a program answers about the machine it runs on: the handlers of all node-local routes, and the readers in the
+// background that they look at. The agent opens all parts at its start; the control plane opens each at its first use.
+import { join } from 'node:path'
+import { setTimeout as wait } from 'node:timers/promises'
+import { agent } from '#src/contract/agent.ts'
+import { monitoring } from '#src/contract/network/monitoring.ts'
+import { mtu } from '#src/contract/network/mtu.ts'
+import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
+import type { NodeFacts } from '#src/contract/nodes/registry.ts'
+import { benchmarks } from '#src/contract/storage/benchmark.ts'
+import { hostStorage } from '#src/contract/storage/host.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { type Host, linuxHost } from '#src/kernel/host.ts'
+import type { Log } from '#src/kernel/log.ts'
+import { createBenchmarks } from './benchmark/index.ts'
+import { createFileHistory } from './benchmark/history.ts'
+import { capturedAbout, capturedHost } from './captured-host.ts'
+import type { NodeSettings } from './config.ts'
+import { nodeFacts } from './facts.ts'
+import { at, isRecord } from './foreign-json.ts'
+import { createFrrCollector, type FrrCollector } from './frr/node.ts'
+import { mtuNodeHandlers } from './mtu/index.ts'
+import { delayedHandlers, type NodeHandlers } from './mounting.ts'
+import { createL2Probe, type L2Probe } from './mtu/l2-probe.ts'
+import { createNodeApply } from './mtu/node-apply.ts'
+import { type NodeNetConfig, parseNodeNetConfig } from './net/config.ts'
+import { netHandlers } from './net/index.ts'
+import { createNetSampler } from './net/sampler.ts'
+import { storageHandlers } from './storage/index.ts'
+import { createStorageMonitor } from './storage/monitor.ts'
+
+export interface NodeOptions {
+  settings: NodeSettings
+  /** Folder of what must survive a restart: MTU journal, carrier log, benchmark results. */
+  state_dir: string
+  version: string
+  log: Log
+}
+
+export interface NodeParts {
+  monitoring: NodeHandlers<typeof monitoring.routes>
+  mtu: NodeHandlers<typeof mtu.routes>
+  storage: NodeHandlers<typeof hostStorage.routes>
+  benchmarks: NodeHandlers<typeof benchmarks.routes>
+  /** Between nodes alone. */
+  network: NodeHandlers<typeof agentNetwork.routes>
+  agent: NodeHandlers<typeof agent.routes>
+}
+
+export interface LocalNode {
+  handlers: NodeParts
+  facts(): Promise<NodeFacts>
+  /** Opens every part now and finishes what an earlier process left behind. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+export function createLocalNode(options: NodeOptions): LocalNode {
+  const { settings, version } = options
+  const host = settings.captured === undefined ? linuxHost(hostRoots(settings)) : capturedHost(settings.captured)
+  const net = settings.captured === undefined ? settings.net : capturedNet(settings.captured, settings.net)
+  const frr = createFrrCollector(host, {
+    ...settings.frr,
+    ...(net.fqdn === undefined ? {} : { fqdn: net.fqdn }),
+    ...(net.node_ip === undefined ? {} : { ip_address: net.node_ip }),
+  })
+  const site: Site = { ...options, host, net, frr }
+  const parts = [
+    lazyPart(() => openNetwork(site)),
+    lazyPart(() => openStorage(site)),
+    lazyPart(() => openBenchmarks(site)),
+    lazyPart(() => openMtu(site)),
+  ] as const
+  const [network, storage, bench, mtu_part] = parts
+  const started_at = new Date().toISOString()
+  const facts = (): Promise<NodeFacts> => nodeFacts(host, net, version)
+  return {
+    handlers: {
+      monitoring: delayedHandlers(monitoring, network.open),
+      network: delayedHandlers(agentNetwork, network.open),
+      storage: delayedHandlers(hostStorage, storage.open),
+      benchmarks: delayedHandlers(benchmarks, bench.open),
+      mtu: delayedHandlers(mtu, mtu_part.open),
+      agent: {
+        agentHealth: () => ({ status: 'ok', version, started_at }),
+        agentFacts: facts,
+        agentFrr: () => frr.node(),
+      },
+    },
+    facts,
+    async start() {
+      await Promise.all(parts.map((part) => part.open()))
+    },
+    async stop() {
+      await Promise.all(parts.map((part) => part.close()))
+    },
+  }
+}
+
+interface Site extends NodeOptions {
+  host: Host
+  net: NodeNetConfig
+  frr: FrrCollector
+}
+
+interface Part<H> {
+  handlers: H
+  stop(): Promise<void> | void
+}
+
+/** Opens once, at the first use; a failure is told to whoever asked, and the next use tries again. */
+function lazyPart<H>(make: () => Promise<Part<H>>): { open(): Promise<H>; close(): Promise<void> } {
+  let opened: Promise<Part<H>> | undefined
+  return {
+    open() {
+      opened ??= make().catch((error: unknown) => {
+        opened = undefined
+        throw error
+      })
+      return opened.then((part) => part.handlers)
+    },
+    async close() {
+      const part = await opened?.catch(() => undefined)
+      await part?.stop()
+    },
+  }
+}
+
+const FIRST_READ_MS = 3000
+
+function openNetwork({ host, net, frr, state_dir }: Site): Promise<Part<ReturnType<typeof netHandlers>['handlers']>> {
+  const samples = createNetSampler(host, { state_path: join(state_dir, 'carrier.json') })
+  const made = netHandlers({ host, config: net, samples, frr: () => frr.node() })
+  samples.start()
+  const stop = async (): Promise<void> => {
+    await made.stop()
+    await samples.stop()
+  }
+  return Promise.resolve({ handlers: made.handlers, stop })
+}
+
+/** The first caller would see nothing but "not read yet", so it waits a little for the first reading. */
+async function openStorage({ host, log, settings }: Site): Promise<Part<ReturnType<typeof storageHandlers>>> {
+  const monitor = createStorageMonitor(host, {
+    onDefect: (err) => log.error({ err }, 'reading storage failed'),
+    ...(settings.cluster_args === undefined ? {} : { cluster_args: settings.cluster_args }),
+  })
+  monitor.start()
+  await Promise.race([monitor.refresh(), wait(FIRST_READ_MS, undefined, { ref: false })])
+  return { handlers: storageHandlers({ monitor }), stop: () => monitor.stop() }
+}
+
+async function openBenchmarks({ host, settings, state_dir }: Site) {
+  const store = await createFileHistory(join(state_dir, 'benchmarks'))
+  const made = createBenchmarks({
+    host,
+    store,
+    temp_folder: join(state_dir, 'benchmark-files'),
+    ...(settings.tools === undefined ? {} : { tools: settings.tools }),
+    ...(settings.cluster_args === undefined ? {} : { cluster_args: settings.cluster_args }),
+  })
+  await made.recover()
+  return { handlers: made.handlers, stop: () => made.close() }
+}
+
+async function openMtu({ host, net, settings, state_dir }: Site) {
+  const { captured } = settings
+  const allowed_devices = Object.keys(net.roles)
+  const apply = await createNodeApply({
+    host,
+    state_dir: join(state_dir, 'mtu'),
+    // Files of a machine that is not there must not become files of this one.
+    config_root: captured === undefined ? (settings.root ?? '/') : join(state_dir, 'root'),
+    allowed_devices,
+    uplinks: net.uplinks,
+  })
+  if (captured === undefined) await apply.start()
+  const probe = captured === undefined ? createL2Probe({ host, allowed_devices }) : NO_PROBE
+  return { handlers: mtuNodeHandlers({ apply, probe }), stop: () => apply.stop() }
+}
+
+const NO_PROBE: L2Probe = {
+  run: () => Promise.reject(new ApiError('RAW_SOCKETS_UNAVAILABLE', 'A captured host sends no frames.')),
+}
+
+function hostRoots({ proc_root, sys_root, root, tools }: NodeSettings) {
+  return {
+    ...(proc_root === undefined ? {} : { proc_root }),
+    ...(sys_root === undefined ? {} : { sys_root }),
+    ...(root === undefined ? {} : { root }),
+    ...(tools === undefined ? {} : { tools }),
+  }
+}
+
+/** A captured host brings the network settings that go with it; what is set beside it comes first. */
+function capturedNet(dir: string, given: NodeNetConfig): NodeNetConfig {
+  const recorded = at(capturedAbout(dir), 'node_net')
+  const { roles, uplinks, thresholds: _thresholds, ...named } = given
+  return parseNodeNetConfig({
+    ...(isRecord(recorded) ? recorded : {}),
+    ...named,
+    ...(Object.keys(roles).length === 0 ? {} : { roles }),
+    ...(uplinks.length === 0 ? {} : { uplinks }),
+  })
+}

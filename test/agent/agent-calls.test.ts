@@ -1,0 +1,123 @@
+// Calls to agents: bounded in time and size, pinned, and side by side.
+import assert from 'node:assert/strict'
+import type { RequestListener } from 'node:http'
+import { after, before, suite, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { agent } from '#src/contract/agent.ts'
+import { type AgentAddress, type Agents, createAgents, forEachNode } from '#src/kernel/agents.ts'
+import {
+  createAuthority, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate, type KeyedCertificate,
+} from '#src/kernel/certificates.ts' // biome-ignore format: one list
+import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
+import { type FakeAgent, serveAs } from '../support/fake-agent.ts'
+
+suite('calls to agents', () => {
+  let authority: KeyedCertificate
+  let agents: Agents
+  const open: FakeAgent[] = []
+  before(async () => {
+    authority = await createAuthority()
+    const mine = await issueControlCertificate(authority)
+    const identity = { key: mine.key, certificate: mine.certificate, authority: authority.certificate }
+    agents = createAgents({ identity: () => Promise.resolve(identity) })
+  })
+  after(async () => {
+    await agents.close()
+    for (const fake of open) await fake.close()
+  })
+
+  async function fakeNode(name: string, answer: RequestListener): Promise<AgentAddress> {
+    const { key, request } = await createCertificateRequest(name)
+    const { certificate } = await issueNodeCertificate(authority, request, name)
+    const fake = await serveAs({ node_id: name, key, certificate, authority: authority.certificate }, answer)
+    open.push(fake)
+    return { name, address: '127.0.0.1', port: fake.port, fingerprints: [fingerprintOf(certificate)] }
+  }
+  const failure = (expected: string) => (error: unknown) => error instanceof UpstreamError && error.failure === expected
+
+  test('an agent that never answers is given up in time', async () => {
+    const node = await fakeNode('mute', () => {})
+    const started = performance.now()
+    await assert.rejects(agents.clientFor(node, agent.routes, { timeout_ms: 200 }).agentHealth(), failure('timeout'))
+    assert.ok(performance.now() - started < 2000)
+  })
+
+  test('an agent that answers a byte now and then is given up in time', async () => {
+    const node = await fakeNode('drip', (_request, response) => {
+      const timer = setInterval(() => response.write(' '), 20)
+      response.on('close', () => clearInterval(timer))
+    })
+    await assert.rejects(agents.clientFor(node, agent.routes, { timeout_ms: 300 }).agentHealth(), failure('timeout'))
+  })
+
+  test('a caller that leaves ends the call', async () => {
+    const node = await fakeNode('mute-2', () => {})
+    const leaving = new AbortController()
+    const call = agents.clientFor(node, agent.routes, { timeout_ms: 30_000, signal: leaving.signal }).agentHealth()
+    leaving.abort(new Error('gone'))
+    await assert.rejects(call, /gone/)
+  })
+
+  test('the limit of an answer holds', async () => {
+    const node = await fakeNode('big', (_request, response) => response.end(JSON.stringify({ status: 'x'.repeat(5000) })))
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000, max_bytes: 1000 })
+    await assert.rejects(client.agentHealth(), failure('error'))
+  })
+
+  test('an error of the agent’s own keeps its code; a refusal of trust is a failure of the agent', async () => {
+    let code = 'MTU_CHANGE_RUNNING'
+    const node = await fakeNode('refusing', (_request, response) => {
+      response.writeHead(409).end(JSON.stringify({ code, detail: 'Busy.' }))
+    })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000 })
+    await assert.rejects(client.agentHealth(), (error) => error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING')
+    for (code of ['UNAUTHENTICATED', 'TEAPOT', '__proto__']) await assert.rejects(client.agentHealth(), failure('error'))
+  })
+
+  test('a certificate of the same authority that is not pinned is not spoken to', async () => {
+    const node = await fakeNode('other', (_request, response) => response.end('{}'))
+    const pinned = { ...node, fingerprints: [fingerprintOf(authority.certificate)] }
+    await assert.rejects(agents.clientFor(pinned, agent.routes, { timeout_ms: 2000 }).agentHealth(), failure('unavailable'))
+  })
+
+  test('an agent of another authority is not spoken to', async () => {
+    const foreign = await createAuthority()
+    const { key, request } = await createCertificateRequest('x')
+    const { certificate } = await issueNodeCertificate(foreign, request, 'x')
+    const fake = await serveAs({ node_id: 'x', key, certificate, authority: foreign.certificate }, (_q, r) => r.end('{}'))
+    open.push(fake)
+    const node = { name: 'x', address: '127.0.0.1', port: fake.port, fingerprints: [fingerprintOf(certificate)] }
+    await assert.rejects(agents.clientFor(node, agent.routes, { timeout_ms: 2000 }).agentHealth(), failure('unavailable'))
+  })
+
+  test('one slow and one dead node do not keep the others waiting, and every node has its line in order', async () => {
+    const started = performance.now()
+    const outcomes = await forEachNode(
+      ['a', 'slow', 'b', 'dead', 'c'],
+      async (name) => {
+        if (name === 'slow') await delay(60_000, undefined, { ref: false })
+        if (name === 'dead') throw new UpstreamError({ upstream: 'AGENT', operation: name, failure: 'unavailable' })
+        return name.toUpperCase()
+      },
+      { timeout_ms: 150 },
+    )
+    assert.ok(performance.now() - started < 1500)
+    assert.deepEqual(
+      outcomes.map((one) => ('value' in one ? one.value : one.error)),
+      ['A', 'The node did not answer in time.', 'B', 'The agent of the node cannot be reached.', 'C'],
+    )
+  })
+
+  test('no more nodes are asked at once than allowed', async () => {
+    let now = 0
+    let most = 0
+    const work = async (): Promise<void> => {
+      now += 1
+      most = Math.max(most, now)
+      await delay(5)
+      now -= 1
+    }
+    await forEachNode([...Array(20).keys()], work, { timeout_ms: 5000, concurrency: 4 })
+    assert.equal(most, 4)
+  })
+})

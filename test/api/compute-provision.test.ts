@@ -1,0 +1,226 @@
+// Provisioning over HTTP: capacity first, one machine for one request whatever breaks on the way, and tenants kept apart.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { wellKnown } from '../../lab/world.ts'
+import { CrashForTest } from '#src/jobs/runner.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
+
+let lab: Lab
+let crash_at: string | undefined
+let points_to_pass = 0
+let crashes = 0
+
+before(async () => {
+  lab = await startLab({
+    time: 'step',
+    at: (point) => {
+      if (point !== crash_at || points_to_pass-- > 0) return
+      crash_at = undefined
+      crashes += 1
+      throw new CrashForTest(point)
+    },
+  })
+})
+after(() => lab.close())
+beforeEach(() => {
+  lab.platform.reset()
+  crash_at = undefined
+})
+
+const ORDER = {
+  zone_id: wellKnown.zone,
+  template_id: wellKnown.templates['Debian 12'],
+  service_offering_id: wellKnown.service_offerings.small,
+  network_ids: [wellKnown.networks['office-shared']],
+}
+
+/** What the platform would ignore in silence. */
+afterEach(async () => {
+  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
+  assert.deepEqual(Object.values(answer as object).flat(), [])
+})
+
+async function control(path: string, body: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  assert.equal(response.status, 200, await response.text())
+}
+
+interface EndedJob {
+  job_status: string
+  failure_code: string | null
+  failure_reason: string
+  resource_id: string | null
+}
+
+async function ended(id: string): Promise<EndedJob> {
+  return until(`job ${id} ends`, async () => {
+    lab.platform.step()
+    const { body } = await lab.call('GET', `/jobs/${id}`)
+    return body.job_status === 'running' ? undefined : body
+  })
+}
+
+async function named(name: string): Promise<{ id: string; state: string }[]> {
+  return (await lab.call('POST', '/compute/vms/list', { name })).body.virtual_machines
+}
+
+async function sent(command: string): Promise<number> {
+  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string }[]
+  }
+  return calls.filter((call) => call.command === command).length
+}
+
+test('a machine is made, and job, event and list agree on it', async () => {
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'fresh-01', display_name: 'Fresh' })
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal(reply.body.status, 'IN_PROGRESS')
+  const job = await ended(reply.body.job_id)
+  assert.equal(job.job_status, 'completed', job.failure_reason)
+  const [vm, ...others] = await named('fresh-01')
+  assert.deepEqual([vm?.id, vm?.state, others.length], [job.resource_id, 'Running', 0])
+  const { body } = await lab.call('POST', '/events/app-events', { resource_uuid: vm?.id ?? '' })
+  assert.equal(body.app_events[0].action, 'vmProvision')
+  assert.equal(body.app_events[0].status, 'SUCCESS')
+})
+
+test('with Prefer: wait the machine is the answer', async () => {
+  const asked = lab.call(
+    'POST',
+    '/compute/vms/provision',
+    { ...ORDER, name: 'fresh-02' },
+    { headers: { prefer: 'wait=20' } },
+  )
+  const timer = setInterval(() => lab.platform.step(), 50)
+  const reply = await asked.finally(() => clearInterval(timer))
+  assert.equal(reply.status, 200, reply.text)
+  assert.deepEqual([reply.body.name, reply.body.state], ['fresh-02', 'Running'])
+  assert.ok('initial_password' in reply.body)
+})
+
+for (const [why, change, path] of [
+  ['no source', { template_id: undefined }, 'body.template_id'],
+  ['two sources', { volume_id: 'x' }, 'body.template_id'],
+  ['networks twice', { networks: [{ network_id: 'n' }] }, 'body.networks'],
+  ['UEFI without a mode', { boot_type: 'UEFI' }, 'body.boot_mode'],
+  ['an account without its domain', { account: 'acme' }, 'body.account'],
+] as const) {
+  test(`${why} is 400 and nothing is sent`, async () => {
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...change })
+    assert.deepEqual([reply.status, reply.body.errors?.[0]?.path], [400, path], reply.text)
+    assert.equal(await sent('deployVirtualMachine'), 0)
+  })
+}
+
+test('a zone without room is 409 and nothing is made', async () => {
+  const reply = await lab.call('POST', '/compute/vms/provision', {
+    ...ORDER, name: 'too-big', service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 900, memory_mb: 4_000_000, cpu_speed_mhz: 2000,
+  }) // biome-ignore format: one order
+  assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
+  assert.equal(await sent('deployVirtualMachine'), 0)
+})
+
+for (const [code, text, at, expected] of [
+  [535, 'Maximum amount of resources of Type = user_vm is exceeded', 'submit', 'QUOTA_EXCEEDED'],
+  [533, 'Unable to create a deployment for VM', 'submit', 'CAPACITY_EXCEEDED'],
+] as const) {
+  test(`a ${code} of the platform at once is 409 ${expected}`, async () => {
+    await control('fail', { command: 'deployVirtualMachine', code, text, at, times: 1 })
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'refused' })
+    assert.deepEqual([reply.status, reply.body.code], [409, expected], reply.text)
+  })
+}
+
+test('capacity that goes between check and start fails the job with the same code', async () => {
+  await control('fail', {
+    command: 'deployVirtualMachine',
+    code: 533,
+    text: 'Unable to create a deployment for VM',
+    at: 'job',
+    times: 1,
+  })
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'raced' })
+  const job = await ended(reply.body.job_id)
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'CAPACITY_EXCEEDED'])
+})
+
+test('a template that cannot be used is 400 in our words', async () => {
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, template_id: wellKnown.vms.wiki })
+  assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
+})
+
+test('a lost answer makes no second machine', async () => {
+  await control('lose-answer', { command: 'deployVirtualMachine', times: 1 })
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'lost-01' })
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal((await ended(reply.body.job_id)).job_status, 'completed')
+  assert.equal((await named('lost-01')).length, 1)
+  assert.equal(await sent('deployVirtualMachine'), 1)
+})
+
+for (const [point, passed] of [
+  ['deploy:saved', 0],
+  ['deploy:saved', 1],
+  ['deploy:saved', 2],
+  ['deploy:acted', 0],
+  ['deploy:ended', 0],
+  ['wait:started', 0],
+] as const) {
+  test(`a process that dies at ${point} (after ${passed} of them) makes no second machine, and the next one finishes it`, async () => {
+    const before_crash = crashes
+    crash_at = point
+    points_to_pass = passed
+    const name = `crash-${point.replace(':', '-')}-${passed}`
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name })
+    await until('the process has died', () => crashes > before_crash)
+    await lab.restart()
+    const { body } = await lab.call('GET', `/jobs?job_status=running`)
+    const id: string = reply.body.job_id ?? body.jobs[0].id
+    assert.equal((await ended(id)).job_status, 'completed')
+    assert.equal((await named(name)).length, 1)
+    assert.equal(await sent('deployVirtualMachine'), 1)
+  })
+}
+
+async function tenantToken(tenant_id: string): Promise<string> {
+  const { body, status, text } = await lab.call('POST', '/auth/tokens', {
+    name: `t-${tenant_id}`,
+    role: 'operator',
+    tenant_id,
+  })
+  assert.ok(status < 300, text)
+  return body.token ?? body.secret
+}
+
+test('a narrowed caller sees, touches and makes machines of its own tenant alone', async () => {
+  const token = await tenantToken(wellKnown.domains.acme)
+  const mine = await lab.call('POST', '/compute/vms/list', { page_size: 500 }, { token })
+  assert.equal(mine.status, 200, mine.text)
+  assert.ok(mine.body.count > 0 && mine.body.count < 40)
+  assert.ok(mine.body.virtual_machines.every((vm: { tenant_id: string }) => vm.tenant_id === wellKnown.domains.acme))
+  const all = await lab.call('POST', '/compute/vms/list', { page_size: 500 })
+  const foreign = all.body.virtual_machines.find(
+    (vm: { tenant_id: string; state: string }) => vm.tenant_id !== wellKnown.domains.acme,
+  )
+  for (const path of ['byID', 'start', 'stop', 'reboot', 'update', 'destroy', 'expunge', 'usage-history-byID']) {
+    const reply = await lab.call('POST', `/compute/vms/${path}`, { virtual_machine_id: foreign.id }, { token })
+    assert.deepEqual([reply.status, reply.body.code], [400, 'VM_NOT_FOUND'], `${path}: ${reply.text}`)
+  }
+  const byName = await lab.call('POST', '/compute/vms/byName', { name: foreign.name }, { token })
+  assert.equal(byName.body.code, 'VM_NOT_FOUND')
+  const elsewhere = await lab.call('POST', '/compute/vms/list', { domain_id: wellKnown.domains.globex }, { token })
+  assert.deepEqual([elsewhere.status, elsewhere.body.code], [403, 'TENANT_SCOPE'])
+  const made = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'acme-new' }, { token })
+  assert.equal(made.status, 200, made.text)
+  assert.equal((await ended(made.body.job_id)).job_status, 'completed')
+  const { body } = await lab.call('POST', '/compute/vms/byName', { name: 'acme-new' })
+  assert.equal(body.tenant_id, wellKnown.domains.acme)
+  const placed = await lab.call(
+    'POST',
+    '/compute/vms/provision',
+    { ...ORDER, host_id: wellKnown.hosts['kvm-01'] },
+    { token },
+  )
+  assert.equal(placed.status, 403, placed.text)
+})

@@ -1,0 +1,204 @@
+// Metrics, usage, infrastructure, guest networks, state changes and the webhook over HTTP.
+import assert from 'node:assert/strict'
+import { createHmac, randomUUID } from 'node:crypto'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { wellKnown } from '../../lab/world.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
+
+let lab: Lab
+const SECRET = 'hook-secret-1'
+
+before(async () => {
+  lab = await startLab({ time: 'step', config: { public_url: 'http://127.0.0.1:1', compute: { hook_secret: SECRET } } })
+})
+after(() => lab.close())
+beforeEach(() => lab.platform.reset())
+
+/** What the platform would ignore in silence. */
+afterEach(async () => {
+  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
+  assert.deepEqual(Object.values(answer as object).flat(), [])
+})
+
+async function control(path: string, body: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  assert.equal(response.status, 200, await response.text())
+}
+
+test('the aggregate counts every machine and adds up', async () => {
+  const reply = await lab.call('GET', '/compute/vms/metrics/aggregate')
+  assert.equal(reply.status, 200, reply.text)
+  const { state_counts, totals, averages, virtual_machine_count, latest_sample_time } = reply.body
+  assert.equal(virtual_machine_count, 40)
+  assert.equal(
+    Object.values<number>(state_counts).reduce((sum, count) => sum + count, 0),
+    40,
+  )
+  const running = await lab.call('POST', '/compute/vms/list', { state: 'Running', page_size: 500 })
+  assert.equal(state_counts.running, running.body.count)
+  type Vm = { cpu_cores: number; cpu_speed_mhz: number; memory_mb: number }
+  const mhz = running.body.virtual_machines.reduce((sum: number, vm: Vm) => sum + vm.cpu_cores * vm.cpu_speed_mhz, 0)
+  const kib = running.body.virtual_machines.reduce((sum: number, vm: Vm) => sum + vm.memory_mb * 1024, 0)
+  assert.deepEqual([totals.cpu_total_mhz, totals.memory_assigned_kbs], [mhz, kib])
+  assert.ok(totals.cpu_used_mhz > 0 && totals.cpu_used_mhz < totals.cpu_total_mhz)
+  assert.ok(averages.cpu_used_percent > 0 && averages.cpu_used_percent <= 100)
+  assert.ok(averages.memory_used_percent > 0 && averages.memory_used_percent <= 100)
+  assert.equal(totals.network_kbs_total, totals.network_kbs_read + totals.network_kbs_write)
+  assert.equal(totals.disk_iops_total, totals.disk_io_read + totals.disk_io_write)
+  assert.ok(latest_sample_time === null || !Number.isNaN(Date.parse(latest_sample_time)))
+})
+
+test('an aggregate without its platform is 500, and no half of one is given', async () => {
+  await control('fail', { command: 'listVirtualMachinesMetrics', code: 530, text: 'x', times: 1 })
+  const { status, body } = await lab.call('GET', '/compute/vms/metrics/aggregate')
+  assert.deepEqual([status, body.code], [500, 'COMPUTE_ERROR'])
+})
+
+test('usage history is paged by machine and counts all machines', async () => {
+  const reply = await lab.call('GET', '/compute/vms/usage-history?page_size=7')
+  assert.equal(reply.status, 200, reply.text)
+  assert.deepEqual([reply.body.count, reply.body.virtual_machines.length], [40, 7])
+  const one = await lab.call('POST', '/compute/vms/usage-history-byID', { virtual_machine_id: wellKnown.vms['web-01'] })
+  assert.equal(one.status, 200, one.text)
+  assert.ok(one.body.samples.length > 0)
+  const times = one.body.samples.map((sample: { at: string }) => sample.at)
+  assert.deepEqual(times, times.toSorted())
+  assert.equal(typeof one.body.samples[0].cpu_used_percent, 'number')
+})
+
+test('a window that ends before it starts, or is no time, is 400', async () => {
+  for (const query of ['start_date=2026-01-02T00:00:00Z&end_date=2026-01-01T00:00:00Z', 'start_date=yesterday']) {
+    const { status, body } = await lab.call('GET', `/compute/vms/usage-history?${query}`)
+    assert.deepEqual([status, body.errors[0].path], [400, 'query.start_date'])
+  }
+})
+
+for (const [path, key] of [
+  ['/infrastructure/zones', 'zones'],
+  ['/infrastructure/clusters', 'clusters'],
+  ['/infrastructure/hosts', 'hosts'],
+  ['/catalog/templates', 'templates'],
+  ['/catalog/serviceofferings', 'service_offerings'],
+] as const) {
+  test(`${path} lists and filters`, async () => {
+    const all = await lab.call('GET', path)
+    assert.equal(all.status, 200, all.text)
+    assert.ok(all.body.count > 0 && all.body[key].length === all.body.count)
+    const none = await lab.call('GET', `${path}?keyword=no-such-thing`)
+    assert.deepEqual([none.body.count, none.body[key]], [0, []])
+  })
+}
+
+test('guest networks are listed by kind and by name', async () => {
+  const all = await lab.call('POST', '/network/guest-networks/list')
+  assert.equal(all.status, 200, all.text)
+  assert.equal(all.body.guest_networks.length, all.body.count)
+  const one = await lab.call('POST', '/network/guest-networks/list', { name: 'office-shared' })
+  assert.deepEqual(
+    one.body.guest_networks.map((network: { id: string }) => network.id),
+    [wellKnown.networks['office-shared']],
+  )
+  const isolated = await lab.call('POST', '/network/guest-networks/list', { type: 'isolated' })
+  assert.ok(isolated.body.guest_networks.every((network: { type: string }) => network.type === 'Isolated'))
+})
+
+async function vmStates(): Promise<{ done: () => void; messages: Record<string, string>[] }> {
+  const gone = new AbortController()
+  const response = await fetch(`${lab.url}/events/sse?channels=vm`, {
+    headers: { authorization: `Bearer ${lab.token}` },
+    signal: gone.signal,
+  })
+  assert.equal(response.status, 200)
+  const messages: Record<string, string>[] = []
+  const read = async (): Promise<void> => {
+    let text = ''
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body ?? []) {
+      text += decoder.decode(chunk, { stream: true })
+      const parts = text.split('\n\n')
+      text = parts.pop() ?? ''
+      for (const part of parts) {
+        const data = /^data: (.*)$/m.exec(part)?.[1]
+        if (part.includes('event: vm-state') && data !== undefined)
+          messages.push(JSON.parse(data) as Record<string, string>)
+      }
+    }
+  }
+  read().catch(() => {})
+  return { done: () => gone.abort(), messages }
+}
+
+async function known(id: string, state: string): Promise<void> {
+  // The present state must have been recorded before it can change.
+  const stream = await vmStates()
+  await control('mutate', { kind: 'vms', id, set: { state } })
+  await until('the change was recorded', () => stream.messages.some((one) => one.id === id && one.new_state === state))
+  stream.done()
+}
+
+test('a power-off outside of us reaches the stream with the old and the new state', async () => {
+  const id = wellKnown.vms.grafana
+  await known(id, 'Unknown')
+  const stream = await vmStates()
+  await control('mutate', { kind: 'vms', id, set: { state: 'Stopped', hostid: null } })
+  const message = await until('the stream says so', () =>
+    stream.messages.find((one) => one.id === id && one.new_state === 'Stopped'),
+  )
+  assert.deepEqual([message.old_state, message.name], ['Unknown', 'grafana'])
+  stream.done()
+})
+
+function deliver(body: object, options: { secret?: string; id?: string } = {}) {
+  const text = JSON.stringify(body)
+  const signature = createHmac('sha256', options.secret ?? SECRET)
+    .update(text)
+    .digest('base64')
+  const headers = {
+    'x-cs-event-id': options.id ?? randomUUID(),
+    'x-cs-signature': signature,
+    'content-type': 'application/json',
+  }
+  return lab.call('POST', '/hooks/compute', text, { token: null, headers })
+}
+
+test('a webhook is answered with 200 and once only', async () => {
+  const id = randomUUID()
+  const event = { event: 'VM.STOP', status: 'Completed', entity: 'VirtualMachine', entityuuid: wellKnown.vms.loki }
+  assert.deepEqual((await deliver(event, { id })).body, { message: 'received' })
+  assert.deepEqual((await deliver(event, { id })).body, { message: 'received before' })
+})
+
+test('a webhook with a wrong signature, or none, is 401', async () => {
+  const wrong = await deliver({ event: 'VM.STOP' }, { secret: 'other' })
+  assert.deepEqual([wrong.status, wrong.body.code], [401, 'HOOK_SIGNATURE'])
+  const none = await lab.call('POST', '/hooks/compute', { event: 'VM.STOP' }, { token: null })
+  assert.deepEqual([none.status, none.body.code], [401, 'HOOK_SIGNATURE'])
+})
+
+test('the platform is told of our webhook once, however often the service starts', async () => {
+  const ours = async (): Promise<Record<string, string>[]> => {
+    const { body } = {
+      body: (await (await fetch(`${lab.platform.control_url}/state?kind=webhooks`)).json()) as unknown,
+    }
+    return Object.values(body as object)
+      .flat()
+      .filter((one: Record<string, string>) => one.name === 'groundplane')
+  }
+  await lab.restart()
+  await until('the webhook is there', async () => (await ours()).length > 0)
+  const { calls: first } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string }[]
+  }
+  await lab.restart()
+  await until('it was set again', async () => {
+    const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+      calls: { command: string }[]
+    }
+    return calls.slice(first.length).some((call) => call.command === 'updateWebhook')
+  })
+  const [hook, ...others] = await ours()
+  assert.equal(others.length, 0)
+  assert.equal(hook?.payloadurl, 'http://127.0.0.1:1/hooks/compute')
+  assert.ok(!lab.logs().includes(SECRET))
+})
