@@ -3,7 +3,7 @@ import { text } from './owner-view.ts'
 import { domainUse, limitOf, RESOURCES, useOf } from './quota.ts'
 import type { Use } from './quota.ts'
 import type { Account, Domain, User } from './records.ts'
-import type { Json } from './row.ts'
+import type { Json, Row } from './row.ts'
 import type { World } from './state.ts'
 import { wireDate } from './wire.ts'
 
@@ -106,6 +106,23 @@ export function userView(world: World, one: User): Fields {
     is2faenabled: false,
     is2famandated: false,
     apikeyaccess: one.apikeyaccess,
+  }
+}
+
+export function projectView(world: World, one: Row): Fields {
+  const account = world.tables.accounts.get(text(one['accountid']))
+  const user = world.tables.users.by('account', account?.id ?? null)[0]
+  return {
+    id: one.id,
+    name: text(one['name']),
+    displaytext: text(one['displaytext']),
+    domainid: text(one['domainid']),
+    domain: world.tables.domains.get(text(one['domainid']))?.name ?? null,
+    owner: [{ account: account?.name ?? null, accountid: account?.id ?? null, userid: user?.id ?? null }],
+    projectaccountname: `PrjAcct-${text(one['name']) ?? ''}-1`,
+    state: text(one['state']),
+    created: typeof one['created'] === 'number' ? wireDate(one['created']) : null,
+    tags: [],
   }
 }
 

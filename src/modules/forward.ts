@@ -148,7 +148,9 @@ async function sync<R extends RouteSpec>(
           timeout_ms: row.timeout_ms,
         })
         if (subject.done !== undefined) note.description = subject.done
-        return row.reply(answer, input, ctx)
+        const result = await row.reply(answer, input, ctx)
+        if (subject.resource_id === null) note.resource_uuid = madeId(result)
+        return result
       })(),
     ),
   )
@@ -219,6 +221,12 @@ function failureOf(row: JobRow): ApiError {
   const code = row.failure_code ?? ''
   const known = (name: string): name is ErrorCode => name in ERRORS
   return new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.')
+}
+
+/** What a call has made says its own id. */
+function madeId(result: unknown): string {
+  const made = typeof result === 'object' && result !== null && 'id' in result ? result.id : undefined
+  return typeof made === 'string' ? made : ''
 }
 
 const EVENT_STATUS = { running: 'IN_PROGRESS', completed: 'SUCCESS', failed: 'FAILED' } as const

@@ -6,6 +6,7 @@ import Value from 'typebox/value'
 import { type CallerRole, ROLES } from '#src/contract/auth/rights.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { type Db, REVOKE_NOTIFY, type Trx } from './database.ts'
+import { LOCKS } from './locks.ts'
 
 /** Why a credential of ours is refused; only its holder can learn it, because only the holder can ask. */
 export type Refusal = 'unknown' | 'revoked' | 'expired' | 'disabled'
@@ -46,7 +47,7 @@ export async function announceRevoked(trx: Trx, keys: readonly string[]): Promis
 
 /** One admin at a time may be taken away, so that two requests cannot remove the last two. */
 export async function lockAdmins(trx: Trx): Promise<void> {
-  await sql`select pg_advisory_xact_lock(7405002)`.execute(trx)
+  await sql`select pg_advisory_xact_lock(${LOCKS.admins})`.execute(trx)
 }
 
 export async function adminUserExists(trx: Trx): Promise<boolean> {

@@ -2,6 +2,7 @@
 import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Log } from '#src/kernel/log.ts'
+import { LOCKS } from './locks.ts'
 import type { Tables } from './tables.ts'
 
 export type Db = Kysely<Tables>
@@ -43,7 +44,6 @@ export const LIVE_NOTIFY = 'groundplane_live'
 /** Says that a caller's rights changed; the payload names the hash of the credential. */
 export const REVOKE_NOTIFY = 'groundplane_revoke'
 
-const STREAM_LOCK = 7_405_001
 const INT8 = 20
 
 /** int8 columns here are counts and positions far below 2^53. */
@@ -84,7 +84,7 @@ export function openDatabase(options: DatabaseOptions): Database {
 
 /** Last statements of a transaction, so that the lock is held only until its commit and never waits for a row lock. */
 async function storeMessages(trx: Trx, messages: readonly StreamMessage[]): Promise<void> {
-  await sql`select pg_advisory_xact_lock(${STREAM_LOCK})`.execute(trx)
+  await sql`select pg_advisory_xact_lock(${LOCKS.stream})`.execute(trx)
   const rows = messages.map((message) => ({ ...message, data: JSON.stringify(message.data) }))
   const stored = await trx.insertInto('stream_event').values(rows).returning('position').execute()
   const newest = Math.max(...stored.map((row) => row.position))

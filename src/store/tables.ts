@@ -218,6 +218,17 @@ export interface Tables {
     used_at: NullableTime
   }
   revoked_certificate: { serial: string; bmc_ip: string; reason: string; revoked_at: Time }
+  alert_copy: {
+    id: string
+    type: number | null
+    name: string | null
+    description: string | null
+    sent_at: NullableTime
+    copied_at: Time
+    operation_id: string
+    archived_at: NullableTime
+    archived_by: string | null
+  }
   job_outstanding: {
     job_id: string
     step: string

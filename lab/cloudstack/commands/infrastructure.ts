@@ -12,7 +12,12 @@ import type { World } from '../state.ts'
 import { inline, list, object, success, wireDate } from '../wire.ts'
 
 /** Lists a kind that is kept in the shape of its answer, filtered by the named fields. */
-export function listRows(call: Call, rows: Iterable<Row>, filters: string[]): Outcome {
+export function listRows(
+  call: Call,
+  rows: Iterable<Row>,
+  filters: string[],
+  view: (row: Row) => Json = (row) => ({ ...row }),
+): Outcome {
   const matches = filters.map((name) => ({ name, test: same(call, name) }))
   const keyword = keywordTest(call)
   const byId = idTest(call)
@@ -24,7 +29,7 @@ export function listRows(call: Call, rows: Iterable<Row>, filters: string[]): Ou
     )
       found.push(row)
   }
-  return paged(call, found, (row) => ({ ...row }))
+  return paged(call, found, view)
 }
 
 export const infrastructure: Commands = {
@@ -90,8 +95,7 @@ export const infrastructure: Commands = {
     ),
   listPhysicalNetworks: (call) => listRows(call, call.world.tables.physicalnetworks.values(), ['zoneid', 'name']),
   listTrafficTypes: (call) => listRows(call, call.world.tables.traffictypes.values(), ['physicalnetworkid']),
-  listHypervisors: (call) =>
-    pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name, hypervisor: name })),
+  listHypervisors: (call) => pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name })),
   listRoles: (call) => listRows(call, call.world.tables.roles.values(), ['name', 'type', 'state']),
   /** The zone is an advanced one without security groups. */
   listSecurityGroups: () => list([], 0),

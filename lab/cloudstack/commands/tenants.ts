@@ -9,7 +9,7 @@ import { isUuid } from '../params.ts'
 import type { Account, Domain, User } from '../records.ts'
 import { accountNamed, domainTest, idTest, keywordTest, paged, same } from '../scope.ts'
 import { ROLES } from '../seed/tenancy.ts'
-import { accountView, domainView, userView } from '../tenant-view.ts'
+import { accountView, domainView, projectView, userView } from '../tenant-view.ts'
 import { object } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
 
@@ -300,14 +300,8 @@ export const tenants: Commands = {
     return object({ apikey: user.apikey, secretkey: user.secretkey, apikeyaccess: user.apikeyaccess })
   },
   listProjects: (call) =>
-    listRows(
-      call,
-      [...call.world.tables.projects.values()].map((one) => ({
-        ...one,
-        accountid: undefined,
-        domain: call.world.tables.domains.get(text(one['domainid']))?.name ?? null,
-      })),
-      ['name', 'state', 'domainid', 'displaytext'],
+    listRows(call, call.world.tables.projects.values(), ['name', 'state', 'domainid', 'displaytext'], (one) =>
+      projectView(call.world, one),
     ),
   suspendProject: (call) => switchProject(call, 'Suspended'),
   activateProject: (call) => switchProject(call, 'Active'),
@@ -427,7 +421,7 @@ function switchProject(call: Call, state: 'Active' | 'Suspended'): ReturnType<ty
       if (state === 'Suspended')
         for (const vm of world.tables.vms.by('project', project.id))
           if (vm.state === 'Running') putStopped(world, vm.id)
-      return { ...world.tables.projects.put({ ...project, state }) }
+      return projectView(world, world.tables.projects.put({ ...project, state }))
     },
   })
 }

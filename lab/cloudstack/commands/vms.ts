@@ -12,7 +12,7 @@ import type { Json } from '../row.ts'
 import { paged, visible } from '../scope.ts'
 import { listMachines } from '../vm-list.ts'
 import { object } from '../wire.ts'
-import { text } from '../owner-view.ts'
+import { ownerFields, text } from '../owner-view.ts'
 import { listRows } from './infrastructure.ts'
 import { checkGroups, extraConfig } from './vm-deploy.ts'
 
@@ -153,9 +153,12 @@ export const vms: Commands = {
       found.map((router) => ({
         ...router,
         clusterid: world.tables.hosts.get(text(router['hostid']))?.clusterid ?? null,
-        accountid: undefined,
       })),
       ['zoneid', 'hostid', 'podid', 'clusterid', 'state', 'vpcid', 'version', 'name'],
+      ({ clusterid: _cluster, accountid, ...router }) => ({
+        ...router,
+        ...ownerFields(world, { accountid: text(accountid) ?? '', projectid: null }),
+      }),
     )
   },
   listSystemVms: (call) =>

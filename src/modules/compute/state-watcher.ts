@@ -9,6 +9,7 @@ import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
+import { LOCKS } from '#src/store/locks.ts'
 import { type HookRegistration, registerHook } from './hook-registration.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
@@ -29,7 +30,6 @@ export interface StateWatcher {
   look(ids: readonly string[]): Promise<void>
 }
 
-const WATCHER_LOCK = 7_405_002
 const FAST_POLL_MS = 2000
 const LOCK_RETRY_MS = 2000
 /** The platform's clock has seconds; an event of the same second must not be missed. */
@@ -65,7 +65,7 @@ async function keepWatching(options: WatcherOptions, stop: AbortSignal): Promise
     client.on('end', () => lost.abort())
     try {
       await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [WATCHER_LOCK])
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [LOCKS.compute_watcher])
       if (held.rows[0]?.held === true) await watch(options, AbortSignal.any([stop, lost.signal]))
     } catch (err) {
       if (!stop.aborted) options.log.warn({ err }, 'vm state watcher failed; starting again')

@@ -1,0 +1,106 @@
+// Reads alerts: open ones from the platform, archived ones from our copies.
+import type { Alert, alerts } from '#src/contract/alerts.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Input } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { integerOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type AlertCopyRow, archivedAlert, archivedAlerts } from '#src/store/alert-copies.ts'
+import type { Database } from '#src/store/database.ts'
+
+type In<Op extends keyof typeof alerts.routes> = Input<(typeof alerts.routes)[Op]>
+
+export interface AlertReading {
+  cloudstack: CloudStack
+  database: Database
+}
+
+export const ALERT_ITEM = { key: 'alert', read: alertOf }
+
+export function alertList({ cloudstack, database }: AlertReading) {
+  return async ({ body }: In<'alertList'>, ctx: RequestContext) => {
+    const { archived, page: _page, page_size: _size, ...filter } = body ?? {}
+    const page = pageOf(body)
+    if (archived === true) {
+      const { rows, count } = await archivedAlerts(database.db, filter, page)
+      return { alerts: rows.map(copyOf), count, ...page }
+    }
+    const args = { ...filter, type: filter.type === undefined ? undefined : String(filter.type) }
+    const { rows, count } = await cloudstack.listPage('listAlerts', args, ALERT_ITEM, page, optionsOf(ctx))
+    return { alerts: rows, count, ...page }
+  }
+}
+
+export function alertGet({ cloudstack, database }: AlertReading) {
+  return async ({ body }: In<'alertGet'>, ctx: RequestContext): Promise<Alert> => {
+    const open = await openAlert(cloudstack, body.id, ctx)
+    if (open !== undefined) return open
+    const copy = await archivedAlert(database.db, body.id)
+    if (copy === undefined) throw new ApiError('ALERT_NOT_FOUND', 'There is no alert with this id.')
+    return copyOf(copy)
+  }
+}
+
+export async function openAlert(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Alert | undefined> {
+  const row = await findOne(cloudstack, 'listAlerts', 'alert', { id }, optionsOf(ctx))
+  return row === undefined ? undefined : alertOf(row)
+}
+
+export function alertIdGet({ cloudstack }: AlertReading) {
+  return async ({ body }: In<'alertIdGet'>, ctx: RequestContext) => {
+    const { name, keyword, type } = body
+    if (name === undefined && keyword === undefined && type === undefined) {
+      throw invalidField('body', 'name, keyword or type is required')
+    }
+    const args = { name, keyword, type: type === undefined ? undefined : String(type) }
+    let newest: Alert | undefined
+    for await (const alert of cloudstack.listAll('listAlerts', args, ALERT_ITEM, optionsOf(ctx))) {
+      if (newest === undefined || (alert.sent_at ?? '') > (newest.sent_at ?? '')) newest = alert
+    }
+    if (newest === undefined) throw new ApiError('ALERT_NOT_FOUND', 'No open alert matches.')
+    return { id: newest.id, name: newest.name }
+  }
+}
+
+export function alertTypeList({ cloudstack }: AlertReading) {
+  return async ({ query }: In<'alertTypeList'>, ctx: RequestContext) => {
+    const rows = rowsOf(await cloudstack.call('listAlertTypes', {}, optionsOf(ctx)), 'alerttype')
+    const page = pageOf(query)
+    const first = (page.page - 1) * page.page_size
+    const alert_types = rows
+      .slice(first, first + page.page_size)
+      .map((row) => ({ type: integerOf(row, 'type') ?? integerOf(row, 'alerttypeid'), name: textOf(row, 'name') ?? '' }))
+    return { alert_types, count: rows.length, ...page }
+  }
+}
+
+function alertOf(row: Raw): Alert {
+  return {
+    id: textOf(row, 'id') ?? '',
+    type: integerOf(row, 'type'),
+    name: textOf(row, 'name'),
+    description: textOf(row, 'description'),
+    sent_at: timeOf(row, 'sent'),
+    archived: false,
+    archived_at: null,
+  }
+}
+
+function copyOf(row: AlertCopyRow): Alert {
+  const { id, type, name, description } = row
+  return {
+    id,
+    type,
+    name,
+    description,
+    sent_at: row.sent_at?.toISOString() ?? null,
+    archived: true,
+    archived_at: row.archived_at?.toISOString() ?? null,
+  }
+}
+
+function optionsOf(ctx: RequestContext) {
+  return { signal: ctx.signal, traceparent: ctx.traceparent }
+}

@@ -1,0 +1,13 @@
+// Numbers of the advisory locks: one place, because two of one number wait for each other for ever.
+export const LOCKS = {
+  /** Held from the last statement of a transaction to its commit: positions in the stream are in commit order. */
+  stream: 7_405_001,
+  /** Who may become or stop being an admin is decided by one at a time. */
+  admins: 7_405_002,
+  /** Held by the one replica that watches the states of virtual machines. */
+  compute_watcher: 7_405_003,
+  /** Held by the one replica that keeps tenants in step with the platform. */
+  tenant_watcher: 7_405_004,
+  /** The authority of agents is made once. */
+  authority: 7_405_005,
+} as const
