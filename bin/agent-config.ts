@@ -28,7 +28,9 @@ export const AgentConfigSchema = Type.Object(
     }),
     node: Type.Unknown({ default: {}, description: 'About the machine: net, frr, tools and so on.' }),
     log: Type.Object(
-      { level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }) },
+      {
+        level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }),
+      },
       { additionalProperties: false, default: {}, description: 'Logs go to standard output.' },
     ),
   },

@@ -5,6 +5,9 @@ import packageJson from '../package.json' with { type: 'json' }
 import { agent } from '#src/contract/agent.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
+import { agentBridges } from '#src/contract/nodes/agent-bridges.ts'
+import { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
+import { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import { benchmarks } from '#src/contract/storage/benchmark.ts'
 import { hostStorage } from '#src/contract/storage/host.ts'
@@ -70,7 +73,9 @@ async function identityFor(config: AgentConfig, token: string | undefined, node:
   if (token !== undefined) return enrol({ token, state_dir, control_url, control_ca, facts: await node.facts() })
   const known = readIdentity(state_dir)
   if (known === undefined) {
-    throw new Error('this agent has not joined: start it with --join URL and an enrolment token (--token or --token-file)')
+    throw new Error(
+      'this agent has not joined: start it with --join URL and an enrolment token (--token or --token-file)',
+    )
   }
   return known
 }
@@ -80,6 +85,9 @@ function mountNode(server: Server, { handlers }: LocalNode, control_name: string
   const services: MountServices = { authenticator: controlOnly(control_name), limiter, login_limiter: limiter }
   mountArea(server, nodeRoutesOf(agent), handlers.agent, services)
   mountArea(server, nodeRoutesOf(agentNetwork), handlers.network, services)
+  mountArea(server, nodeRoutesOf(agentMtu), handlers.mtu_state, services)
+  mountArea(server, nodeRoutesOf(agentBridges), handlers.bridges, services)
+  mountArea(server, nodeRoutesOf(agentGpu), handlers.gpu, services)
   mountArea(server, nodeRoutesOf(hostStorage), handlers.storage, services)
   mountArea(server, nodeRoutesOf(benchmarks), handlers.benchmarks, services)
   mountArea(server, nodeRoutesOf(monitoring), handlers.monitoring, services)

@@ -25,6 +25,7 @@ import type { Listener } from '#src/store/listener.ts'
 import type { Replica } from '#src/store/replicas.ts'
 import type { Stream } from '#src/store/stream.ts'
 import { mountCompute } from './compute-areas.ts'
+import { mountPlatform } from './platform-areas.ts'
 import { mountNodes } from './node-areas.ts'
 
 /** Everything that areas are made of. */
@@ -64,6 +65,7 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   mountArea(server, auth, authHandlers(authDeps(parts)), services)
   mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
   mountArea(server, appEvents, eventHandlers({ ...change, stream, cloudstack, archive_after_days }), services)
+  mountPlatform(server, services, parts)
   return [...mountCompute(server, services, parts), ...mountNodes(server, services, parts)]
 }
 

@@ -7,6 +7,7 @@ import { checkConfig } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
+import { startLabAgents } from '../lab/agents.ts'
 import { startCloudStack } from '../lab/cloudstack/server.ts'
 import { DEFAULT_SIZE } from '../lab/world.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
@@ -37,7 +38,10 @@ export async function startDataCentre(options: DataCentreOptions): Promise<DataC
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const log_file = join(data_dir, 'control.log')
-  const log = createLog({ level: 'info', destination: pino.destination({ dest: log_file, append: false, sync: false }) })
+  const log = createLog({
+    level: 'info',
+    destination: pino.destination({ dest: log_file, append: false, sync: false }),
+  })
   const [postgres, platform] = await Promise.all([
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }),
     startCloudStack({
@@ -63,12 +67,27 @@ export async function startDataCentre(options: DataCentreOptions): Promise<DataC
     validate_answers: true,
     admin_token: 'always',
   })
+  // Nobody waits for the agents: the API says who is online. What cannot start is told in the log.
+  const agents = options.agents
+    ? startLabAgents({
+        url: control.url,
+        token: control.admin_token ?? '',
+        state_dir: join(data_dir, 'agents'),
+        node: process.execPath,
+        environment: process.env,
+        log: (line) => log.info({}, line),
+      }).catch((err: unknown) => {
+        log.warn({ err }, 'the agents of the lab cannot be started')
+        return undefined
+      })
+    : undefined
   return {
     url: control.url,
     admin_token: control.admin_token ?? '',
     log_file,
     stopped_vm: 'runner-02',
     async close() {
+      await (await agents)?.close()
       await control.close()
       await platform.close()
       await postgres.stop()

@@ -19,11 +19,12 @@ import { createLiveness } from '#src/modules/nodes/liveness.ts'
 import { nodeNicHandlers } from '#src/modules/nodes/nics.ts'
 import { registryHandlers } from '#src/modules/nodes/registry.ts'
 import { createForward } from '#src/modules/nodes/target.ts'
-import { checkNodeSettings, type NodeSettings } from '#src/node/config.ts'
+import { checkNodeSettings, netConfigOf, type NodeSettings } from '#src/node/config.ts'
 import type { LocalNode, NodeParts } from '#src/node/index.ts'
 import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import { createAuthorityStore } from '#src/store/authority.ts'
 import type { Parts, Watcher } from './areas.ts'
+import { mountGpu } from './gpu-areas.ts'
 
 export function mountNodes(server: Server, services: MountServices, parts: Parts): Watcher[] {
   const { config, database, replica, secrets, metrics, log } = parts
@@ -45,24 +46,27 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
   )
   mountArea(server, nodeNics, nodeNicHandlers({ ...change, ...access }), services)
 
+  mountGpu(server, services, parts, access)
+
   const own = createOwnNode(parts, settings)
-  const forward = createForward({ ...access, db: database.db, own_names: () => ownNames(settings) })
+  const forward = createForward({ ...access, db: database.db, own_names: ownNames(settings) })
   const mountLocal = <A extends Routes>(area: Area<A>, pick: (handlers: NodeParts) => NodeHandlers<A>): void =>
-    mountArea(server, nodeRoutesOf(area), delayedHandlers(area, async () => pick((await own.open()).handlers)), {
-      ...services,
-      forward,
-    })
+    mountArea(
+      server,
+      nodeRoutesOf(area),
+      delayedHandlers(area, async () => pick((await own.open()).handlers)),
+      {
+        ...services,
+        forward,
+      },
+    )
   mountLocal(hostStorage, (handlers) => handlers.storage)
   mountLocal(benchmarks, (handlers) => handlers.benchmarks)
   mountLocal(monitoring, (handlers) => handlers.monitoring)
   mountLocal(mtu, (handlers) => handlers.mtu)
 
   const liveness = createLiveness({ ...change, offline_after_ms, log })
-  return [
-    liveness,
-    { start: () => {}, stop: own.close },
-    { start: () => {}, stop: () => agents.close() },
-  ]
+  return [liveness, { start: () => {}, stop: own.close }, { start: () => {}, stop: () => agents.close() }]
 }
 
 /** Loaded and opened when the first request needs it: most replicas are never asked about their own machine. */
@@ -93,10 +97,11 @@ function ownSettings({ config }: Parts): NodeSettings {
 }
 
 /** Addresses come and go, so they are read when they are asked for. A captured machine has none of this one's names. */
-function ownNames({ net, captured }: NodeSettings): ReadonlySet<string> {
-  const declared = [net.fqdn, net.node_ip].filter((name) => name !== undefined)
-  const machine = captured === undefined ? [hostname(), 'localhost', ...ownAddresses()] : []
-  return new Set([...declared, ...machine].map((name) => name.toLowerCase()))
+function ownNames(settings: NodeSettings): () => ReadonlySet<string> {
+  const { fqdn, node_ip } = netConfigOf(settings)
+  const declared = [fqdn, node_ip].filter((name) => name !== undefined)
+  const machine = (): string[] => (settings.captured === undefined ? [hostname(), 'localhost', ...ownAddresses()] : [])
+  return () => new Set([...declared, ...machine()].map((name) => name.toLowerCase()))
 }
 
 function ownAddresses(): string[] {

@@ -12,6 +12,8 @@ export interface LabAgentsOptions {
   /** The program to run agents with. */
   node: string
   log: (line: string) => void
+  /** Of the environment only what says where compiled code may be kept is passed on. */
+  environment?: Readonly<Record<string, string | undefined>>
   /** Names of captured hosts; all three when left out. */
   hosts?: readonly string[]
 }
@@ -81,11 +83,15 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   )
   const token = await joiningToken(options, node, folder)
   const log_file = openSync(join(folder, 'agent.log'), 'a', 0o600)
-  const [program = options.node, ...args] = [...prefix, options.node, PROGRAM, 'agent', '--config', config, '--exit-with-parent']
+  const [program, ...args] = [...prefix, options.node, PROGRAM, 'agent', '--config', config, '--exit-with-parent']
   const child = spawn(program, args, {
     // The pipe ends with the lab, however the lab ends.
     stdio: ['pipe', log_file, log_file],
-    env: { PATH: '/usr/bin:/bin', ...(token === undefined ? {} : { GROUNDPLANE_ENROLMENT_TOKEN: token }) },
+    env: {
+      PATH: '/usr/bin:/bin',
+      ...cacheFolder(options.environment ?? {}),
+      ...(token === undefined ? {} : { GROUNDPLANE_ENROLMENT_TOKEN: token }),
+    },
   })
   closeSync(log_file)
   child.stdin?.on('error', () => {})
@@ -97,7 +103,13 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
 
 /** A token when the agent has to join: it never did, or the control plane does not know its identity any more. */
 async function joiningToken(options: LabAgentsOptions, node: LabNode, folder: string): Promise<string | undefined> {
-  await call(options, 'POST', '/configure/nodes', { bmc_ip: node.bmc_ip, role: node.role, zone: 'Frankfurt-1' }, [201, 409])
+  await call(
+    options,
+    'POST',
+    '/configure/nodes',
+    { bmc_ip: node.bmc_ip, role: node.role, zone: 'Frankfurt-1' },
+    [201, 409],
+  )
   const record = await call(options, 'GET', `/configure/nodes/${node.bmc_ip}`, undefined, [200])
   const identity = join(folder, 'identity.json')
   if (existsSync(identity) && agentOf(record)['enrolled_at'] !== null) {
@@ -171,6 +183,10 @@ async function stop(child: ChildProcess): Promise<void> {
     child.stdin?.end()
     child.kill('SIGTERM')
   })
+}
+
+function cacheFolder({ HOME, XDG_CACHE_HOME }: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return { ...(HOME === undefined ? {} : { HOME }), ...(XDG_CACHE_HOME === undefined ? {} : { XDG_CACHE_HOME }) }
 }
 
 /** Where the kernel can be asked to end the agent with us, it is; the closed pipe does it otherwise. */

@@ -128,6 +128,8 @@ create table app_event (
   replica_id uuid
 );
 create index app_event_created on app_event (archived, created_at desc, id desc);
+-- Counts of the commonest question, failed operations of one kind, are answered from the index alone.
+create index app_event_outcome on app_event (resource_type, status, archived, created_at desc, id desc);
 create index app_event_resource on app_event (resource_type, created_at desc, id desc);
 create index app_event_uuid on app_event (resource_uuid, created_at desc, id desc);
 create index app_event_status on app_event (status, created_at desc, id desc);

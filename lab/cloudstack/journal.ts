@@ -78,8 +78,14 @@ export async function openJournal(
     const batch = pending
     if (batch.size === 0) return
     pending = new Map()
-    await handle.appendFile(`${JSON.stringify([...batch.values()].map((one) => [one.kind, one.id, one.record]))}\n`)
-    await handle.datasync()
+    try {
+      await handle.appendFile(`${JSON.stringify([...batch.values()].map((one) => [one.kind, one.id, one.record]))}\n`)
+      await handle.datasync()
+    } catch (error) {
+      // Nothing may be acknowledged over a gap: the next commit tries these again.
+      pending = new Map([...batch, ...pending])
+      throw error
+    }
     lines += batch.size
     if (lines > COMPACT_LINES) await compact()
   }

@@ -4,7 +4,14 @@ import { FrrNode } from './network/frr.ts'
 import { NodeFacts } from './nodes/registry.ts'
 import { defineArea } from './route.ts'
 
-const shared = { method: 'GET', access: 'cluster', hidden: true, extension: true, runs_on: 'node', errors: [500] } as const
+const shared = {
+  method: 'GET',
+  access: 'cluster',
+  hidden: true,
+  extension: true,
+  runs_on: 'node',
+  errors: [500],
+} as const
 
 export const agent = defineArea({
   name: 'agent',

@@ -115,6 +115,70 @@ const platform_errors = {
   PUBLIC_IP_STATE: entry(400, 'The state of the public address does not allow this'),
 }
 
+const tenant_errors = {
+  TENANT_NOT_FOUND: entry(404, 'There is no such tenant'),
+  TENANT_EXISTS: entry(409, 'A tenant of this name or id exists'),
+  TENANT_INACTIVE: entry(409, 'The tenant is deactivated'),
+  TENANT_STATE: entry(409, 'The state of the tenant does not allow this'),
+  TENANT_NETWORK_NOT_FOUND: entry(404, 'The tenant has no dedicated public range'),
+  TENANT_NETWORK_EXISTS: entry(409, 'The tenant has a dedicated public range'),
+  IP_RANGE_NOT_FOUND: entry(400, 'There is no such public range'),
+  IP_RANGE_IN_USE: entry(409, 'The public range belongs to somebody else or is in use'),
+}
+
+const public_ip_errors = {
+  PUBLIC_IP_NOT_FOUND: entry(404, 'There is no such public IP'),
+  PUBLIC_IP_STATE: entry(400, 'The state of the public IP does not allow this'),
+  PUBLIC_IP_NOT_ASSOCIATED: entry(400, 'The public IP is associated with no virtual machine'),
+  PUBLIC_IP_UNAVAILABLE: entry(409, 'No such public IP is free'),
+}
+
+const fleet_errors = {
+  MTU_ROLLOUT_RUNNING: entry(409, 'An MTU rollout is under way'),
+  MTU_ROLLOUT_FAILED: entry(500, 'The MTU rollout failed and was undone'),
+  MTU_UNVERIFIABLE: entry(400, 'Nothing can prove the MTU of a role'),
+  NODES_UNREACHABLE: entry(400, 'Nodes that the change needs cannot be reached'),
+  NETWORK_EXISTS: entry(409, 'A guest network of this name, bridge or segment exists'),
+  NETWORK_IN_USE: entry(409, 'The guest network is in use'),
+  NETWORK_JOB_RUNNING: entry(409, 'A job of this guest network is running'),
+  NETWORK_JOB_NOT_FOUND: entry(404, 'There is no job of this guest network'),
+  NETWORK_NODES_FAILED: entry(500, 'The guest network could not be changed on every node'),
+  BRIDGE_EXISTS: entry(409, 'The node has a device of this name that is not ours'),
+  BRIDGE_IN_USE: entry(409, 'Guests are attached to the bridge'),
+  BRIDGE_FAILED: entry(500, 'The node did not take the change of the bridge'),
+}
+
+const vm_errors = {
+  VOLUME_NOT_FOUND: entry(404, 'There is no such volume'),
+  VOLUME_STATE: entry(400, 'The state of the volume does not allow this'),
+  VOLUME_ATTACHED: entry(409, 'The volume is attached to a virtual machine'),
+  VOLUME_NOT_ATTACHED: entry(400, 'The volume is attached to no virtual machine'),
+  VOLUME_ZONE: entry(400, 'The volume and the virtual machine are in different zones'),
+  ISO_NOT_FOUND: entry(404, 'There is no such ISO image'),
+  ISO_NOT_READY: entry(400, 'The ISO image cannot be used in this zone'),
+  ISO_NOT_ATTACHED: entry(400, 'The virtual machine has no ISO image'),
+  NIC_NOT_FOUND: entry(404, 'There is no such NIC'),
+  NIC_EXISTS: entry(409, 'The virtual machine has a NIC in the network'),
+  NIC_IS_DEFAULT: entry(409, 'The NIC is the default one already'),
+  SECONDARY_IP_NOT_FOUND: entry(404, 'There is no such secondary address'),
+  SECONDARY_IP_IN_USE: entry(409, 'The secondary address forwards or is translated'),
+  VM_HAS_SNAPSHOTS: entry(400, 'The virtual machine has snapshots that must be removed first'),
+  VM_HAS_GPU: entry(400, 'A virtual machine with GPUs cannot do this'),
+  VM_SNAPSHOT_NOT_FOUND: entry(404, 'There is no such snapshot of a virtual machine'),
+  SNAPSHOT_NOT_FOUND: entry(404, 'There is no such snapshot'),
+  SNAPSHOT_STATE: entry(400, 'The state of the snapshot does not allow this'),
+  BACKUP_NOT_FOUND: entry(404, 'There is no such backup'),
+  BACKUP_STATE: entry(400, 'The state of the backup does not allow this'),
+  SERVICE_OFFERING_NOT_FOUND: entry(404, 'There is no such service offering'),
+  SCALE_REFUSED: entry(400, 'The virtual machine cannot take this size'),
+  SETTING_INVALID: entry(400, 'A setting has a value that is not allowed'),
+  SETTING_FORBIDDEN: entry(400, 'A detail cannot be changed here'),
+  SETTINGS_BUSY: entry(409, 'Another change of these settings is under way'),
+  SETTINGS_NOT_KEPT: entry(500, 'The settings read back differ from what was written'),
+  UEFI_UNSUPPORTED: entry(400, 'No host of the zone can start machines with UEFI'),
+  CONSOLE_UNAVAILABLE: entry(500, 'The console cannot be opened now'),
+}
+
 type SubsystemCodes = `${Subsystem}_${'UNAVAILABLE' | 'TIMEOUT' | 'ERROR' | 'NOT_CONFIGURED'}`
 
 function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
@@ -129,5 +193,5 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
   return table as Record<SubsystemCodes, ErrorEntry>
 }
 
-export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...platform_errors, ...subsystemErrors() }
+export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...tenant_errors, ...public_ip_errors, ...platform_errors, ...fleet_errors, ...vm_errors, ...subsystemErrors() }
 export type ErrorCode = keyof typeof ERRORS

@@ -1,12 +1,19 @@
 // The areas of the API: what exists. The only re-export of the project.
+import { alerts } from './alerts.ts'
 import { appEvents } from './app-events.ts'
 import { auth } from './auth.ts'
 import { computeHooks } from './compute/hooks.ts'
 import { vmMetrics } from './compute/metrics.ts'
 import { vms } from './compute/vms.ts'
+import { discovery } from './discovery.ts'
+import { diskOfferings } from './disk-offerings.ts'
+import { gpu } from './gpu.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
+import { portForwarding } from './network/port-forwarding.ts'
+import { serviceProviders } from './network/providers.ts'
+import { networkStats } from './network/stats.ts'
 import { nodeNics } from './nodes/nics.ts'
 import { nodeRegistry } from './nodes/registry.ts'
 import type { Area } from './route.ts'
@@ -14,4 +21,4 @@ import { service } from './service.ts'
 import { benchmarks } from './storage/benchmark.ts'
 import { hostStorage } from './storage/host.ts'
 
-export const areas = [service, auth, appEvents, jobs, vms, vmMetrics, infrastructure, guestNetworks, computeHooks, nodeRegistry, nodeNics, hostStorage, benchmarks] as unknown as readonly Area[]
+export const areas = [service, auth, appEvents, jobs, vms, vmMetrics, infrastructure, guestNetworks, serviceProviders, portForwarding, networkStats, gpu, diskOfferings, discovery, alerts, computeHooks, nodeRegistry, nodeNics, hostStorage, benchmarks] as unknown as readonly Area[]

@@ -91,7 +91,11 @@ export function createAgents({ identity, observe }: AgentsOptions): Agents {
   }
   return {
     send,
-    clientFor: (node, routes, options) => speaking(node, clientFor(routes, (message) => transport(send, node, message, options))),
+    clientFor: (node, routes, options) =>
+      speaking(
+        node,
+        clientFor(routes, (message) => transport(send, node, message, options)),
+      ),
     async close() {
       await Promise.all([...dispatchers.values()].map((dispatcher) => dispatcher.destroy()))
     },
@@ -165,7 +169,12 @@ async function boundedText(node: AgentAddress, body: AsyncIterable<Buffer>, max_
   return Buffer.concat(chunks, size).toString('utf8')
 }
 
-async function transport(send: Agents['send'], node: AgentAddress, message: TransportRequest, options: AgentCallOptions) {
+async function transport(
+  send: Agents['send'],
+  node: AgentAddress,
+  message: TransportRequest,
+  options: AgentCallOptions,
+) {
   const { status, text } = await send(node, message, options)
   parsedAnswer(node, text)
   return { status, headers: { get: () => null }, text: () => Promise.resolve(text) }
@@ -181,16 +190,18 @@ export function parsedAnswer(node: AgentAddress, text: string): unknown {
 }
 
 function speaking<A extends Routes>(node: AgentAddress, client: Client<A>): Client<A> {
-  const entries = Object.entries(client).map(([operation, call]: [string, (...args: unknown[]) => Promise<unknown>]) => [
-    operation,
-    async (...args: unknown[]) => {
-      try {
-        return await call(...args)
-      } catch (error) {
-        throw error instanceof ClientError ? agentError(node, error.status, error.problem) : error
-      }
-    },
-  ])
+  const entries = Object.entries(client).map(
+    ([operation, call]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+      operation,
+      async (...args: unknown[]) => {
+        try {
+          return await call(...args)
+        } catch (error) {
+          throw error instanceof ClientError ? agentError(node, error.status, error.problem) : error
+        }
+      },
+    ],
+  )
   return Object.fromEntries(entries) as Client<A>
 }
 
@@ -208,7 +219,7 @@ export function agentError(
   if (typeof code !== 'string' || !isErrorCode(code) || TRUST_CODES.has(code)) {
     return failed(node, 'error', `status ${status}: ${sentence ?? 'no problem document'}`, undefined, status)
   }
-  return new ApiError(code, sentence, { ...(isFieldErrors(problem.errors) ? { errors: problem.errors } : {}) })
+  return new ApiError(code, sentence, isFieldErrors(problem.errors) ? { errors: problem.errors } : {})
 }
 
 function isErrorCode(code: string): code is ErrorCode {

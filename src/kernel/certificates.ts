@@ -1,6 +1,7 @@
 // Certificates of the cluster's own authority: EC P-256, short-lived, and good for one purpose each
 // (docs/decisions/0006-agent-trust.md).
 import { createPrivateKey, createPublicKey, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
+import type * as X509 from '@peculiar/x509'
 
 /** PEM texts that belong together. */
 export interface KeyedCertificate {
@@ -16,7 +17,7 @@ export interface IssuedCertificate {
 
 /** Common name of the control plane's certificates; agents answer to no other. */
 export const CONTROL_NAME = 'control'
-export const CERTIFICATE_DAYS = 30
+const CERTIFICATE_DAYS = 30
 
 const AUTHORITY_YEARS = 10
 const DAY_MS = 86_400_000
@@ -30,7 +31,7 @@ export class CertificateRequestError extends Error {
 }
 
 /** The library takes 0.1 s to load and few processes ever sign, so it is loaded at first use. */
-async function library(): Promise<typeof import('@peculiar/x509')> {
+async function library(): Promise<typeof X509> {
   // Its container of parsers needs the metadata API to be there before.
   await import('reflect-metadata')
   return import('@peculiar/x509')
@@ -140,10 +141,7 @@ async function issue(
   return { certificate: certificate.toString('pem'), serial, expires_at }
 }
 
-async function requestedKey(
-  x509: typeof import('@peculiar/x509'),
-  request_pem: string,
-): Promise<webcrypto.CryptoKey> {
+async function requestedKey(x509: typeof X509, request_pem: string): Promise<webcrypto.CryptoKey> {
   try {
     const request = new x509.Pkcs10CertificateRequest(request_pem)
     const key = createPublicKey({ key: Buffer.from(request.publicKey.rawData), format: 'der', type: 'spki' })
@@ -166,7 +164,9 @@ function serialNumber(): string {
 
 async function privatePem(key: webcrypto.CryptoKey): Promise<string> {
   const der = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', key))
-  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }).export({ type: 'pkcs8', format: 'pem' }).toString()
+  return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
+    .export({ type: 'pkcs8', format: 'pem' })
+    .toString()
 }
 
 function importedPrivate(pem: string): Promise<webcrypto.CryptoKey> {

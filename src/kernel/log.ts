@@ -3,26 +3,44 @@ import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino'
 
 export type Log = Logger
 
-/** Field names whose values never reach a log, at the top and one level down. */
-const SECRET_FIELDS = [
-  'password', 'new_password', 'old_password', 'os_password', 'token', 'access_token', 'id_token', 'refresh_token',
-  'ticket', 'secret', 'secret_key', 'client_secret', 'api_key', 'apikey', 'signature', 'authorization', 'cookie',
-  'set-cookie', 'user_data', 'userdata', 'key', 'private_key', 'hook_secret', 'cluster_secret', 'database_url',
-] // biome-ignore format: one list
+/** Field names whose values never reach a log, at whatever depth they stand. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set([
+  'password', 'new_password', 'old_password', 'os_password', 'current_password', 'token', 'access_token', 'id_token',
+  'refresh_token', 'ticket', 'secret', 'secret_key', 'client_secret', 'api_key', 'apikey', 'secretkey', 'signature',
+  'authorization', 'cookie', 'set-cookie', 'user_data', 'userdata', 'key', 'private_key', 'hook_secret',
+  'cluster_secret', 'database_url', 'bind_password', 'csrf_token', 'sessionkey',
+]) // biome-ignore format: one list
 
 export function createLog(options: { level: string; destination?: DestinationStream }): Log {
-  const paths = SECRET_FIELDS.flatMap((name) => [`["${name}"]`, `*["${name}"]`])
   return pino(
     {
       level: options.level,
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
-      formatters: { level: (label) => ({ level: label }) },
-      redact: { paths, censor: '[redacted]' },
+      formatters: { level: (label) => ({ level: label }), log: (fields) => withoutSecrets(fields, 0) },
       serializers: { err: (error: Error) => errorChain(error) },
     },
     options.destination ?? pino.destination({ dest: 1, sync: false, minLength: 0 }),
   )
+}
+
+const MAX_DEPTH = 5
+
+/** Copies only where something must be hidden: this is on the path of every request. */
+function withoutSecrets(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
+  let out = fields
+  for (const name in fields) {
+    const value = fields[name]
+    let safe = value
+    if (SECRET_FIELDS.has(name) && value !== null && value !== undefined) safe = '[redacted]'
+    else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH && !(value instanceof Error)) {
+      safe = withoutSecrets(value as Record<string, unknown>, depth + 1)
+    }
+    if (safe === value) continue
+    if (out === fields) out = Array.isArray(fields) ? ([...fields] as never) : { ...fields }
+    out[name] = safe
+  }
+  return out
 }
 
 /** The whole chain of causes, so that the public message can stay short (style rule 21). */

@@ -21,7 +21,10 @@ const SIGNATURE_HEADER = 'x-node-signature'
 
 /** Headers to send. `signed_ms` must grow from request to request: one that does not is a replay. */
 export function signRequest(request: SignedRequest, node_id: string, signed_ms: number, key_pem: string) {
-  const signature = sign('sha256', signedBytes(request, node_id, signed_ms), { key: key_pem, dsaEncoding: 'ieee-p1363' })
+  const signature = sign('sha256', signedBytes(request, node_id, signed_ms), {
+    key: key_pem,
+    dsaEncoding: 'ieee-p1363',
+  })
   return { [NODE_HEADER]: node_id, [SIGNATURE_HEADER]: `t=${signed_ms},s=${signature.toString('base64url')}` }
 }
 

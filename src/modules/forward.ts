@@ -164,21 +164,39 @@ async function job<R extends RouteSpec>(
   ctx: RequestContext,
 ): Promise<Result<R> | ActionAccepted> {
   const subject = await row.about(input, ctx)
-  const call: CallInput = {
+  const { reply } = row
+  const call: Handover = {
     command: row.command,
-    args: encodeArgs(row.args(input, ctx)),
+    args: row.args(input, ctx),
     creates: row.mode === 'create',
     slow: row.slow ?? false,
     resource_type: resourceType(route),
-    done: subject.done ?? subject.description,
     ...(row.goal === undefined ? {} : { goal: row.goal(input) }),
   }
+  return handOver(deps, ctx, call, subject, reply === undefined ? undefined : (result) => reply(result, input, ctx))
+}
+
+/** One call that the platform runs as a job. */
+export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 'goal'> {
+  args: Args
+  creates?: boolean
+  slow?: boolean
+}
+
+/** Admits the job that makes the call, and answers as every such operation does: for handlers whose command depends on the input. */
+export async function handOver<T>(
+  deps: ForwardDeps,
+  ctx: RequestContext,
+  { args, creates = false, slow = false, ...rest }: Handover,
+  subject: Subject,
+  reply?: (result: Raw | undefined) => T | undefined | Promise<T | undefined>,
+): Promise<T | ActionAccepted> {
+  const call: CallInput = { ...rest, args: encodeArgs(args), creates, slow, done: subject.done ?? subject.description }
   await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
   const ended = await submittedOrEnded(deps.jobs, ctx)
-  const answered = ended.job_status === 'completed' && ctx.wait_seconds > 0 && row.reply !== undefined
-  if (answered) {
+  if (ended.job_status === 'completed' && ctx.wait_seconds > 0 && reply !== undefined) {
     const platform_job = await deps.cloudstack.queryJob(ctx.operation_id, { signal: ctx.signal })
-    const resource = await row.reply?.(platform_job?.result, input, ctx)
+    const resource = await reply(platform_job?.result)
     if (resource !== undefined) return resource
   }
   return acceptedOf(ended, subject)

@@ -1,7 +1,9 @@
 // What a program must be told about the machine it answers for.
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
-import { NodeNetConfig } from './net/config.ts'
+import { capturedAbout } from './captured-host.ts'
+import { at, isRecord } from './foreign-json.ts'
+import { NodeNetConfig, parseNodeNetConfig } from './net/config.ts'
 
 const Path = (description: string) => Type.Optional(Type.String({ pattern: '^/', description }))
 
@@ -45,4 +47,17 @@ export function checkNodeSettings(raw: unknown): { settings: NodeSettings } | { 
     ({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || '(top)'}: ${message}`,
   )
   return { problems: [...new Set(problems)] }
+}
+
+/** The network settings in force: a captured host brings its own; what is set beside it comes first. */
+export function netConfigOf({ captured, net }: NodeSettings): NodeNetConfig {
+  if (captured === undefined) return net
+  const recorded = at(capturedAbout(captured), 'node_net')
+  const { roles, uplinks, thresholds: _thresholds, ...named } = net
+  return parseNodeNetConfig({
+    ...(isRecord(recorded) ? recorded : {}),
+    ...named,
+    ...(Object.keys(roles).length === 0 ? {} : { roles }),
+    ...(uplinks.length === 0 ? {} : { uplinks }),
+  })
 }

@@ -2,9 +2,12 @@
 // background that they look at. The agent opens all parts at its start; the control plane opens each at its first use.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { agent } from '#src/contract/agent.ts'
+import type { agent } from '#src/contract/agent.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
+import { agentBridges } from '#src/contract/nodes/agent-bridges.ts'
+import type { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
+import { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { NodeFacts } from '#src/contract/nodes/registry.ts'
 import { benchmarks } from '#src/contract/storage/benchmark.ts'
@@ -14,16 +17,21 @@ import { type Host, linuxHost } from '#src/kernel/host.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { createBenchmarks } from './benchmark/index.ts'
 import { createFileHistory } from './benchmark/history.ts'
-import { capturedAbout, capturedHost } from './captured-host.ts'
-import type { NodeSettings } from './config.ts'
+import { rememberLinks } from './bridges/captured-links.ts'
+import { type Bridges, createBridges } from './bridges/index.ts'
+import { capturedHost } from './captured-host.ts'
+import { netConfigOf, type NodeSettings } from './config.ts'
 import { nodeFacts } from './facts.ts'
-import { at, isRecord } from './foreign-json.ts'
 import { createFrrCollector, type FrrCollector } from './frr/node.ts'
+import { gpuNodeHandlers } from './gpu/index.ts'
 import { mtuNodeHandlers } from './mtu/index.ts'
 import { delayedHandlers, type NodeHandlers } from './mounting.ts'
 import { createL2Probe, type L2Probe } from './mtu/l2-probe.ts'
+import { rememberMtu } from './mtu/captured-change.ts'
+import { readLinks } from './mtu/links.ts'
 import { createNodeApply } from './mtu/node-apply.ts'
-import { type NodeNetConfig, parseNodeNetConfig } from './net/config.ts'
+import { readMtuState, underlayMtu } from './mtu/state.ts'
+import type { NodeNetConfig } from './net/config.ts'
 import { netHandlers } from './net/index.ts'
 import { createNetSampler } from './net/sampler.ts'
 import { storageHandlers } from './storage/index.ts'
@@ -44,6 +52,9 @@ export interface NodeParts {
   benchmarks: NodeHandlers<typeof benchmarks.routes>
   /** Between nodes alone. */
   network: NodeHandlers<typeof agentNetwork.routes>
+  mtu_state: NodeHandlers<typeof agentMtu.routes>
+  bridges: NodeHandlers<typeof agentBridges.routes>
+  gpu: NodeHandlers<typeof agentGpu.routes>
   agent: NodeHandlers<typeof agent.routes>
 }
 
@@ -57,8 +68,11 @@ export interface LocalNode {
 
 export function createLocalNode(options: NodeOptions): LocalNode {
   const { settings, version } = options
-  const host = settings.captured === undefined ? linuxHost(hostRoots(settings)) : capturedHost(settings.captured)
-  const net = settings.captured === undefined ? settings.net : capturedNet(settings.captured, settings.net)
+  const host =
+    settings.captured === undefined
+      ? linuxHost(hostRoots(settings))
+      : rememberLinks(rememberMtu(capturedHost(settings.captured)))
+  const net = netConfigOf(settings)
   const frr = createFrrCollector(host, {
     ...settings.frr,
     ...(net.fqdn === undefined ? {} : { fqdn: net.fqdn }),
@@ -70,8 +84,9 @@ export function createLocalNode(options: NodeOptions): LocalNode {
     lazyPart(() => openStorage(site)),
     lazyPart(() => openBenchmarks(site)),
     lazyPart(() => openMtu(site)),
+    lazyPart(() => openBridges(site)),
   ] as const
-  const [network, storage, bench, mtu_part] = parts
+  const [network, storage, bench, mtu_part, bridges] = parts
   const started_at = new Date().toISOString()
   const facts = (): Promise<NodeFacts> => nodeFacts(host, net, version)
   return {
@@ -81,6 +96,9 @@ export function createLocalNode(options: NodeOptions): LocalNode {
       storage: delayedHandlers(hostStorage, storage.open),
       benchmarks: delayedHandlers(benchmarks, bench.open),
       mtu: delayedHandlers(mtu, mtu_part.open),
+      mtu_state: delayedHandlers(agentMtu, mtu_part.open),
+      bridges: delayedHandlers(agentBridges, bridges.open),
+      gpu: gpuNodeHandlers(host),
       agent: {
         agentHealth: () => ({ status: 'ok', version, started_at }),
         agentFacts: facts,
@@ -163,20 +181,46 @@ async function openBenchmarks({ host, settings, state_dir }: Site) {
   return { handlers: made.handlers, stop: () => made.close() }
 }
 
-async function openMtu({ host, net, settings, state_dir }: Site) {
+async function openMtu({ host, net, frr, settings, state_dir }: Site) {
   const { captured } = settings
-  const allowed_devices = Object.keys(net.roles)
+  const { roles, uplinks } = net
+  const allowed_devices = Object.keys(roles)
+  const fabric = () => frr.node()
   const apply = await createNodeApply({
     host,
     state_dir: join(state_dir, 'mtu'),
     // Files of a machine that is not there must not become files of this one.
     config_root: captured === undefined ? (settings.root ?? '/') : join(state_dir, 'root'),
     allowed_devices,
-    uplinks: net.uplinks,
+    uplinks,
+    underlayLimit: async () => underlayMtu(fabric, (await readLinks(host)) ?? []),
+    captured: captured !== undefined,
   })
   if (captured === undefined) await apply.start()
   const probe = captured === undefined ? createL2Probe({ host, allowed_devices }) : NO_PROBE
-  return { handlers: mtuNodeHandlers({ apply, probe }), stop: () => apply.stop() }
+  const state = { agentMtuRead: () => readMtuState({ host, roles, uplinks, apply, frr: fabric }) }
+  return { handlers: { ...mtuNodeHandlers({ apply, probe }), ...state }, stop: () => apply.stop() }
+}
+
+async function openBridges({ host, net, settings, state_dir, log }: Site): Promise<Part<NodeParts['bridges']>> {
+  const bridges = createBridges({
+    host,
+    state_dir,
+    ...(net.node_ip === undefined ? {} : { local_address: net.node_ip }),
+  })
+  if (settings.captured === undefined) {
+    const failed = await bridges.restore()
+    if (failed.length > 0) log.error({ bridges: failed }, 'bridges of guest networks could not be made again')
+  }
+  return { handlers: bridgeHandlers(bridges), stop: () => {} }
+}
+
+function bridgeHandlers(bridges: Bridges): NodeParts['bridges'] {
+  return {
+    agentBridgeCreate: ({ body }) => bridges.create(body),
+    agentBridgeDelete: ({ body }) => bridges.delete(body),
+    agentBridgeCheck: ({ body }) => bridges.check(body),
+  }
 }
 
 const NO_PROBE: L2Probe = {
@@ -190,16 +234,4 @@ function hostRoots({ proc_root, sys_root, root, tools }: NodeSettings) {
     ...(root === undefined ? {} : { root }),
     ...(tools === undefined ? {} : { tools }),
   }
-}
-
-/** A captured host brings the network settings that go with it; what is set beside it comes first. */
-function capturedNet(dir: string, given: NodeNetConfig): NodeNetConfig {
-  const recorded = at(capturedAbout(dir), 'node_net')
-  const { roles, uplinks, thresholds: _thresholds, ...named } = given
-  return parseNodeNetConfig({
-    ...(isRecord(recorded) ? recorded : {}),
-    ...named,
-    ...(Object.keys(roles).length === 0 ? {} : { roles }),
-    ...(uplinks.length === 0 ? {} : { uplinks }),
-  })
 }

@@ -4,9 +4,9 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
-import { Agent, request } from 'undici'
-import { type Client, ClientError, clientFor, type Transport } from '#src/contract/client.ts'
-import { type IssuedNode, type NodeFacts, nodeRegistry } from '#src/contract/nodes/registry.ts'
+import { ClientError } from '#src/contract/client.ts'
+import type { IssuedNode, NodeFacts } from '#src/contract/nodes/registry.ts'
+import { connectControl, type ControlAddress } from '#src/kernel/agent-uplink.ts'
 import { authorityMark, createCertificateRequest } from '#src/kernel/certificates.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { signRequest } from '#src/kernel/node-signature.ts'
@@ -22,17 +22,7 @@ const Identity = Type.Object({
 })
 export type NodeIdentity = Static<typeof Identity>
 
-export interface ControlAddress {
-  control_url: string
-  /** PEM of the authority of the control plane's HTTPS, where the system does not know it. */
-  control_ca?: string | undefined
-}
-
-type RegistryClient = Client<typeof nodeRegistry.routes>
-
-const CALL_TIMEOUT_MS = 15_000
 const RETRY_MS = 5000
-const MAX_ANSWER_BYTES = 1024 * 1024
 
 /** What the agent was certified as, or undefined when it never joined. One file, so that a renewal is whole or not at all. */
 export function readIdentity(state_dir: string): NodeIdentity | undefined {
@@ -53,7 +43,7 @@ export async function enrol({ token, state_dir, facts, ...control }: EnrolOption
   const mark = token.split('.')[1]
   if (mark === undefined || !/^[0-9a-f]{40}$/.test(mark)) throw new Error('the enrolment token is not complete')
   const { key, request: certificate_request } = await createCertificateRequest(facts.hostname ?? 'node')
-  const connection = connect(control)
+  const connection = connectControl(control)
   try {
     const issued = await connection.registry().nodeEnrol({ body: { token, certificate_request, facts } })
     if (authorityMark(issued.authority) !== mark) {
@@ -84,7 +74,7 @@ export interface Membership {
 
 export function createMembership(options: MembershipOptions): Membership {
   const { state_dir, log } = options
-  const connection = connect(options)
+  const connection = connectControl(options)
   const stopping = new AbortController()
   let identity = options.identity
   let signed_ms = 0
@@ -134,39 +124,6 @@ export function createMembership(options: MembershipOptions): Membership {
       await beating
       await connection.close()
     },
-  }
-}
-
-interface Connection {
-  registry(
-    sign?: (method: string, path: string, body: string) => Record<string, string>,
-    signal?: AbortSignal,
-  ): RegistryClient
-  close(): Promise<void>
-}
-
-function connect({ control_url, control_ca }: ControlAddress): Connection {
-  const dispatcher = new Agent({
-    maxResponseSize: MAX_ANSWER_BYTES,
-    connect: { timeout: 5000, ...(control_ca === undefined ? {} : { ca: control_ca }) },
-  })
-  return {
-    registry(sign = () => ({}), signal) {
-      const transport: Transport = async (message) => {
-        const deadline = AbortSignal.timeout(CALL_TIMEOUT_MS)
-        const answer = await request(new URL(message.path, control_url), {
-          method: message.method as 'POST',
-          dispatcher,
-          signal: signal === undefined ? deadline : AbortSignal.any([deadline, signal]),
-          headers: { ...message.headers, ...sign(message.method, message.path, message.body ?? '') },
-          ...(message.body === undefined ? {} : { body: message.body }),
-        })
-        const text = await answer.body.text()
-        return { status: answer.statusCode, headers: { get: () => null }, text: () => Promise.resolve(text) }
-      }
-      return clientFor(nodeRegistry.routes, transport)
-    },
-    close: () => dispatcher.destroy(),
   }
 }
 

@@ -6,6 +6,7 @@ import Value from 'typebox/value'
 import { createAuthority, type KeyedCertificate } from '#src/kernel/certificates.ts'
 import type { SecretBox } from '#src/kernel/secrets.ts'
 import type { Database, Db } from './database.ts'
+import { LOCKS } from './locks.ts'
 
 export interface Authority {
   /** Makes it when there is none. Kept in memory from then on: it never changes. */
@@ -13,7 +14,6 @@ export interface Authority {
 }
 
 const SETTING = 'node-authority'
-const AUTHORITY_LOCK = 7_405_003
 
 const Stored = Type.Object({ certificate: Type.String(), sealed_key: Type.String() })
 
@@ -29,7 +29,7 @@ export function createAuthorityStore(database: Database, secrets: SecretBox): Au
     (await read(database.db)) ??
     (await database.transact(async (trx) => {
       // Two replicas at their first start must not make two authorities.
-      await sql`select pg_advisory_xact_lock(${AUTHORITY_LOCK})`.execute(trx)
+      await sql`select pg_advisory_xact_lock(${LOCKS.authority})`.execute(trx)
       const there = await read(trx)
       if (there !== undefined) return there
       const made = await createAuthority()

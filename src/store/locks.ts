@@ -10,4 +10,10 @@ export const LOCKS = {
   tenant_watcher: 7_405_004,
   /** The authority of agents is made once. */
   authority: 7_405_005,
+  /** One MTU rollout at a time. */
+  mtu_rollout: 7_405_006,
+  /** Guest networks are begun on nodes one after the other. */
+  guest_networks: 7_405_007,
+  /** With a hash of the machine's id as second number: its settings are changed by one at a time. */
+  vm_settings: 7_405_008,
 } as const

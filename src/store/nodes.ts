@@ -82,7 +82,12 @@ export async function listNodes(
 ): Promise<{ nodes: NodeRecord[]; count: number }> {
   const matching = db.selectFrom('node').where((eb) => matches(eb, filter, offline_after_ms))
   const [rows, total] = await Promise.all([
-    matching.selectAll().orderBy('node_id').limit(page_size).offset((page - 1) * page_size).execute(),
+    matching
+      .selectAll()
+      .orderBy('node_id')
+      .limit(page_size)
+      .offset((page - 1) * page_size)
+      .execute(),
     matching.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
   ])
   return { nodes: rows.map((row) => nodeRecordOf(row, offline_after_ms)), count: total.count }
@@ -95,12 +100,26 @@ export async function nodesAfter(
   page_size: number,
 ): Promise<{ rows: NodeRow[]; has_more: boolean; next_id: number; count: number }> {
   const [found, total] = await Promise.all([
-    db.selectFrom('node').selectAll().where('node_id', '>', after_id).orderBy('node_id').limit(page_size + 1).execute(),
-    db.selectFrom('node').select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
+    db
+      .selectFrom('node')
+      .selectAll()
+      .where('node_id', '>', after_id)
+      .orderBy('node_id')
+      .limit(page_size + 1)
+      .execute(),
+    db
+      .selectFrom('node')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .executeTakeFirstOrThrow(),
   ])
   const rows = found.slice(0, page_size)
   const has_more = found.length > page_size
   return { rows, has_more, next_id: has_more ? (rows.at(-1)?.node_id ?? 0) : 0, count: total.count }
+}
+
+/** Every node in the order of its number: for sums over the whole fleet. */
+export function allNodes(db: Db): Promise<NodeRow[]> {
+  return db.selectFrom('node').selectAll().orderBy('node_id').execute()
 }
 
 export function findNode(db: Db, bmc_ip: string): Promise<NodeRow | undefined> {
@@ -111,7 +130,7 @@ export function findNodeById(db: Db, id: string): Promise<NodeRow | undefined> {
   return db.selectFrom('node').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
-/** By whatever a person calls a node: BMC or management address, full name, short name, UUID. */
+/** By whatever a person calls a node: BMC address (that one first), management address, full or short name, UUID. */
 export function nodesCalled(db: Db, name: string): Promise<NodeRow[]> {
   return db
     .selectFrom('node')
@@ -125,6 +144,7 @@ export function nodesCalled(db: Db, name: string): Promise<NodeRow[]> {
         eb(sql`id::text`, '=', name.toLowerCase()),
       ]),
     )
+    .orderBy(sql`bmc_ip = ${name}`, 'desc')
     .orderBy('node_id')
     .limit(2)
     .execute()
@@ -287,7 +307,9 @@ function matches(
   if (filter.status !== undefined) parts.push(statusIs(filter.status, offline_after_ms))
   if (filter.keyword !== undefined) {
     const text = `%${filter.keyword.replace(/[\\%_]/g, '\\$&')}%`
-    const names = sql.raw(`concat_ws(' ', bmc_ip, node_ip, reported_node_ip, fqdn, reported_fqdn, hostname, reported_hostname)`)
+    const names = sql.raw(
+      `concat_ws(' ', bmc_ip, node_ip, reported_node_ip, fqdn, reported_fqdn, hostname, reported_hostname)`,
+    )
     parts.push(sql<SqlBool>`${names} ilike ${text}`)
   }
   return eb.and(parts)

@@ -229,6 +229,31 @@ export interface Tables {
     archived_at: NullableTime
     archived_by: string | null
   }
+  mtu_declaration: {
+    role: 'management' | 'public' | 'storage'
+    mtu: number
+    bridges: JSONColumnType<string[], string | undefined, string>
+    declared_by: string
+    declared_at: Time
+  }
+  guest_network_site: {
+    name: string
+    network_id: string | null
+    bridge: string
+    kind: 'vlan' | 'vxlan'
+    segment_id: number
+    nic: string | null
+    mtu: number | null
+    created_at: Time
+  }
+  guest_network_job: {
+    job_id: string
+    network: string
+    operation: 'create' | 'delete' | 'check'
+    total_nodes: Generated<number>
+    bridge_result: JSONColumnType<object | null, string | null | undefined, string | null>
+    started_at: Time
+  }
   job_outstanding: {
     job_id: string
     step: string
@@ -236,5 +261,39 @@ export interface Tables {
     created_at: Time
     closed_at: NullableTime
     closed_by: string | null
+  }
+  tenant: {
+    id: string
+    name: string
+    description: Generated<string>
+    path: string | null
+    network_domain: string | null
+    source: 'service' | 'platform'
+    stage: Generated<'creating' | 'ready' | 'create_failed'>
+    is_active: Generated<boolean>
+    locked_account_ids: JSONColumnType<string[] | null, string | null, string | null>
+    stopped_vm_ids: JSONColumnType<string[] | null, string | null, string | null>
+    account_mode: Generated<'flat' | 'departmental'>
+    auth_source: Generated<'local' | 'ldap' | 'oidc' | 'saml'>
+    auth_source_set_at: NullableTime
+    auth_settings: JSONColumnType<object | null, string | null, string | null>
+    auth_secret: string | null
+    admin_account: string | null
+    admin_username: string | null
+    admin_password: string | null
+    vlan_range_id: string | null
+    vlan: string | null
+    range_zone_id: string | null
+    range_start_ip: string | null
+    range_end_ip: string | null
+    range_gateway: string | null
+    range_netmask: string | null
+    dedicated_at: NullableTime
+    limits_set_at: NullableTime
+    created_by: string
+    created_at: Time
+    changed_at: Time
+    seen_at: NullableTime
+    missing_since: NullableTime
   }
 }

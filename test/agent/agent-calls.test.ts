@@ -59,7 +59,9 @@ suite('calls to agents', () => {
   })
 
   test('the limit of an answer holds', async () => {
-    const node = await fakeNode('big', (_request, response) => response.end(JSON.stringify({ status: 'x'.repeat(5000) })))
+    const node = await fakeNode('big', (_request, response) =>
+      response.end(JSON.stringify({ status: 'x'.repeat(5000) })),
+    )
     const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000, max_bytes: 1000 })
     await assert.rejects(client.agentHealth(), failure('error'))
   })
@@ -70,24 +72,36 @@ suite('calls to agents', () => {
       response.writeHead(409).end(JSON.stringify({ code, detail: 'Busy.' }))
     })
     const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000 })
-    await assert.rejects(client.agentHealth(), (error) => error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING')
-    for (code of ['UNAUTHENTICATED', 'TEAPOT', '__proto__']) await assert.rejects(client.agentHealth(), failure('error'))
+    await assert.rejects(
+      client.agentHealth(),
+      (error) => error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING',
+    )
+    for (code of ['UNAUTHENTICATED', 'TEAPOT', '__proto__'])
+      await assert.rejects(client.agentHealth(), failure('error'))
   })
 
   test('a certificate of the same authority that is not pinned is not spoken to', async () => {
     const node = await fakeNode('other', (_request, response) => response.end('{}'))
     const pinned = { ...node, fingerprints: [fingerprintOf(authority.certificate)] }
-    await assert.rejects(agents.clientFor(pinned, agent.routes, { timeout_ms: 2000 }).agentHealth(), failure('unavailable'))
+    await assert.rejects(
+      agents.clientFor(pinned, agent.routes, { timeout_ms: 2000 }).agentHealth(),
+      failure('unavailable'),
+    )
   })
 
   test('an agent of another authority is not spoken to', async () => {
     const foreign = await createAuthority()
     const { key, request } = await createCertificateRequest('x')
     const { certificate } = await issueNodeCertificate(foreign, request, 'x')
-    const fake = await serveAs({ node_id: 'x', key, certificate, authority: foreign.certificate }, (_q, r) => r.end('{}'))
+    const fake = await serveAs({ node_id: 'x', key, certificate, authority: foreign.certificate }, (_q, r) =>
+      r.end('{}'),
+    )
     open.push(fake)
     const node = { name: 'x', address: '127.0.0.1', port: fake.port, fingerprints: [fingerprintOf(certificate)] }
-    await assert.rejects(agents.clientFor(node, agent.routes, { timeout_ms: 2000 }).agentHealth(), failure('unavailable'))
+    await assert.rejects(
+      agents.clientFor(node, agent.routes, { timeout_ms: 2000 }).agentHealth(),
+      failure('unavailable'),
+    )
   })
 
   test('one slow and one dead node do not keep the others waiting, and every node has its line in order', async () => {

@@ -19,6 +19,7 @@ suite('agents on captured hosts', () => {
       token: lab.token,
       state_dir: join(lab.data_dir, 'agents'),
       node: process.execPath,
+      environment: process.env,
       log: (line) => lines.push(line),
     })
   before(async () => {
@@ -27,8 +28,8 @@ suite('agents on captured hosts', () => {
     await agents.ready()
   })
   after(async () => {
-    await agents.close()
-    await lab.close()
+    await agents?.close()
+    await lab?.close()
   })
   const on = (target: string): { headers: Record<string, string> } => ({ headers: { 'x-target-node': target } })
 
@@ -72,7 +73,10 @@ suite('agents on captured hosts', () => {
     const up = await lab.call('GET', '/configure/nodes/10.1.0.5/nics?status=UP')
     assert.ok(up.body.nics.length > 0 && up.body.nics.length < all.body.nics.length)
     const managed = all.body.nics.filter((nic: { isManagementNIC: boolean }) => nic.isManagementNIC)
-    assert.deepEqual(managed.map((nic: { interfaceName: string }) => nic.interfaceName), ['eth0'])
+    assert.deepEqual(
+      managed.map((nic: { interfaceName: string }) => nic.interfaceName),
+      ['eth0'],
+    )
     const unknown = await lab.call('GET', '/configure/nodes/10.9.9.9/nics')
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'NODE_NOT_FOUND'])
   })
@@ -84,7 +88,10 @@ suite('agents on captured hosts', () => {
     const good = await lab.call('POST', path, { interfaceName: 'eth2', duration: 1 })
     assert.deepEqual([good.status, good.body.interfaceName], [200, 'eth2'])
     const { body } = await lab.call('POST', '/events/app-events', { action: 'nodeNicBlink' })
-    assert.deepEqual(body.app_events.map((event: { status: string }) => event.status), ['SUCCESS', 'FAILED'])
+    assert.deepEqual(
+      body.app_events.map((event: { status: string }) => event.status),
+      ['SUCCESS', 'FAILED'],
+    )
   })
 
   test('an agent answers the control plane alone: no stranger, no other node, nobody without a certificate', async () => {
@@ -111,17 +118,25 @@ suite('agents on captured hosts', () => {
     assert.equal(statSync(join(folder, 'identity.json')).mode & 0o777, 0o600)
     const agent = agents.agents.find(({ host }) => host === 'kvm-02')
     process.kill(agent?.pid ?? 0, 'SIGKILL')
-    await until('its silence shows', async () => (await lab.call('GET', '/configure/nodes/10.1.0.12')).body.status === 'offline')
+    await until(
+      'its silence shows',
+      async () => (await lab.call('GET', '/configure/nodes/10.1.0.12')).body.status === 'offline',
+    )
     const gone = await lab.call('GET', '/storage/host/disks', undefined, on('kvm-02'))
     assert.equal(gone.body.code, 'AGENT_UNAVAILABLE')
   })
 
   test('agents and control plane know each other again after both have restarted', async () => {
     const enrolled = async (): Promise<string[]> =>
-      (await lab.call('GET', '/configure/nodes')).body.nodes.map((node: { agent: { enrolled_at: string } }) => node.agent.enrolled_at)
+      (await lab.call('GET', '/configure/nodes')).body.nodes.map(
+        (node: { agent: { enrolled_at: string } }) => node.agent.enrolled_at,
+      )
     const before_restart = await enrolled()
     await agents.close()
-    await until('the nodes are offline', async () => (await lab.call('GET', '/configure/nodes?status=offline')).body.count === 3)
+    await until(
+      'the nodes are offline',
+      async () => (await lab.call('GET', '/configure/nodes?status=offline')).body.count === 3,
+    )
     const silent = await lab.call('GET', '/storage/host/disks', undefined, on('kvm-01'))
     assert.deepEqual([silent.status, silent.body.code], [500, 'AGENT_UNAVAILABLE'])
     await lab.restart()

@@ -5,7 +5,13 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { authorityMark, CONTROL_NAME, createAuthority, issueNodeCertificate, type KeyedCertificate } from '#src/kernel/certificates.ts'
+import {
+  authorityMark,
+  CONTROL_NAME,
+  createAuthority,
+  issueNodeCertificate,
+  type KeyedCertificate,
+} from '#src/kernel/certificates.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
 import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
@@ -87,7 +93,10 @@ suite('membership of an agent', () => {
     try {
       await until('it gives signs of life', () => control.beats.length > 1)
       control.renew = true
-      await until('it signs with the new key', () => control.beats.at(-1) !== identity.certificate && control.beats.length)
+      await until(
+        'it signs with the new key',
+        () => control.beats.at(-1) !== identity.certificate && control.beats.length,
+      )
       const [next] = renewed
       assert.equal(renewed.length, 1)
       assert.notEqual(next?.key, identity.key)
@@ -99,7 +108,10 @@ suite('membership of an agent', () => {
       control.down = false
       await until('it comes back', () => control.beats.length > before_outage + 1)
       assert.equal(lines.filter((line) => line.includes('no sign of life')).length, 1)
-      assert.equal(lines.some((line) => line.includes('PRIVATE')), false)
+      assert.equal(
+        lines.some((line) => line.includes('PRIVATE')),
+        false,
+      )
     } finally {
       await membership.stop()
     }

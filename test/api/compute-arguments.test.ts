@@ -94,7 +94,8 @@ for (const [method, path, body, command] of REQUESTS) {
 test('the fields of an order arrive under the right names', async () => {
   await lab.call('POST', '/compute/vms/provision', PROVISION)
   const deploy = (await calls()).find((call) => call.command === 'deployVirtualMachine')
-  const { params } = deploy ?? { params: {} }
+  assert.ok(deploy !== undefined)
+  const { params } = deploy
   const expected: Record<string, string> = {
     name: 'all-fields', displayname: 'd', zoneid: wellKnown.zone, rootdisksize: '6', size: '5', boottype: 'UEFI', bootmode: 'SECURE',
     'iptonetworklist[0].networkid': some, 'iptonetworklist[0].ip': '10.0.0.9', 'iptonetworklist[0].mac': '02:00:00:00:00:01',
@@ -104,7 +105,7 @@ test('the fields of an order arrive under the right names', async () => {
   } // biome-ignore format: one request
   const found = Object.fromEntries(Object.keys(expected).map((name) => [name, params[name]]))
   assert.deepEqual(found, expected)
-  assert.match(params.customjobid ?? '', /^[0-9a-f-]{36}$/)
+  assert.match(params['customjobid'] ?? '', /^[0-9a-f-]{36}$/)
 })
 
 test('starting on a host names the host', async () => {

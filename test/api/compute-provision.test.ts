@@ -172,11 +172,15 @@ for (const [point, passed] of [
     crash_at = point
     points_to_pass = passed
     const name = `crash-${point.replace(':', '-')}-${passed}`
-    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name })
+    const reply = await lab.call(
+      'POST',
+      '/compute/vms/provision',
+      { ...ORDER, name },
+      { headers: { prefer: 'wait=1' } },
+    )
     await until('the process has died', () => crashes > before_crash)
     await lab.restart()
-    const { body } = await lab.call('GET', `/jobs?job_status=running`)
-    const id: string = reply.body.job_id ?? body.jobs[0].id
+    const id = reply.headers.get('x-correlation-id') ?? ''
     assert.equal((await ended(id)).job_status, 'completed')
     assert.equal((await named(name)).length, 1)
     assert.equal(await sent('deployVirtualMachine'), 1)
@@ -223,4 +227,21 @@ test('a narrowed caller sees, touches and makes machines of its own tenant alone
     { token },
   )
   assert.equal(placed.status, 403, placed.text)
+})
+
+test('raw hypervisor settings and things of other tenants are refused before anything is sent', async () => {
+  const token = await tenantToken(wellKnown.domains.globex)
+  for (const fields of [{ details: { 'guest.cpu.mode': 'host-passthrough' } }, { extra_config: '<cpu/>' }]) {
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...fields }, { token })
+    assert.deepEqual([reply.status, reply.body.code], [403, 'FORBIDDEN'], reply.text)
+  }
+  const { template_id: _, ...order } = ORDER
+  const acme = await lab.call('POST', '/compute/vms/list', { domain_id: wellKnown.domains.acme, page_size: 1 })
+  const [volume] = lab.platform.world.tables.volumes.filter(
+    (one) => one.virtualmachineid === acme.body.virtual_machines[0].id,
+  )
+  assert.ok(volume !== undefined, 'the tenant has a volume')
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...order, volume_id: volume.id }, { token })
+  assert.deepEqual([reply.status, reply.body.code], [400, 'RESOURCE_NOT_FOUND'], reply.text)
+  assert.equal(await sent('deployVirtualMachine'), 0)
 })

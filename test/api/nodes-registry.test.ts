@@ -31,7 +31,12 @@ suite('node registry', () => {
   const get = async (bmc_ip: string) => (await lab.call('GET', `/configure/nodes/${bmc_ip}`)).body
 
   test('a node is registered once, shown, listed by what it is, and deleted', async () => {
-    const made = await registerNode(lab, '10.5.0.1', { node_ip: '10.6.0.1', fqdn: 'one.example.internal', role: 'compute', zone: 'z1' })
+    const made = await registerNode(lab, '10.5.0.1', {
+      node_ip: '10.6.0.1',
+      fqdn: 'one.example.internal',
+      role: 'compute',
+      zone: 'z1',
+    })
     assert.equal(made.status, 201)
     assert.equal(made.body.status, 'offline')
     assert.equal(made.body.agent.enrolled_at, null)
@@ -71,7 +76,10 @@ suite('node registry', () => {
     const options = { token: String(body.token) }
     assert.equal((await lab.call('POST', '/configure/nodes', { bmc_ip: '10.5.9.9' }, options)).status, 403)
     assert.equal((await lab.call('DELETE', '/configure/nodes/10.5.0.1', undefined, options)).status, 403)
-    assert.equal((await lab.call('POST', '/configure/nodes/enrolment-tokens', { bmc_ip: '10.5.0.1' }, options)).status, 403)
+    assert.equal(
+      (await lab.call('POST', '/configure/nodes/enrolment-tokens', { bmc_ip: '10.5.0.1' }, options)).status,
+      403,
+    )
     assert.equal((await lab.call('GET', '/configure/nodes', undefined, options)).status, 200)
   })
 
@@ -120,7 +128,11 @@ suite('node registry', () => {
       assert.deepEqual([reply.status, reply.body.code], [401, 'ENROLMENT_REJECTED'])
     }
     assert.equal((await lab.call('POST', '/configure/nodes/enrolment-tokens', { bmc_ip: '10.99.0.1' })).status, 404)
-    assert.equal((await lab.call('POST', '/configure/nodes/enrolment-tokens', { bmc_ip: '10.5.2.2', expires_in_minutes: 1441 })).status, 400)
+    assert.equal(
+      (await lab.call('POST', '/configure/nodes/enrolment-tokens', { bmc_ip: '10.5.2.2', expires_in_minutes: 1441 }))
+        .status,
+      400,
+    )
   })
 
   test('a request that is no certificate request of our kind does not use the token up', async () => {
@@ -161,7 +173,10 @@ suite('node registry', () => {
     const path = '/configure/nodes/heartbeat'
     await refused(lab.call('POST', path, body, { token: null }), 'unsigned')
     await refused(sendHeartbeat(lab, { ...who, key: other.key }), 'key of another node')
-    await refused(sendSigned(lab, who, path, body, { sent: { ...body, agent: { address: '6.6.6.6', port: 9 } } }), 'changed body')
+    await refused(
+      sendSigned(lab, who, path, body, { sent: { ...body, agent: { address: '6.6.6.6', port: 9 } } }),
+      'changed body',
+    )
     await refused(sendSigned(lab, who, path, body, { path: '/configure/nodes/renew' }), 'signed for another path')
     await refused(sendHeartbeat(lab, who, 9, { signed_ms: Date.now() - 6 * 60_000 }), 'too old')
     await refused(sendHeartbeat(lab, who, 9, { signed_ms: Date.now() + 6 * 60_000 }), 'from the future')
@@ -194,7 +209,11 @@ suite('node registry', () => {
     assert.equal((await lab.call('DELETE', '/configure/nodes/10.5.4.2')).status, 200)
     assert.equal((await sendHeartbeat(lab, successor)).status, 401)
     await registerNode(lab, '10.5.4.2')
-    assert.equal((await sendHeartbeat(lab, successor)).status, 401, 'registering the machine anew does not bring it back')
+    assert.equal(
+      (await sendHeartbeat(lab, successor)).status,
+      401,
+      'registering the machine anew does not bring it back',
+    )
   })
 
   test('X-Target-Node: unknown is 400, this machine is answered here, an offline node is told', async () => {
@@ -210,6 +229,11 @@ suite('node registry', () => {
     await registerNode(lab, '10.5.5.2', { hostname: 'twin' })
     await registerNode(lab, '10.5.5.3', { hostname: 'twin' })
     assert.equal((await to('twin')).status, 400)
+    const liar = await joinNode(lab, '10.5.5.4', { ...FACTS, node_ip: '10.5.5.3' })
+    const meant = await to('10.5.5.3')
+    assert.equal(meant.body.code, 'AGENT_UNAVAILABLE', 'a BMC address names its own node, whatever an agent reports')
+    const body = { facts: FACTS, agent: { address: 'elsewhere.example', port: 9 } }
+    assert.equal((await sendSigned(lab, liar, '/configure/nodes/heartbeat', body)).status, 400)
   })
 
   test('garbage, oversized, foreign and endless answers of an agent become errors of the agent', async () => {
@@ -221,7 +245,8 @@ suite('node registry', () => {
       response.setHeader('content-type', 'application/json')
       if (behaviour === 'garbage') return response.end('<html>hello</html>')
       if (behaviour === 'huge') return response.end(Buffer.alloc(11 * 1024 * 1024, 0x20))
-      if (behaviour === 'cut') return response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
+      if (behaviour === 'cut')
+        return response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
       if (behaviour === 'foreign') return response.writeHead(418).end('{"code":"TEAPOT"}')
       return response.end('{"profiles":[]}')
     })
@@ -244,7 +269,10 @@ suite('node registry', () => {
       assert.deepEqual(await ask(), [500, 'AGENT_ERROR'])
       behaviour = 'good'
       assert.deepEqual(await ask(), [200, 'ok'])
-      assert.ok(seen.every((line) => line.endsWith('undefined')), 'the caller’s token stays here')
+      assert.ok(
+        seen.every((line) => line.endsWith('undefined')),
+        'the caller’s token stays here',
+      )
     } finally {
       await fake.close()
     }

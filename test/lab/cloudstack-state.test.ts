@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -73,6 +73,25 @@ describe('state over restarts', () => {
     try {
       assert.equal((await second.rows('listVirtualMachines', { id: vms['web-01'] }))[0]?.['displayname'], 'web-01')
       assert.equal((await second.rows('listVirtualMachines', { id: vms['web-02'] }))[0]?.['displayname'], 'after')
+    } finally {
+      await second.lab.close()
+    }
+  })
+
+  test('a long life does not make the file grow without end', async () => {
+    const state_file = join(folder, 'long.jsonl')
+    const first = await startLab({ state_file })
+    const { tables } = first.lab.world
+    for (let round = 1; round <= 520; round += 1) {
+      for (const vm of tables.vms.values()) tables.vms.put({ ...vm, displayname: `round ${round}` })
+      await first.ok('listZones')
+    }
+    await first.lab.close()
+    // 520 rounds of 40 machines would be more than 20 MB.
+    assert.ok(statSync(state_file).size < 5_000_000)
+    const second = await startLab({ state_file })
+    try {
+      assert.equal((await second.rows('listVirtualMachines', { id: vms['web-01'] }))[0]?.['displayname'], 'round 520')
     } finally {
       await second.lab.close()
     }

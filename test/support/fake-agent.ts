@@ -33,7 +33,11 @@ export async function enrolmentToken(lab: Lab, bmc_ip: string): Promise<string> 
 }
 
 /** Sends the enrolment alone; the answer may be a refusal. */
-export async function sendEnrolment(lab: Lab, token: string, facts: object = FACTS): Promise<{ reply: Reply; key: string }> {
+export async function sendEnrolment(
+  lab: Lab,
+  token: string,
+  facts: object = FACTS,
+): Promise<{ reply: Reply; key: string }> {
   const { key, request } = await createCertificateRequest('whatever')
   const reply = await lab.call(
     'POST',
@@ -89,7 +93,13 @@ export interface FakeAgent {
 /** Serves under this identity's certificate; callers must show one of its authority. */
 export async function serveAs(identity: FakeIdentity, answer: RequestListener): Promise<FakeAgent> {
   const server: Server = createServer(
-    { key: identity.key, cert: identity.certificate, ca: identity.authority, requestCert: true, rejectUnauthorized: true },
+    {
+      key: identity.key,
+      cert: identity.certificate,
+      ca: identity.authority,
+      requestCert: true,
+      rejectUnauthorized: true,
+    },
     answer,
   )
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -67,10 +67,15 @@ export async function createTestDatabase(): Promise<TestDatabase> {
 }
 
 async function query(connection: Connection, sql: string): Promise<void> {
+  await onDatabase(connection, (client) => client.query(sql))
+}
+
+/** Looks into a database past the service, as its owner. */
+export async function onDatabase<T>(connection: pg.ClientConfig, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connection)
   await client.connect()
   try {
-    await client.query(sql)
+    return await work(client)
   } finally {
     await client.end()
   }

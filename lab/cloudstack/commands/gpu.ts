@@ -54,6 +54,7 @@ export const gpu: Commands = {
   discoverGpuDevices: (call) => {
     const host = needHost(call, call.params.need('id'))
     if (host.state !== 'Up') throw invalid(`Host [${host.name}] is not in Up status`)
+    addFound(call, host.id)
     const found = call.world.tables.gpudevices.by('host', host.id)
     return list(
       found.map((device) => deviceView(call, device)),
@@ -188,6 +189,26 @@ export const gpu: Commands = {
     call.world.tables.vgpuprofiles.remove(one.id)
     return success()
   },
+}
+
+/** What the host's scripts find and the platform has no record of; records of what is gone stay, as upstream. */
+function addFound(call: Call, hostid: string): void {
+  const { gpudevices } = call.world.tables
+  const known = new Map(gpudevices.by('host', hostid).map((one) => [one.busaddress, one.id]))
+  for (const { parentbusaddress, ...found } of call.world.gpu_hardware.get(hostid) ?? []) {
+    if (known.has(found.busaddress)) continue
+    const device = gpudevices.put({
+      id: randomUUID(),
+      hostid,
+      virtualmachineid: null,
+      state: 'Free',
+      managedstate: 'Managed',
+      parentgpudeviceid: known.get(parentbusaddress ?? '') ?? null,
+      numanode: '0',
+      ...found,
+    })
+    known.set(device.busaddress, device.id)
+  }
 }
 
 /** Every failure of these two comes as 530, a bad id included. */

@@ -21,7 +21,7 @@ export const imports: Commands = {
   listUnmanagedInstances: (call) => {
     const { clusters, unmanaged } = call.world.tables
     const named = (one: Row): Row => ({ ...one, clustername: text(clusters.get(text(one['clusterid']))?.['name']) })
-    return listRows(call, [...unmanaged.values()].map(named), ['clusterid', 'name'], ({ id: _, ...shown }) => shown)
+    return listRows(call, [...unmanaged.values()].map(named), ['clusterid', 'name'], ({ id: _id, ...shown }) => shown)
   },
   listVmsForImport: (call) => {
     requireKvm(call)

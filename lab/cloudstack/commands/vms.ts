@@ -265,12 +265,17 @@ function tagJob(call: Call, change: (tags: Record<string, string>) => Record<str
 /** The map is replaced as a whole and only index 0 is read; extraconfig keys are the server's own. */
 function nextDetails(call: Call, vm: Vm): Record<string, string> {
   const { params, world } = call
-  if (params.bool('cleanupdetails') === true) return {}
+  // Details that are not for display stay whatever is sent.
+  const hidden = Object.fromEntries(
+    Object.entries(vm.details).filter(([name]) => FORBIDDEN_DETAILS.includes(name.toLowerCase())),
+  )
+  if (params.bool('cleanupdetails') === true) return hidden
   const given = params.maps('details')[0]
   if (given === undefined || Object.keys(given).length === 0) return vm.details
   const forbidden = Object.keys(given).find((name) => FORBIDDEN_DETAILS.includes(name.toLowerCase()))
   if (forbidden !== undefined) throw invalid(`'${forbidden}' should not be included in details as key`)
-  const next = Object.fromEntries(Object.entries(given).filter(([name]) => !name.startsWith('extraconfig')))
+  const kept = Object.entries(given).filter(([name]) => !name.startsWith('extraconfig'))
+  const next = { ...Object.fromEntries(kept), ...hidden }
   const offering = world.tables.serviceofferings.get(vm.serviceofferingid)
   if (offering?.iscustomized === true) resolveCompute(offering, next, null)
   return next

@@ -5,6 +5,7 @@ import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
 import { defaultPool, needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
+import { isUuid } from '../params.ts'
 import { requireQuota } from '../quota.ts'
 import type { Volume } from '../records.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
@@ -43,8 +44,13 @@ export const volumes: Commands = {
       [2, 1],
       [10, size_gb],
     ])
+    // A root admin may choose the id; one that is taken is refused before anything is made.
+    const customid = params.text('customid')
+    if (customid !== null && !isUuid(customid)) throw invalid(`UUID: ${customid} doesn't follow the UUID format`)
+    if (customid !== null && world.tables.volumes.has(customid))
+      throw invalid(`UUID: ${customid} already exists so can't create with custom id`)
     const volume = world.tables.volumes.put({
-      id: randomUUID(),
+      id: customid ?? randomUUID(),
       name: params.text('name') ?? `volume-${Date.now()}`,
       type: 'DATADISK',
       state: 'Allocated',

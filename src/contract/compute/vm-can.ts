@@ -15,19 +15,44 @@ export const vmCan = {
   expunge: ['Destroyed', 'Expunging'],
   recover: ['Destroyed'],
   restore: ['Running', 'Stopped'],
-  migrate: ['Running', 'Stopped'],
+  restoreBackup: ['Stopped', 'Destroyed'],
+  restoreVolume: ['Stopped', 'Shutdown'],
+  migrate: ['Running'],
+  migrateStorage: ['Stopped'],
   attachDisk: ['Running', 'Stopped'],
   detachDisk: ['Running', 'Stopped', 'Destroyed'],
+  detachRootDisk: ['Stopped', 'Destroyed'],
+  resizeDisk: ['Running', 'Stopped'],
   attachIso: ['Running', 'Stopped'],
   detachIso: ['Running', 'Stopped'],
   nicAdd: ['Running', 'Stopped'],
   nicSetDefault: ['Running', 'Stopped'],
+  nicIpAdd: ['Running', 'Stopped'],
+  nicIpRemove: ['Running', 'Stopped'],
   nicIpUpdate: ['Stopped'],
   scale: ['Running', 'Stopped'],
   console: ['Running'],
   settingsUpdate: ['Stopped'],
+  settingsForce: ['Running', 'Stopped', 'Starting', 'Stopping', 'Migrating', 'Unknown', 'Shutdown'],
   configureTpm: ['Stopped'],
   affinityUpdate: ['Stopped'],
   userDataReset: ['Stopped'],
   snapshotCreate: ['Running', 'Stopped'],
+  snapshotMemory: ['Running'],
+  snapshotRevertMemory: ['Running'],
+  snapshotRevertDisk: ['Stopped'],
+  snapshotDelete: ['Running', 'Stopped', 'Destroyed', 'Shutdown', 'Unknown'],
 } as const satisfies Record<string, readonly VmState[]>
+
+export const VOLUME_STATES = [
+  'Allocated', 'Creating', 'Ready', 'Migrating', 'Snapshotting', 'RevertSnapshotting', 'Resizing', 'Expunging', 'Expunged',
+  'Destroy', 'Destroying', 'UploadOp', 'Copying', 'Uploaded', 'NotUploaded', 'UploadInProgress', 'UploadError', 'UploadAbandoned',
+  'Attaching', 'Restoring',
+] as const // biome-ignore format: one list
+export type VolumeState = (typeof VOLUME_STATES)[number]
+
+/** In which states of a volume an operation may be asked for. */
+export const volumeCan = {
+  attach: ['Allocated', 'Ready', 'Uploaded'],
+  resize: ['Ready', 'Allocated'],
+} as const satisfies Record<string, readonly VolumeState[]>

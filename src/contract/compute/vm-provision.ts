@@ -85,10 +85,10 @@ export const VmProvision = Closed(
         },
       ),
     ),
-    extra_config: Text(16_384, 'Hypervisor configuration, where the platform allows it.'),
+    extra_config: Text(16_384, 'Hypervisor configuration, where the platform allows it. Admins only.'),
     details: Type.Optional(
       Type.Record(Type.String({ pattern: '^[A-Za-z0-9._-]{1,255}$' }), Type.String({ maxLength: 4096 }), {
-        description: 'Further details, handed on as they are.',
+        description: 'Further details, handed on as they are. Admins only.',
       }),
     ),
   },

@@ -91,6 +91,27 @@ export const MtuReport = Type.Object(
 )
 export type MtuReport = Static<typeof MtuReport>
 
+/** Answer of a dry run of the rollout. */
+export const MtuRolloutPlan = Type.Object(
+  {
+    dry_run: Type.Literal(true),
+    message: Type.String(),
+    changes: Type.Array(
+      Type.Object({
+        node: Type.String(),
+        bridge: Type.String(),
+        role: Type.String(),
+        actual: Type.Integer({ minimum: 0, description: 'Live MTU.' }),
+        mtu: Type.Integer({ minimum: 0, description: 'MTU it would get.' }),
+      }),
+    ),
+    unverifiable: Type.Array(Type.String({ description: 'What no probe can prove.' })),
+    unreachable: Type.Array(Type.String({ description: 'Nodes that would be left out.' })),
+  },
+  { title: 'MtuRolloutPlan' },
+)
+export type MtuRolloutPlan = Static<typeof MtuRolloutPlan>
+
 export const MtuDeclaration = Closed(
   { management: Type.Optional(Value), public: Type.Optional(Value), storage: Type.Optional(Value) },
   { minProperties: 1, title: 'MtuDeclaration' },
@@ -142,7 +163,7 @@ export const MtuL2ProbeResult = Type.Object(
 )
 export type MtuL2ProbeResult = Static<typeof MtuL2ProbeResult>
 
-export const MTU_PHASES = ['', 'raise', 'probe', 'commit', 'revert'] as const
+export const MTU_PHASES = ['', 'raise', 'prepare', 'use', 'probe', 'commit', 'revert'] as const
 export type MtuPhase = (typeof MTU_PHASES)[number]
 
 export const MtuNodeApplyRequest = Closed(
@@ -162,7 +183,9 @@ export const MtuNodeApplyRequest = Closed(
       OneOf([...MTU_PHASES], {
         description:
           'Empty: raise, probe, then commit or revert in one call. A cluster-wide run raises every node, probes ' +
-          'every node, and commits last; each phase works on the pending change of the bridge.',
+          'every node, and commits last; each phase works on the pending change of the bridge. `prepare` and `use` are ' +
+          '`raise` in two halves: what carries frames grows first and shrinks last, so that no peer ever sends more ' +
+          'than the others take.',
       }),
     ),
     probe_target: Type.Optional(
@@ -240,7 +263,7 @@ export const mtu = defineArea({
         ),
       }),
       body: MtuDeclaration,
-      ok: { 200: ActionAccepted },
+      ok: { 200: Type.Union([ActionAccepted, MtuRolloutPlan]) },
       errors: [400, 404, 409, 500],
       event: { resource_type: 'MTU' },
       dry_run: true,

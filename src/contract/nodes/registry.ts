@@ -1,6 +1,18 @@
 // The registry of nodes (extensions): which machines there are, whether their agents answer, and how an agent joins.
 import { type Static, Type } from 'typebox'
-import { Closed, Done, Id, IpAddress, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from '../common.ts'
+import {
+  Closed,
+  Done,
+  Id,
+  IpAddress,
+  KnownText,
+  ListOf,
+  Nullable,
+  NullableTime,
+  OneOf,
+  PageFields,
+  Time,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 
 export const NODE_ROLES = ['compute', 'management'] as const
@@ -44,7 +56,8 @@ export const NodeRecord = Type.Object(
     zone: Nullable(Type.String()),
     provision_status: KnownText(PROVISION_STATES, 'What the node is in its life.'),
     status: OneOf([...NODE_STATUSES], {
-      description: 'online: its agent gave a sign of life within the limit. unconfigured-…: address or full name is missing.',
+      description:
+        'online: its agent gave a sign of life within the limit. unconfigured-…: address or full name is missing.',
     }),
     agent: NodeAgentState,
     registered_by: Type.String({ description: 'Name of the caller who registered it.' }),
@@ -102,7 +115,9 @@ export const IssuedNode = Type.Object(
     node_id: Type.String({ description: 'UUID of the node: what its messages are signed as.' }),
     bmc_ip: Type.String(),
     certificate: Type.String({ description: 'Certificate of the agent, PEM.' }),
-    authority: Type.String({ description: 'Certificate of the authority that callers of the agent must come from, PEM.' }),
+    authority: Type.String({
+      description: 'Certificate of the authority that callers of the agent must come from, PEM.',
+    }),
     control_name: Type.String({ description: 'Common name of the only caller an agent answers.' }),
     expires_at: Time,
   },
@@ -269,7 +284,11 @@ export const nodeRegistry = defineArea({
       event: { resource_type: 'NODE' },
       extension: true,
       example: {
-        body: { token: 'gpe_…', certificate_request: '-----BEGIN CERTIFICATE REQUEST-----…', facts: exampleFacts },
+        body: {
+          token: 'gpe_Zm9vYmFy.3fd1…',
+          certificate_request: '-----BEGIN CERTIFICATE REQUEST-----…',
+          facts: exampleFacts,
+        },
         answer: exampleIssued,
       },
     },

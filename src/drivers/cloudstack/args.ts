@@ -34,9 +34,14 @@ function isListOfMaps(list: readonly Scalar[] | readonly ArgMap[]): list is read
   return typeof list[0] === 'object'
 }
 
+/** Maps of free names: a detail that happens to be called `…id` holds no identifier. */
+const FREE_MAPS = new Set(['details[0]', 'userdatadetails[0]'])
+
 function putMap(wire: WireArgs, prefix: string, map: ArgMap): void {
   for (const [key, value] of Object.entries(map)) {
-    if (value !== undefined) put(wire, `${prefix}.${key}`, value)
+    if (value === undefined) continue
+    if (FREE_MAPS.has(prefix)) wire[`${prefix}.${key}`] = String(value)
+    else put(wire, `${prefix}.${key}`, value)
   }
 }
 

@@ -36,10 +36,13 @@ export function flagOf(raw: Raw, name: string): boolean | null {
 
 const WITH_BARE_OFFSET = '2025-08-12T12:00:42+0200'.length
 
+const UTC_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000$/
+
 /** `2025-08-12T12:00:42+0200` as RFC 3339 UTC with milliseconds. Runs twice for every row of a list. */
 export function timeOf(raw: Raw, name: string): string | null {
   const value = raw[name]
   if (typeof value !== 'string') return null
+  if (UTC_FORM.test(value)) return `${value.slice(0, 19)}.000Z`
   const bare = value.length === WITH_BARE_OFFSET && (value[19] === '+' || value[19] === '-')
   const time_ms = Date.parse(bare ? `${value.slice(0, 22)}:${value.slice(22)}` : value)
   return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString()

@@ -10,7 +10,7 @@ export async function findOne(
   cloudstack: CloudStack,
   command: string,
   key: string,
-  args: Args & { id: string },
+  args: Args,
   options: ListOptions = {},
 ): Promise<Raw | undefined> {
   try {

@@ -49,7 +49,7 @@ export function mountArea<A extends Routes>(
     const handler = handlers[operation] as AnyHandler | undefined
     if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
     if (route.access === undefined) throw new Error(`the route ${operation} states no access`)
-    const mounted: Mounted = { server, area: area as unknown as Area, route, operation, handler, services }
+    const mounted: Mounted = { server, area: area as unknown as Area, route, operation, status: firstStatus(route), handler, services }
     server.app.route({
       method: route.method,
       url: route.path.replace(/\{\w+\*\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
@@ -65,6 +65,8 @@ interface Mounted {
   area: Area
   route: RouteSpec
   operation: string
+  /** The status of an answer that does not name one. */
+  status: number
   handler: AnyHandler
   services: MountServices
 }
@@ -155,7 +157,7 @@ async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyRe
       return openStream(mounted.server, (await handler(input, ctx)) as StreamSource, reply)
     case 'redirect': {
       const answer = await answerOf(mounted, input, ctx, request)
-      return reply.redirect((answer.body as { location: string }).location, firstStatus(route))
+      return reply.redirect((answer.body as { location: string }).location, mounted.status)
     }
     case 'bytes':
       return sendBytes((await handler(input, ctx)) as BytesAnswer, reply)
@@ -221,7 +223,7 @@ async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, 
     const { answer_status, body } = result as { answer_status: number; body: unknown }
     return { status: answer_status, body }
   }
-  return { status: firstStatus(mounted.route), body: result }
+  return { status: mounted.status, body: result }
 }
 
 async function forward(

@@ -7,7 +7,7 @@ import type { Area, RouteSpec } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
-import { validatingSerializer } from './answers.ts'
+import { fastSerializer, validatingSerializer } from './answers.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
@@ -68,7 +68,7 @@ export function createServer(options: ServerOptions): Server {
     ...(options.tls === undefined ? {} : { https: { ...options.tls, requestCert: true, rejectUnauthorized: false } }),
   }) as unknown as FastifyInstance
   app.decorateRequest('state', null as never)
-  if (options.validate_answers) app.setSerializerCompiler(validatingSerializer)
+  app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   readJsonBodies(app)
   shareHeaders(app)
   answerErrors(app, options.log)

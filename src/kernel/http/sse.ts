@@ -75,7 +75,7 @@ export function createSseStreams(): SseStreams {
 
 class ResponseClient implements SseClient {
   readonly #response: ServerResponse
-  #waiting: (() => void)[] = []
+  #waiting: (() => void)[] | undefined
   closed = false
   constructor(response: ServerResponse) {
     this.#response = response
@@ -94,6 +94,7 @@ class ResponseClient implements SseClient {
   drained(): Promise<void> {
     if (this.closed || !this.#response.writableNeedDrain) return Promise.resolve()
     return new Promise((resolve) => {
+      this.#waiting ??= []
       this.#waiting.push(resolve)
       this.#response.once('drain', resolve)
     })
@@ -114,7 +115,7 @@ class ResponseClient implements SseClient {
   }
 
   #release(): void {
-    for (const resolve of this.#waiting) resolve()
-    this.#waiting = []
+    for (const resolve of this.#waiting ?? []) resolve()
+    this.#waiting = undefined
   }
 }

@@ -8,15 +8,33 @@ import { type RouteSpec, routeEffect } from '#src/contract/route.ts'
 
 const addFormats = addFormatsModule.default
 
+/** What Fastify calls with one part of a request; it leaves its findings in `errors`. */
+export interface PartValidator {
+  (data: unknown): boolean
+  errors?: ErrorObject[] | null
+}
+
 export interface Validators {
-  compile(schema: TSchema, part: string): ValidateFunction
+  compile(schema: TSchema, part: string): PartValidator
 }
 
 /** Two instances on purpose: coercion turns `{"n": null}` into 0, which a body must never suffer. */
 export function createValidators(): Validators {
   const strict = ajv(false)
   const coercing = ajv('array')
-  return { compile: (schema, part) => (part === 'body' ? strict : coercing).compile(schema) }
+  return { compile: (schema, part) => whenFirstUsed(() => (part === 'body' ? strict : coercing).compile(schema)) }
+}
+
+/** Compiled when a request first needs it, for the same reason as serializers are (answers.ts). */
+function whenFirstUsed(compile: () => ValidateFunction): PartValidator {
+  let validate: ValidateFunction | undefined
+  const validator: PartValidator = (data) => {
+    validate ??= compile()
+    const valid = validate(data)
+    validator.errors = validate.errors ?? null
+    return valid
+  }
+  return validator
 }
 
 function ajv(coerceTypes: false | 'array'): Ajv {

@@ -20,6 +20,7 @@ type In = Input<(typeof vms.routes)['vmProvision']>
 export function provisionVm(deps: ForwardDeps) {
   return async ({ body }: In, ctx: RequestContext) => {
     checkBody(body)
+    requireAdminFields(body, ctx)
     const owner = await ownerOf(deps.cloudstack, body, ctx)
     await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
     await requireCapacity(deps.cloudstack, body)
@@ -78,6 +79,12 @@ function checkBody(body: VmProvision): void {
     throw invalidField('body.boot_mode', 'SECURE needs boot_type UEFI')
   if (body.user_data !== undefined && body.user_data_id !== undefined)
     throw invalidField('body.user_data', 'excludes user_data_id')
+}
+
+/** Raw hypervisor settings are the admin's at creation too, as they are afterwards (api-conventions.md, Callers and rights). */
+function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
+  if (ctx.caller.role === 'admin' || (body.extra_config === undefined && body.details === undefined)) return
+  throw new ApiError('FORBIDDEN', 'extra_config and details need the role admin.')
 }
 
 /** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */

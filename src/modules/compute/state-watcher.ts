@@ -65,7 +65,9 @@ async function keepWatching(options: WatcherOptions, stop: AbortSignal): Promise
     client.on('end', () => lost.abort())
     try {
       await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [LOCKS.compute_watcher])
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+        LOCKS.compute_watcher,
+      ])
       if (held.rows[0]?.held === true) await watch(options, AbortSignal.any([stop, lost.signal]))
     } catch (err) {
       if (!stop.aborted) options.log.warn({ err }, 'vm state watcher failed; starting again')

@@ -39,6 +39,11 @@ export async function readVm(
   return vmOf(await rawVm(cloudstack, virtual_machine_id, ctx))
 }
 
+/** Who and what an event or job about the machine names. */
+export function vmSubject(vm: Pick<VirtualMachine, 'id' | 'name' | 'tenant_id'>): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id'> {
+  return { resource_id: vm.id, resource_name: vm.name, tenant_id: vm.tenant_id }
+}
+
 export function vmNotFound(): ApiError {
   return new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
 }

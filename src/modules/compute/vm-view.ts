@@ -3,7 +3,7 @@ import type { VirtualMachine, VmNic } from '#src/contract/compute/virtual-machin
 import { flagOf, integerOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 
 /** What `details` a list must ask for, so that every field below is filled and no statistics are computed. */
-export const VM_DETAILS = 'min,nics,servoff,tmpl'
+export const VM_DETAILS = 'min,nics,servoff,tmpl,iso'
 
 export function vmOf(raw: Raw): VirtualMachine {
   const nics = nicsOf(raw)

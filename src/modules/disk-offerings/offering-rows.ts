@@ -1,6 +1,5 @@
 // The changes of disk offerings: one call each.
 import type { DiskOfferingCreate, diskOfferings } from '#src/contract/disk-offerings.ts'
-import type { RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
@@ -9,7 +8,7 @@ import type { SyncRow } from '../forward.ts'
 import { readOffering } from './offering-list.ts'
 import { offeringOf } from './offering-view.ts'
 
-type Spec<Op extends keyof typeof diskOfferings.routes> = (typeof diskOfferings.routes)[Op] & RouteSpec
+type Spec<Op extends keyof typeof diskOfferings.routes> = (typeof diskOfferings.routes)[Op]
 
 export function offeringRows(cloudstack: CloudStack) {
   const diskOfferingCreate: SyncRow<Spec<'diskOfferingCreate'>> = {

@@ -1,24 +1,25 @@
-// Guest networks: the list.
+// Guest networks: the list, and the handlers of the area.
 import { pageOf } from '#src/contract/common.ts'
-import type { GuestNetwork, guestNetworks } from '#src/contract/network/guest-networks.ts'
+import { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { flagOf, numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { collected } from '#src/drivers/cloudstack/lists.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { refusing } from '../forward.ts'
+import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { guestNetworkRows } from './guest-network-rows.ts'
+import { networkOf } from './guest-network-view.ts'
 
 type Body = Input<typeof guestNetworks.routes.guestNetworkList>['body']
 
-export function guestNetworkHandlers({
-  cloudstack,
-}: {
-  cloudstack: CloudStack
-}): Handlers<typeof guestNetworks.routes, RequestContext> {
-  return refusing({ guestNetworkList: guestNetworkList(cloudstack) })
+export function guestNetworkHandlers(deps: ForwardDeps): Handlers<typeof guestNetworks.routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(guestNetworks, deps, guestNetworkRows(cloudstack)),
+    ...refusing({ guestNetworkList: guestNetworkList(cloudstack) }),
+  }
 }
 
 const ITEM = { key: 'network', read: networkOf }
@@ -75,36 +76,4 @@ function ownerOf(body: NonNullable<Body>, ctx: RequestContext): Args {
   if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }
   if (body.account !== undefined) return { listall: true, account: body.account, domainid: body.domain_id }
   return scopeOf(body.domain_id ?? null)
-}
-
-export function networkOf(row: Raw): GuestNetwork {
-  return {
-    id: textOf(row, 'id') ?? '',
-    name: textOf(row, 'name') ?? '',
-    display_text: textOf(row, 'displaytext'),
-    type: textOf(row, 'type') ?? '',
-    state: textOf(row, 'state') ?? '',
-    zone_id: textOf(row, 'zoneid'),
-    zone_name: textOf(row, 'zonename'),
-    cidr: textOf(row, 'cidr'),
-    gateway: textOf(row, 'gateway'),
-    netmask: textOf(row, 'netmask'),
-    vlan: textOf(row, 'vlan'),
-    network_offering_id: textOf(row, 'networkofferingid'),
-    network_offering_name: textOf(row, 'networkofferingname'),
-    restart_required: flagOf(row, 'restartrequired'),
-    vpc_id: textOf(row, 'vpcid'),
-    tenant_id: textOf(row, 'domainid'),
-    account: textOf(row, 'account'),
-    project_id: textOf(row, 'projectid'),
-    services: rowsOf(row, 'service').map((service) => textOf(service, 'name') ?? ''),
-    public_mtu: numberOf(row, 'publicmtu'),
-    private_mtu: numberOf(row, 'privatemtu'),
-    dns1: textOf(row, 'dns1'),
-    dns2: textOf(row, 'dns2'),
-    network_domain: textOf(row, 'networkdomain'),
-    received_bytes: numberOf(row, 'receivedbytes'),
-    sent_bytes: numberOf(row, 'sentbytes'),
-    created_at: timeOf(row, 'created'),
-  }
 }

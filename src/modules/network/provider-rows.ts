@@ -1,16 +1,15 @@
 // The changes of network service providers and their elements: one job of the platform each, in the order add provider,
 // create element, configure element, enable provider.
 import type { ElementType, serviceProviders } from '#src/contract/network/providers.ts'
-import type { RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { JobRowSpec } from '../forward.ts'
-import { ELEMENT_LISTS, elementsOf, isProvided, readElement, readProvider } from './providers.ts'
+import { ELEMENT_LISTS, elementsOf, isProvided, readElement, readProvider } from './provider-lookup.ts'
 
-type Spec<Op extends keyof typeof serviceProviders.routes> = (typeof serviceProviders.routes)[Op] & RouteSpec
+type Spec<Op extends keyof typeof serviceProviders.routes> = (typeof serviceProviders.routes)[Op]
 
 /** Providers that work through an element of their own kind, which must be there before they are enabled. */
 const THROUGH_ELEMENT = new Set<string>(Object.keys(ELEMENT_LISTS))

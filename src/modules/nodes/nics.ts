@@ -5,16 +5,16 @@ import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import { findNode, nodeIpOf, type NodeRow } from '#src/store/nodes.ts'
+import { addressOf } from './address.ts'
 import { type AgentAccess, agentClient, sameRequest } from './agent-access.ts'
-import { addressOf, found } from './registry.ts'
+import { found } from './registry.ts'
 
 export interface NodeNicDeps extends ChangeDeps, AgentAccess {}
 
 const TIMEOUT_MS = 15_000
 
 export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.routes, RequestContext> {
-  const nodeAt = async (path: string, text: string) =>
-    found(await findNode(deps.database.db, addressOf(path, text)))
+  const nodeAt = async (path: string, text: string) => found(await findNode(deps.database.db, addressOf(path, text)))
   return {
     async nodeNicsList({ params, query }, ctx) {
       const node = await nodeAt('params.bmcIP', params.bmcIP)

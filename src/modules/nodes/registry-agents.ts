@@ -1,7 +1,7 @@
 // What agents call: join with a token, renew the certificate, give a sign of life (docs/decisions/0006-agent-trust.md).
 import { randomUUIDv7 } from 'node:crypto'
 import type { Static } from 'typebox'
-import type { IssuedNode, nodeRegistry } from '#src/contract/nodes/registry.ts'
+import type { IssuedNode, NodeFacts, nodeRegistry } from '#src/contract/nodes/registry.ts'
 import type { Result } from '#src/contract/route.ts'
 import {
   CertificateRequestError,
@@ -18,6 +18,7 @@ import { endEvent, recordChange, startEvent } from '#src/store/app-events.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { refusalOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, takeSignOfLife } from '#src/store/nodes.ts'
+import { addressOf } from './address.ts'
 import type { RegistryDeps } from './registry.ts'
 
 type RegistryRoutes = typeof nodeRegistry.routes
@@ -30,18 +31,15 @@ export async function nodeEnrol(
   ctx: RequestContext,
   body: Static<RegistryRoutes['nodeEnrol']['body']>,
 ): Promise<IssuedNode> {
+  const facts = checkedFacts(body.facts)
   const authority = await deps.authority.get()
   const hash = credentialHash(body.token)
   const enrolled = await deps.database.transact(async (trx, publish) => {
     const used = await useEnrolmentToken(trx, hash)
     if (used === undefined) return undefined
-    const node = await trx
-      .selectFrom('node')
-      .selectAll()
-      .where('node_id', '=', used.node_id)
-      .executeTakeFirstOrThrow()
+    const node = await trx.selectFrom('node').selectAll().where('node_id', '=', used.node_id).executeTakeFirstOrThrow()
     const issued = await issue(() => issueNodeCertificate(authority, body.certificate_request, node.id))
-    await enrolNode(trx, node.node_id, issued, body.facts)
+    await enrolNode(trx, node.node_id, issued, facts)
     const event = {
       correlation_id: ctx.operation_id, action: ctx.operation, resource_type: 'NODE', resource_uuid: node.id,
       description: `Agent of node ${node.bmc_ip} joined`, caller: nodeCaller(node), replica_id: deps.replica_id,
@@ -84,8 +82,11 @@ export async function nodeHeartbeat(
 ): Promise<Result<RegistryRoutes['nodeHeartbeat']>> {
   const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/heartbeat')
   const sign = {
-    facts: body.facts,
-    agent_address: body.agent.address ?? ctx.remote_address.replace(/^::ffff:/, ''),
+    facts: checkedFacts(body.facts),
+    agent_address:
+      body.agent.address === null
+        ? ctx.remote_address.replace(/^::ffff:/, '')
+        : addressOf('body.agent.address', body.agent.address),
     agent_port: body.agent.port,
   }
   await deps.database.transact(async (trx, publish) => {
@@ -124,6 +125,15 @@ async function provenNode(
     throw rejected('A newer message of this node was taken before.')
   }
   return { node, signed_with }
+}
+
+function checkedFacts(facts: NodeFacts): NodeFacts {
+  const { node_ip, addresses } = facts
+  return {
+    ...facts,
+    node_ip: node_ip === null ? null : addressOf('body.facts.node_ip', node_ip),
+    addresses: addresses?.map((address, at) => addressOf(`body.facts.addresses.${at}`, address)) ?? null,
+  }
 }
 
 function rejected(message: string): ApiError {

@@ -1,18 +1,27 @@
 // The operations of the node registry.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import ipaddr from 'ipaddr.js'
 import type { Static } from 'typebox'
 import { pageOf } from '#src/contract/common.ts'
 import type { nodeRegistry, RegisterNode } from '#src/contract/nodes/registry.ts'
 import type { Handlers, Result } from '#src/contract/route.ts'
 import { authorityMark, fingerprintOf } from '#src/kernel/certificates.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import type { Authority } from '#src/store/authority.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
-import { deleteNode, findNode, insertNode, listNodes, lockNode, type NodeRow, nodeRecordOf, runningJobOf } from '#src/store/nodes.ts'
+import {
+  deleteNode,
+  findNode,
+  insertNode,
+  listNodes,
+  lockNode,
+  type NodeRow,
+  nodeRecordOf,
+  runningJobOf,
+} from '#src/store/nodes.ts'
+import { addressOf } from './address.ts'
 import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat } from './registry-agents.ts'
 
 export interface RegistryDeps extends ChangeDeps {
@@ -55,7 +64,8 @@ async function register(deps: RegistryDeps, ctx: RequestContext, body: Static<ty
   const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Register node ${bmc_ip}` }
   const row = await recordChange(deps, ctx, about, async () => {
     const inserted = await deps.database.transact((trx) => insertNode(trx, node))
-    if (inserted === undefined) throw new ApiError('NODE_EXISTS', `A node with the BMC address ${bmc_ip} is registered.`)
+    if (inserted === undefined)
+      throw new ApiError('NODE_EXISTS', `A node with the BMC address ${bmc_ip} is registered.`)
     return inserted
   })
   return nodeRecordOf(row, deps.offline_after_ms)
@@ -100,14 +110,6 @@ async function createToken(
   )
   const authority_fingerprint = fingerprintOf(certificate)
   return { token, bmc_ip, expires_at: expires_at.toISOString(), authority_fingerprint }
-}
-
-/** One spelling for each address: `10.1.0.11`, `2001:db8::1`. */
-export function addressOf(path: string, text: string): string {
-  if (!ipaddr.IPv4.isValidFourPartDecimal(text) && !ipaddr.IPv6.isValid(text)) {
-    throw invalidField(path, 'must be an IPv4 or IPv6 address')
-  }
-  return ipaddr.parse(text).toString()
 }
 
 export function found(row: NodeRow | undefined): NodeRow {

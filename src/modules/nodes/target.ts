@@ -24,13 +24,17 @@ const PASSED_HEADERS = ['prefer'] as const
 export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promise<StoredAnswer | undefined> {
   return async (call) => {
     const target = call.target.trim()
-    const rows = target === '' || target.length > 253 ? [] : await nodesCalled(deps.db, target)
-    const [row, second] = rows
     // A node may be registered under the names of this very machine: then no detour over the network is needed.
     if (deps.own_names().has(target.toLowerCase())) return undefined
+    const rows = target === '' || target.length > 253 ? [] : await nodesCalled(deps.db, target)
+    const [row, second] = rows
     if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `X-Target-Node: no node is called ${shown(target)}.`)
-    if (second !== undefined) {
-      throw new ApiError('INVALID_REQUEST', `X-Target-Node: several nodes are called ${shown(target)}; use the BMC address.`)
+    // Names may be reported by agents; the BMC address is a person's word and unique.
+    if (second !== undefined && row.bmc_ip !== target) {
+      throw new ApiError(
+        'INVALID_REQUEST',
+        `X-Target-Node: several nodes are called ${shown(target)}; use the BMC address.`,
+      )
     }
     const node = agentAddressOf(row, deps.offline_after_ms)
     return send(deps, node, call)

@@ -6,6 +6,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { type Journal, type JournalEntry, type Marker, writeDurably } from './journal.ts'
+import { readLinks } from './links.ts'
 import { setLive } from './live.ts'
 import { type ProbeOutcome, probePath } from './probe.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -33,8 +34,42 @@ export interface ChangeDeps {
   after_step: (step: ChangeStep) => void | Promise<void>
 }
 
+/**
+ * The half of a change that may happen before the peers have changed: what carries frames grows, and what sends them
+ * shrinks. The other half follows once every node has done this one.
+ */
+export function firstHalf({ bridge, devices }: JournalEntry): JournalEntry['devices'] {
+  return devices.filter(({ name, old_mtu, new_mtu }) => (name === bridge) === new_mtu < old_mtu)
+}
+
+/** Completes a change that was raised by its first half. Throws with the change still pending: the caller decides. */
+export async function useRaised(deps: ChangeDeps, entry: JournalEntry): Promise<void> {
+  const first = firstHalf(entry)
+  const rest = entry.devices.filter((device) => !first.includes(device))
+  const refusal = await setLive(deps.host, rest, () => deps.after_step('device-set'))
+  if (refusal !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${refusal}.`)
+  await note(deps, entry, 'in use')
+  await deps.after_step('live')
+}
+
+/** Null when every device of the change runs at its new value. */
+export async function unfinished({ host }: ChangeDeps, entry: JournalEntry): Promise<string | null> {
+  const links = await readLinks(host)
+  const behind = entry.devices.find(({ name, new_mtu }) => links?.find((link) => link.name === name)?.mtu !== new_mtu)
+  return behind === undefined ? null : behind.name
+}
+
+/** A bridge follows its ports until its MTU was really changed once: then it waits for its own turn (linux-node.md 4.2). */
+async function pin(host: Host, { bridge, devices }: JournalEntry): Promise<void> {
+  const own = devices.find(({ name }) => name === bridge)
+  if (own === undefined || own.new_mtu <= own.old_mtu) return
+  for (const mtu of [own.old_mtu + 1, own.old_mtu]) {
+    await host.run('ip', ['link', 'set', 'dev', bridge, 'mtu', `${mtu}`], { timeout_ms: 10_000 })
+  }
+}
+
 /** Makes the change known and guarded, then carries it out up to the live value. Throws with everything undone. */
-export async function raise(deps: ChangeDeps, plan: ChangePlan): Promise<void> {
+export async function raise(deps: ChangeDeps, plan: ChangePlan, part: 'whole' | 'first-half' = 'whole'): Promise<void> {
   const { entry } = plan
   await prepare(deps, plan)
   try {
@@ -49,9 +84,11 @@ export async function raise(deps: ChangeDeps, plan: ChangePlan): Promise<void> {
     await deps.after_step('persisted')
     await arm(deps, entry)
     await deps.after_step('armed')
-    const refusal = await setLive(deps.host, entry.devices, () => deps.after_step('device-set'))
+    if (part === 'first-half') await pin(deps.host, entry)
+    const devices = part === 'whole' ? entry.devices : firstHalf(entry)
+    const refusal = await setLive(deps.host, devices, () => deps.after_step('device-set'))
     if (refusal !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${refusal}.`)
-    await note(deps, entry, 'live')
+    await note(deps, entry, part === 'whole' ? 'live' : 'prepared for use')
     await deps.after_step('live')
   } catch (error) {
     if (await restore(deps, entry.bridge, entry)) throw error

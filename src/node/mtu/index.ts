@@ -1,4 +1,4 @@
-// Operations of the MTU area that run on a node.
+// Operations of the MTU areas that run on a node.
 import type { Handlers } from '#src/contract/route.ts'
 import type { mtu } from '#src/contract/network/mtu.ts'
 import type { L2Probe } from './l2-probe.ts'

@@ -13,7 +13,9 @@ import {
   raise,
   restore,
   sameChange,
+  unfinished,
   uptimeCs,
+  useRaised,
 } from './change.ts'
 import { capturedWatchdog } from './captured-change.ts'
 import { bootId, type ChangeLimits, type ChangePlan, planChange } from './change-plan.ts'
@@ -45,6 +47,8 @@ export interface NodeApplyOptions {
 export interface NodeApply {
   /** With `plan_only` nothing is touched. */
   apply(request: MtuNodeApplyRequest, plan_only?: boolean): Promise<MtuNodeApplyResult>
+  /** The change of a bridge that is neither committed nor reverted yet. */
+  pending(bridge: string): Promise<{ mtu: number; left_ms: number } | null>
   /** Finishes changes that nobody looks after any more; the answer names what was done to which bridge. */
   reconcile(): Promise<{ bridge: string; done: 'restored' | 'put away' | 'left' | 'failed' }[]>
   /** Reconciles, sets the devices of the product's own files, and reconciles again every 30 s. */
@@ -83,6 +87,12 @@ export async function createNodeApply(options: NodeApplyOptions): Promise<NodeAp
       if (busy.has(bridge)) throw new ApiError('MTU_CHANGE_RUNNING', `An MTU change of ${bridge} is under way.`)
       return alone(busy, bridge, () => perform({ deps, limits, request, plan_only }))
     },
+    async pending(bridge) {
+      const entry = await journal.entry(bridge)
+      if (entry === null || (await journal.marker(bridge)) !== 'pending') return null
+      const left_cs = (await journal.deadline(bridge)) - (await uptimeCs(host))
+      return { mtu: entry.mtu, left_ms: Math.max(0, left_cs * 10) }
+    },
     reconcile,
     async start() {
       await reconcile()
@@ -104,11 +114,15 @@ interface Performance {
 function perform(work: Performance): Promise<MtuNodeApplyResult> {
   switch (work.request.phase ?? '') {
     case 'raise':
-      return raiseOnly(work)
+      return raiseOnly(work, 'whole')
+    case 'prepare':
+      return raiseOnly(work, 'first-half')
+    case 'use':
+      return pending(work, (entry) => useOnly(work.deps, entry))
     case 'probe':
       return pending(work, (entry) => probeOnly(work, entry))
     case 'commit':
-      return pending(work, (entry) => finish(work.deps, entry, { keep: true, outcome: null, advisory_failures: [] }))
+      return pending(work, (entry) => commitOnly(work.deps, entry))
     case 'revert':
       return pending(work, (entry) => finish(work.deps, entry, { keep: false, outcome: null, advisory_failures: [] }))
     default:
@@ -134,10 +148,13 @@ async function wholeSequence(work: Performance): Promise<MtuNodeApplyResult> {
   }
 }
 
-async function raiseOnly({ deps, limits, request, plan_only }: Performance): Promise<MtuNodeApplyResult> {
+async function raiseOnly(
+  { deps, limits, request, plan_only }: Performance,
+  part: 'whole' | 'first-half',
+): Promise<MtuNodeApplyResult> {
   const plan = await planChange(limits, request)
   if (plan_only) return planned(plan)
-  await raise(deps, plan)
+  await raise(deps, plan, part)
   const seconds = Math.round(plan.entry.window_ms / 1000)
   return {
     ...resultOf(plan.entry),
@@ -145,6 +162,19 @@ async function raiseOnly({ deps, limits, request, plan_only }: Performance): Pro
     persisted: !plan.entry.dry_run,
     detail: `raised; reverts by itself in ${seconds} s`,
   }
+}
+
+async function useOnly(deps: ChangeDeps, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+  await useRaised(deps, entry)
+  return { ...resultOf(entry), applied: true, persisted: !entry.dry_run, detail: 'in use' }
+}
+
+async function commitOnly(deps: ChangeDeps, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+  const behind = entry.dry_run ? null : await unfinished(deps, entry)
+  if (behind !== null) {
+    throw new ApiError('MTU_APPLY_FAILED', `${behind} does not run at its new value, so there is nothing to commit.`)
+  }
+  return finish(deps, entry, { keep: true, outcome: null, advisory_failures: [] })
 }
 
 async function probeOnly({ deps, request }: Performance, entry: JournalEntry): Promise<MtuNodeApplyResult> {

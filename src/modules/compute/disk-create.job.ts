@@ -1,0 +1,178 @@
+// The job that makes one volume and attaches it. The volume's id is chosen before anything is sent, so a call whose answer
+// was lost can be looked up by it and be repeated: the platform refuses the same id twice (cloudstack.md A.3, 2).
+import { randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { defineJob, type Holds, type Run } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { CallDeps } from './call.job.ts'
+
+export const DiskCreateInput = Type.Object({
+  name: Type.String(),
+  volume_id: Type.String(),
+  virtual_machine_id: Type.String(),
+  virtual_machine_name: Type.String(),
+  device_id: Type.Union([Type.Integer(), Type.Null()]),
+  /** Arguments of the creating call as on the wire. */
+  create: Type.Record(Type.String(), Type.String()),
+})
+export type DiskCreateInput = Static<typeof DiskCreateInput>
+
+type DiskRun = Run<CallDeps, DiskCreateInput>
+
+const FILL_TITLE = 'Wait for the volume'
+const CREATE_TIMEOUT_MS = 15 * 60_000
+/** A volume made from a snapshot is copied. */
+const FILL_TIMEOUT_MS = 75 * 60_000
+
+export const diskCreateJob = defineJob<CallDeps>()({
+  type: 'vm.disk-create',
+  input: DiskCreateInput,
+  resource_type: 'VOLUME',
+  steps: [
+    {
+      name: 'create',
+      title: 'Create the volume',
+      holds: async (run) => (await volume(run)) !== undefined,
+      run: create,
+      undo: remove,
+      timeout_ms: CREATE_TIMEOUT_MS,
+    },
+    { name: 'fill', title: FILL_TITLE, weight: 5, run: waitForVolume, timeout_ms: FILL_TIMEOUT_MS },
+    { name: 'attach', title: 'Attach the volume', weight: 4, holds: isAttached, run: attach, timeout_ms: CREATE_TIMEOUT_MS },
+  ],
+  on_failure: 'undo',
+  done: ({ input }) => `Volume ${input.name} is attached to virtual machine ${input.virtual_machine_name}.`,
+})
+
+/** Whether the platform has made the volume: from then on its id is real. */
+export function isCreated(job: { status: string; job_status: string }): boolean {
+  return job.job_status !== 'running' || job.status === FILL_TITLE || job.status === 'Attach the volume'
+}
+
+const SENDS = 3
+const SETTLE_MS = 2000
+
+async function create(run: DiskRun): Promise<void> {
+  for (let sent = 1; ; sent += 1) {
+    if (typeof run.state.create_job_id === 'string' && (await appears(run))) return
+    // An id of a job that a create was refused for would leave a second volume behind; each attempt has its own.
+    const create_job_id = randomUUID()
+    await run.save({ create_job_id })
+    try {
+      const args = { ...run.input.create, customid: run.input.volume_id }
+      const answer = await run.deps.cloudstack.call('createVolume', args, { job_id: create_job_id })
+      if (textOf(answer, 'id') !== run.input.volume_id) await run.note('WARN', 'The platform named another volume than was asked for.')
+      return
+    } catch (error) {
+      if (!(error instanceof CloudStackError)) throw error
+      const refused = error.status !== undefined
+      // Somebody has this id: it was us, in an attempt whose answer was lost.
+      if (refused && /already exists/i.test(error.detail ?? '') && (await volume(run)) !== undefined) return
+      if (refused || error.failure === 'not_configured' || sent === SENDS) throw refusalOf(error)
+      await run.note('WARN', 'The answer of the compute platform was lost; looking for the volume.')
+    }
+  }
+}
+
+/** Asked twice, because a call may still be on its way when the connection breaks. */
+async function appears(run: DiskRun): Promise<boolean> {
+  if ((await untilAnswered(run, () => volume(run))) !== undefined) return true
+  await pause(SETTLE_MS, undefined, { signal: run.signal })
+  return (await untilAnswered(run, () => volume(run))) !== undefined
+}
+
+async function volume(run: DiskRun): Promise<Raw | undefined> {
+  const args = { id: run.input.volume_id, listall: true }
+  const row = await orRefusal(findOne(run.deps.cloudstack, 'listVolumes', 'volume', args, { signal: run.signal }))
+  // What is being removed is no volume of ours any more.
+  return row === undefined || ['Expunging', 'Expunged', 'Destroy'].includes(textOf(row, 'state') ?? '') ? undefined : row
+}
+
+const ASK_AGAIN_MS = 1000
+const ASK_FOR_MS = 60_000
+
+async function untilAnswered<T>(run: DiskRun, ask: () => Promise<T>): Promise<T> {
+  const started_ms = performance.now()
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (run.signal.aborted || performance.now() - started_ms > ASK_FOR_MS) throw error
+      await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
+    }
+  }
+}
+
+/** The volume itself says when it is there; its job only says why it is not. */
+async function waitForVolume(run: DiskRun): Promise<void> {
+  const { create_job_id } = run.state
+  if (typeof create_job_id === 'string') {
+    try {
+      await run.deps.cloudstack.followJob(create_job_id, { signal: run.signal, profile: 'slow' })
+    } catch (error) {
+      if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) throw refusalOf(error)
+    }
+  }
+  for (;;) {
+    const row = await untilAnswered(run, () => volume(run))
+    const state = row === undefined ? null : textOf(row, 'state')
+    if (state === 'Allocated' || state === 'Ready') return
+    if (state !== 'Creating' && state !== 'Copying') {
+      const seen = state === null ? 'is gone' : `is ${state}`
+      throw new ApiError('JOB_INTERRUPTED', `The compute platform did not finish volume ${run.input.name}: it ${seen}.`)
+    }
+    await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
+  }
+}
+
+async function isAttached(run: DiskRun): Promise<Holds> {
+  const row = await volume(run)
+  if (row === undefined) return false
+  return textOf(row, 'virtualmachineid') === run.input.virtual_machine_id && textOf(row, 'state') === 'Ready'
+}
+
+/** The attaching job carries an id of ours, so one that is under way is found again; it may be sent again when nobody knows it. */
+async function attach(run: DiskRun): Promise<void> {
+  const known = typeof run.state.attach_job_id === 'string' ? run.state.attach_job_id : undefined
+  const job = known === undefined ? undefined : await untilAnswered(run, () => run.deps.cloudstack.queryJob(known, { signal: run.signal }))
+  let attach_job_id = known
+  if (known === undefined || (job !== undefined && job.status > 1)) {
+    attach_job_id = randomUUID()
+    await run.save({ attach_job_id })
+  }
+  if (job === undefined || job.status > 1) await submitAttach(run, String(attach_job_id))
+  try {
+    await run.deps.cloudstack.followJob(String(attach_job_id), { signal: run.signal })
+  } catch (error) {
+    if (error instanceof LostJobError && (await isAttached(run)) === true) return
+    throw refusalOf(error)
+  }
+}
+
+async function submitAttach(run: DiskRun, job_id: string): Promise<void> {
+  const { volume_id, virtual_machine_id, device_id } = run.input
+  const args = { id: volume_id, virtualmachineid: virtual_machine_id, deviceid: device_id ?? undefined }
+  try {
+    await run.deps.cloudstack.call('attachVolume', args, { job_id })
+  } catch (error) {
+    const lost = error instanceof CloudStackError && error.status === undefined && error.failure !== 'not_configured'
+    if (!lost) throw refusalOf(error)
+    await run.note('WARN', 'The answer of the compute platform was lost; asking for the job by its id.')
+    const job = await untilAnswered(run, () => run.deps.cloudstack.queryJob(job_id, { signal: run.signal }))
+    if (job === undefined) await orRefusal(run.deps.cloudstack.call('attachVolume', args, { job_id }))
+  }
+}
+
+/** Nothing of a failed order stays: the volume that could not be attached is deleted, unless it was attached after all. */
+async function remove(run: DiskRun): Promise<void> {
+  const row = await untilAnswered(run, () => volume(run))
+  if (row === undefined) return
+  if (textOf(row, 'virtualmachineid') !== null)
+    throw new ApiError('VOLUME_ATTACHED', `Volume ${run.input.name} (${run.input.volume_id}) is attached and was left alone.`)
+  await orRefusal(run.deps.cloudstack.call('deleteVolume', { id: run.input.volume_id }))
+}

@@ -1,0 +1,229 @@
+// Disks and ISO images of machines: what is one call of the platform, after its preconditions.
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import { vmDisks } from '#src/contract/compute/disks.ts'
+import type { Volume } from '#src/contract/compute/volume.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { flagOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing, type Subject } from '../forward.ts'
+import { createAndAttachDisk } from './disk-create.ts'
+import { ownerScope, optionsOf } from './vm-list.ts'
+import { readVm, requireState, vmSubject } from './vm-lookup.ts'
+import { readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
+import { volumeOf } from './volume-view.ts'
+
+type Routes = typeof vmDisks.routes
+type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+export function vmDiskHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
+    ...refusing({
+      vmDiskDetach: detachDisk(deps),
+      vmDiskCreate: createAndAttachDisk(deps),
+      vmDiskResize: resizeDisk(deps),
+      volumeList: volumeList(cloudstack),
+    }),
+  }
+}
+
+function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
+  return {
+    mode: 'job',
+    command: 'attachVolume',
+    about: async ({ body }, ctx) => {
+      if (body.device_id === 3) throw invalidField('body.device_id', 'is the slot of the CD drive')
+      const volume = await readVolume(cloudstack, body.volume_id, ctx)
+      const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+      requireState(vm, vmCan.attachDisk)
+      if (volume.virtual_machine_id !== null) {
+        const where = volume.virtual_machine_name ?? volume.virtual_machine_id
+        throw new ApiError('VOLUME_ATTACHED', `The volume is attached to virtual machine ${where}; detach it first.`)
+      }
+      requireVolumeState(volume, 'attach')
+      if (volume.zone_id !== vm.zone_id)
+        throw new ApiError('VOLUME_ZONE', `The volume is in zone ${volume.zone_name}, the virtual machine in ${vm.zone_name}.`)
+      await requireNoSnapshots(cloudstack, vm.id, ctx)
+      const words = `volume ${volume.name} to virtual machine ${vm.name}`
+      return { ...subjectOf(volume), description: `Attaching ${words}.`, done: `Attached ${words}.` }
+    },
+    args: ({ body }) => ({ id: body.volume_id, virtualmachineid: body.virtual_machine_id, deviceid: body.device_id }),
+    reply: (_result, { body }, ctx) => readVolume(cloudstack, body.volume_id, ctx),
+  }
+}
+
+function detachDisk(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
+    const volume = await volumeToDetach(cloudstack, body, ctx)
+    if (volume.virtual_machine_id === null) throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.')
+    const vm = await readVm(cloudstack, volume.virtual_machine_id, ctx)
+    requireState(vm, volume.type === 'ROOT' ? vmCan.detachRootDisk : vmCan.detachDisk)
+    await requireNoSnapshots(cloudstack, vm.id, ctx)
+    const words = `volume ${volume.name} from virtual machine ${vm.name}`
+    const subject = { ...subjectOf(volume), description: `Detaching ${words}.`, done: `Detached ${words}.` }
+    const call = { command: 'detachVolume', args: { id: volume.id }, resource_type: 'VOLUME' }
+    return handOver(deps, ctx, call, subject, () => readVolume(cloudstack, volume.id, ctx))
+  }
+}
+
+async function volumeToDetach(cloudstack: CloudStack, body: In<'vmDiskDetach'>['body'], ctx: RequestContext): Promise<Volume> {
+  const { volume_id, virtual_machine_id, device_id } = body
+  if (volume_id !== undefined) {
+    if (device_id !== undefined) throw invalidField('body.device_id', 'excludes volume_id')
+    const volume = await readVolume(cloudstack, volume_id, ctx)
+    if (virtual_machine_id !== undefined && volume.virtual_machine_id !== virtual_machine_id)
+      throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is not attached to this virtual machine.')
+    return volume
+  }
+  if (virtual_machine_id === undefined || device_id === undefined)
+    throw invalidField('body.volume_id', 'give volume_id, or virtual_machine_id and device_id')
+  const vm = await readVm(cloudstack, virtual_machine_id, ctx)
+  const args = { virtualmachineid: vm.id, ...scopeOfOne(ctx.caller.tenant_id) }
+  for await (const volume of cloudstack.listAll('listVolumes', args, { key: 'volume', read: volumeOf }, optionsOf(ctx))) {
+    if (volume.device_id === device_id) return volume
+  }
+  throw new ApiError('VOLUME_NOT_FOUND', `The virtual machine has no volume in slot ${device_id}.`)
+}
+
+/** Only a new offering is another command than a new size. */
+function resizeDisk(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmDiskResize'>, ctx: RequestContext) => {
+    const { volume_id, size_gb, disk_offering_id, min_iops, max_iops } = body
+    if ([size_gb, disk_offering_id, min_iops, max_iops].every((value) => value === undefined))
+      throw invalidField('body', 'names nothing to change: give size_gb or disk_offering_id')
+    if (min_iops !== undefined && max_iops !== undefined && min_iops > max_iops)
+      throw invalidField('body.min_iops', 'is greater than max_iops')
+    const volume = await readVolume(cloudstack, volume_id, ctx)
+    requireVolumeState(volume, 'resize')
+    if (volume.virtual_machine_id !== null)
+      requireState(await readVm(cloudstack, volume.virtual_machine_id, ctx), vmCan.resizeDisk)
+    await requireFittingSize(cloudstack, volume, body, ctx)
+    const args = {
+      id: volume.id,
+      size: size_gb,
+      diskofferingid: disk_offering_id,
+      shrinkok: body.shrink_ok,
+      miniops: min_iops,
+      maxiops: max_iops,
+      automigrate: body.auto_migrate,
+    }
+    const only_offering = disk_offering_id !== undefined && size_gb === undefined
+    const command = only_offering ? 'changeOfferingForVolume' : 'resizeVolume'
+    const doing = only_offering ? 'Changing the offering of' : 'Resizing'
+    const subject = {
+      ...subjectOf(volume),
+      description: `${doing} volume ${volume.name}.`,
+      done: `Volume ${volume.name} is ${only_offering ? 'changed' : 'resized'}.`,
+    }
+    return handOver(deps, ctx, { command, args, resource_type: 'VOLUME', slow: true }, subject, () =>
+      readVolume(cloudstack, volume.id, ctx),
+    )
+  }
+}
+
+const GIB = 1024 ** 3
+
+async function requireFittingSize(
+  cloudstack: CloudStack,
+  volume: Volume,
+  body: In<'vmDiskResize'>['body'],
+  ctx: RequestContext,
+): Promise<void> {
+  const { size_gb, disk_offering_id } = body
+  const offering_id = disk_offering_id ?? volume.disk_offering_id
+  const offering = offering_id === null ? undefined : await diskOffering(cloudstack, offering_id, ctx)
+  if (disk_offering_id !== undefined && offering === undefined)
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this disk_offering_id.')
+  const custom = offering === undefined ? null : flagOf(offering, 'iscustomized')
+  if (size_gb !== undefined && custom === false) throw invalidField('body.size_gb', 'the disk offering fixes the size')
+  const shrinks = size_gb !== undefined && volume.size_bytes !== null && size_gb * GIB < volume.size_bytes
+  if (shrinks && body.shrink_ok !== true)
+    throw invalidField('body.size_gb', 'is smaller than the volume is; agree with shrink_ok to lose what lies beyond')
+}
+
+/** Offerings made for other tenants are none to a narrowed caller. */
+export async function diskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Raw | undefined> {
+  const row = await findOne(cloudstack, 'listDiskOfferings', 'diskoffering', { id, listall: true }, optionsOf(ctx))
+  const { tenant_id } = ctx.caller
+  const domains = row === undefined ? null : textOf(row, 'domainid')
+  return tenant_id !== null && domains !== null && !domains.split(',').includes(tenant_id) ? undefined : row
+}
+
+function isoRows(cloudstack: CloudStack) {
+  const present = (_result: unknown, { body }: { body: { virtual_machine_id: string } }, ctx: RequestContext) =>
+    readVm(cloudstack, body.virtual_machine_id, ctx)
+  const vmIsoAttach: JobRowSpec<Spec<'vmIsoAttach'>> = {
+    mode: 'job',
+    command: 'attachIso',
+    about: async ({ body }, ctx) => {
+      const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+      requireState(vm, vmCan.attachIso)
+      const name = await usableIso(cloudstack, body.iso_id, vm.zone_id, ctx)
+      const words = `ISO image ${name} to virtual machine ${vm.name}`
+      return { ...vmSubject(vm), description: `Attaching ${words}.`, done: `Attached ${words}.` }
+    },
+    args: ({ body }) => ({ id: body.iso_id, virtualmachineid: body.virtual_machine_id, forced: body.forced }),
+    reply: present,
+  }
+  const vmIsoDetach: JobRowSpec<Spec<'vmIsoDetach'>> = {
+    mode: 'job',
+    command: 'detachIso',
+    about: async ({ body }, ctx) => {
+      const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+      requireState(vm, vmCan.detachIso)
+      if (vm.iso_id === null) throw new ApiError('ISO_NOT_ATTACHED', 'The virtual machine has no ISO image.')
+      const words = `the ISO image from virtual machine ${vm.name}`
+      return { ...vmSubject(vm), description: `Detaching ${words}.`, done: `Detached ${words}.` }
+    },
+    args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, forced: body.forced }),
+    reply: present,
+  }
+  return { vmIsoAttach, vmIsoDetach }
+}
+
+/** One row a zone: the image must be ready in the machine's. */
+async function usableIso(cloudstack: CloudStack, id: string, zone_id: string | null, ctx: RequestContext): Promise<string> {
+  const { tenant_id } = ctx.caller
+  const filter = { id, isofilter: tenant_id === null ? 'all' : 'executable', ...scopeOfOne(tenant_id) }
+  const known = await findOne(cloudstack, 'listIsos', 'iso', filter, optionsOf(ctx))
+  if (known === undefined) throw new ApiError('ISO_NOT_FOUND', 'There is no ISO image with this iso_id.')
+  const content = await cloudstack.call('listIsos', { ...filter, page: 1, pagesize: 500 }, optionsOf(ctx))
+  const here = rowsOf(content, 'iso').filter((row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null)
+  if (!here.some((row) => flagOf(row, 'isready') === true))
+    throw new ApiError('ISO_NOT_READY', 'The ISO image is not ready in the zone of the virtual machine.')
+  return textOf(known, 'name') ?? id
+}
+
+function volumeList(cloudstack: CloudStack) {
+  return async ({ body }: In<'volumeList'>, ctx: RequestContext) => {
+    const filter = body ?? {}
+    const page = pageOf(filter)
+    const args = {
+      id: filter.id,
+      ids: filter.ids,
+      name: filter.name,
+      virtualmachineid: filter.virtual_machine_id,
+      zoneid: filter.zone_id,
+      type: filter.type,
+      state: filter.state,
+      diskofferingid: filter.disk_offering_id,
+      keyword: filter.keyword,
+      ...ownerScope(filter, ctx),
+    }
+    const { rows, count } = await cloudstack.listPage('listVolumes', args, { key: 'volume', read: volumeOf }, page, optionsOf(ctx))
+    return { volumes: rows, count, ...page }
+  }
+}
+
+function subjectOf(volume: Volume): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id'> {
+  return { resource_id: volume.id, resource_name: volume.name, tenant_id: volume.tenant_id }
+}

@@ -1,0 +1,33 @@
+// Finds volumes, and what they may not meet: foreign tenants, wrong states, machines with snapshots.
+import { volumeCan, type VolumeState } from '#src/contract/compute/vm-can.ts'
+import type { Volume } from '#src/contract/compute/volume.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { rowsOf } from '#src/drivers/cloudstack/fields.ts'
+import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { optionsOf } from './vm-list.ts'
+import { volumeOf } from './volume-view.ts'
+
+/** The volume, or VOLUME_NOT_FOUND: a foreign one is not distinguishable from none. */
+export async function readVolume(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Volume> {
+  const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
+  const row = await findOne(cloudstack, 'listVolumes', 'volume', args, optionsOf(ctx))
+  if (row !== undefined) return volumeOf(row)
+  throw new ApiError('VOLUME_NOT_FOUND', 'There is no volume with this volume_id.')
+}
+
+export function requireVolumeState(volume: Volume, operation: keyof typeof volumeCan): void {
+  const states: readonly VolumeState[] = volumeCan[operation]
+  if (states.some((state) => state === volume.state)) return
+  throw new ApiError('VOLUME_STATE', `The volume is ${volume.state}; this needs ${states.join(' or ')}.`)
+}
+
+/** Disks and NICs of a machine with snapshots cannot change: the snapshots would not fit any more. */
+export async function requireNoSnapshots(cloudstack: CloudStack, virtual_machine_id: string, ctx: RequestContext): Promise<void> {
+  const args = { virtualmachineid: virtual_machine_id, ...scopeOfOne(ctx.caller.tenant_id), page: 1, pagesize: 1 }
+  const content = await cloudstack.call('listVMSnapshot', args, optionsOf(ctx))
+  if (rowsOf(content, 'vmSnapshot').length === 0) return
+  throw new ApiError('VM_HAS_SNAPSHOTS', 'The virtual machine has snapshots; remove them first.')
+}

@@ -1,0 +1,121 @@
+// Starts the jobs that change what a node makes of its GPUs, after the checks whose refusal the caller should hear at once.
+import { sql } from 'kysely'
+import type { ActionAccepted } from '#src/contract/common.ts'
+import type { gpu } from '#src/contract/gpu.ts'
+import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
+import type { Input } from '#src/contract/route.ts'
+import type { JobDefinition } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { Trx } from '#src/store/database.ts'
+import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
+import type { ChangeDeps } from './change-steps.ts'
+import { gpuConvertJob } from './convert.job.ts'
+import { devicesOfHost, requireProfile, requireUnused, requireUpHost } from './gpu-lookup.ts'
+import type { GpuHost, GpuNodes } from './gpu-nodes.ts'
+import { gpuProfileSyncJob } from './profile-sync.job.ts'
+import { gpuRepinJob, wantedParts } from './repin.job.ts'
+
+export interface GpuDeps extends ForwardDeps {
+  nodes: GpuNodes
+}
+
+type In<Op extends keyof typeof gpu.routes> = Input<(typeof gpu.routes)[Op]>
+
+export const CHANGE_TYPES = ['gpu.convert', 'gpu.repin'] as const
+
+export function gpuDeviceConvert(deps: GpuDeps) {
+  return async ({ body }: In<'gpuDeviceConvert'>, ctx: RequestContext): Promise<ActionAccepted> => {
+    const { host, gpus } = await readyHost(deps, body.host_id, ctx)
+    const chosen = body.bus_addresses === undefined ? gpus.filter((one) => !one.console) : body.bus_addresses.map((name) => gpuAt(gpus, name))
+    if (chosen.length === 0) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The node has no GPU that could be converted.')
+    const on_console = chosen.find((one) => one.console)
+    if (on_console !== undefined) throw new ApiError('GPU_MODE_UNSUPPORTED', `${on_console.bus_address} shows the console of the node.`)
+    const bus_addresses = chosen.map(({ bus_address }) => bus_address)
+    const gpus_text = bus_addresses.length === 1 ? '1 GPU' : `${bus_addresses.length} GPUs`
+    return admit(deps, ctx, host, gpuConvertJob, { host, bus_addresses, mode: body.mode }, {
+      description: `Converting ${gpus_text} of ${host.name} to ${body.mode}.`,
+      metadata: { host_id: host.id, bus_addresses, target: body.mode },
+    })
+  }
+}
+
+export function gpuDeviceRepin(deps: GpuDeps) {
+  return async ({ body }: In<'gpuDeviceRepin'>, ctx: RequestContext): Promise<ActionAccepted> => {
+    const { bus_address, vgpu_type, count } = body
+    const profile = await requireProfile(deps.cloudstack, body.vgpu_profile_id, { signal: ctx.signal })
+    const { host, gpus } = await readyHost(deps, body.host_id, ctx)
+    const order = {
+      profile_id: profile.id,
+      profile_name: profile.name,
+      ...(vgpu_type === undefined ? {} : { vgpu_type }),
+      ...(count === undefined ? {} : { count }),
+    }
+    wantedParts(gpuAt(gpus, bus_address), order)
+    return admit(deps, ctx, host, gpuRepinJob, { host, bus_addresses: [bus_address], ...order }, {
+      description: `Repinning ${bus_address} of ${host.name} to ${profile.name}.`,
+      metadata: { host_id: host.id, bus_addresses: [bus_address], target: profile.name },
+    })
+  }
+}
+
+export function vgpuProfileSync(deps: GpuDeps) {
+  return async ({ body }: In<'vgpuProfileSync'>, ctx: RequestContext): Promise<ActionAccepted> => {
+    const host = await requireUpHost(deps.cloudstack, body.host_id, { signal: ctx.signal })
+    await deps.nodes.list(host, ctx.signal)
+    return admit(deps, ctx, host, gpuProfileSyncJob, { host }, {
+      description: `Syncing the vGPU profiles of ${host.name}.`,
+      metadata: { host_id: host.id },
+    })
+  }
+}
+
+/** Nothing of the host may be in use, because drivers are changed under it; the node must answer. */
+async function readyHost(deps: GpuDeps, host_id: string, ctx: RequestContext): Promise<{ host: GpuHost; gpus: NodeGpu[] }> {
+  const host = await requireUpHost(deps.cloudstack, host_id, { signal: ctx.signal })
+  requireUnused(await devicesOfHost(deps.cloudstack, host_id, { signal: ctx.signal }))
+  return { host, gpus: await deps.nodes.list(host, ctx.signal) }
+}
+
+function gpuAt(gpus: readonly NodeGpu[], bus_address: string): NodeGpu {
+  const gpu_found = gpus.find((one) => one.bus_address === bus_address)
+  if (gpu_found === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', `The node has no GPU at ${bus_address}.`)
+  return gpu_found
+}
+
+async function admit<JobInput>(
+  { jobs }: GpuDeps,
+  ctx: RequestContext,
+  host: GpuHost,
+  definition: JobDefinition<ChangeDeps, JobInput>,
+  input: JobInput,
+  { description, metadata }: { description: string; metadata: Record<string, unknown> },
+): Promise<ActionAccepted> {
+  const subject: Subject = { resource_id: host.id, resource_name: host.name, description }
+  await jobs.admit(definition, {
+    id: ctx.operation_id,
+    input,
+    caller: ctx.caller,
+    action: ctx.operation,
+    description,
+    resource_id: host.id,
+    resource_name: host.name,
+    metadata,
+    also: (trx) => requireAlone(trx, host, ctx.operation_id),
+  })
+  return acceptedOf(await submittedOrEnded(jobs, ctx, () => true), subject)
+}
+
+/** One change of a host's GPUs at a time, decided in the transaction that admits it. */
+async function requireAlone(trx: Trx, host: GpuHost, operation_id: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`gpu ${host.id}`}, 0))`.execute(trx)
+  const other = await trx
+    .selectFrom('job')
+    .select('id')
+    .where('type', 'like', 'gpu.%')
+    .where('resource_id', '=', host.id)
+    .where('job_status', '=', 'running')
+    .where('id', '!=', operation_id)
+    .executeTakeFirst()
+  if (other !== undefined) throw new ApiError('GPU_JOB_RUNNING', `The job ${other.id} is changing the GPUs of ${host.name}.`)
+}

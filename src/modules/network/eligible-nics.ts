@@ -1,0 +1,35 @@
+// NICs of all nodes that a guest network can be put on: each node's own answer, page by page.
+import type { eligibleNics } from '#src/contract/network/eligible-nics.ts'
+import type { Handlers } from '#src/contract/route.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { Database } from '#src/store/database.ts'
+import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
+import { isConfigured, pageOfNodes } from './node-page.ts'
+import type { FleetQuestions } from './node-questions.ts'
+
+export interface EligibleNicDeps {
+  database: Pick<Database, 'db'>
+  ask: Pick<FleetQuestions, 'usable_nics' | 'all_nics'>
+}
+
+export function eligibleNicHandlers({ database, ask }: EligibleNicDeps): Handlers<typeof eligibleNics.routes, RequestContext> {
+  return {
+    async eligibleNicsList({ body }) {
+      const configured = (await allNodes(database.db)).filter(isConfigured).map((row) => ({ row }))
+      const { page, ...paging } = pageOfNodes(configured, body)
+      const question = body?.include_all === true ? ask.all_nics : ask.usable_nics
+      const outcomes = await question(page.map(({ row }) => row))
+      const nodes = outcomes.map((outcome) => {
+        const interfaces = 'value' in outcome ? outcome.value.interfaces : []
+        return {
+          fqdn: fqdnOf(outcome.node),
+          node_ip: nodeIpOf(outcome.node),
+          error: 'value' in outcome ? null : outcome.error,
+          nic_count: 'value' in outcome ? interfaces.length : null,
+          interfaces,
+        }
+      })
+      return { count: configured.length, ...paging, nodes }
+    },
+  }
+}

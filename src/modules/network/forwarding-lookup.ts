@@ -1,0 +1,96 @@
+// Finds forwarding rules, and the address and machine they join, within what the caller may see.
+import type { PortForwarding } from '#src/contract/network/port-forwarding.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { flagOf, integerOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+
+export const RULE_ITEM = { key: 'portforwardingrule', read: ruleOf }
+
+/** Throws PORT_FORWARDING_NOT_FOUND; a foreign rule is not distinguishable from none. */
+export async function readRule(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<PortForwarding> {
+  const row = await findOne(cloudstack, 'listPortForwardingRules', RULE_ITEM.key, { id, ...scopeOfOne(ctx.caller.tenant_id) }, optionsOf(ctx))
+  if (row === undefined) throw new ApiError('PORT_FORWARDING_NOT_FOUND', 'There is no port-forwarding rule with this id.')
+  return ruleOf(row)
+}
+
+export interface ForwardingAddress {
+  id: string
+  ip_address: string
+  state: string
+  static_nat: boolean
+  network_id: string | null
+  vpc_id: string | null
+  tenant_id: string | null
+}
+
+/** Throws PUBLIC_IP_NOT_FOUND. An address that nobody has belongs to no tenant. */
+export async function readAddress(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<ForwardingAddress> {
+  const args = { id, allocatedonly: false, ...scopeOfOne(ctx.caller.tenant_id) }
+  const row = await findOne(cloudstack, 'listPublicIpAddresses', 'publicipaddress', args, optionsOf(ctx))
+  const free = row !== undefined && textOf(row, 'state') === 'Free'
+  if (row === undefined || (free && ctx.caller.tenant_id !== null)) {
+    throw new ApiError('PUBLIC_IP_NOT_FOUND', 'There is no public address with this public_ip_id.')
+  }
+  return {
+    id: textOf(row, 'id') ?? '',
+    ip_address: textOf(row, 'ipaddress') ?? '',
+    state: textOf(row, 'state') ?? 'Unknown',
+    static_nat: flagOf(row, 'isstaticnat') === true,
+    network_id: textOf(row, 'associatednetworkid'),
+    vpc_id: textOf(row, 'vpcid'),
+    tenant_id: textOf(row, 'domainid'),
+  }
+}
+
+export interface ForwardingTarget {
+  id: string
+  name: string
+  state: string
+  network_ids: ReadonlySet<string>
+}
+
+export async function readTarget(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<ForwardingTarget> {
+  const args = { id, details: 'min,nics', ...scopeOfOne(ctx.caller.tenant_id) }
+  const row = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, optionsOf(ctx))
+  if (row === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
+  return {
+    id,
+    name: textOf(row, 'name') ?? '',
+    state: textOf(row, 'state') ?? 'Unknown',
+    network_ids: new Set(rowsOf(row, 'nic').map((nic) => textOf(nic, 'networkid') ?? '')),
+  }
+}
+
+/** All rules of one address, whoever made them: their ports are taken. */
+export function rulesOf(cloudstack: CloudStack, public_ip_id: string, ctx: RequestContext): AsyncGenerator<PortForwarding> {
+  return cloudstack.listAll('listPortForwardingRules', { ipaddressid: public_ip_id, ...scopeOf(null) }, RULE_ITEM, optionsOf(ctx))
+}
+
+/** Ports come as text. */
+function ruleOf(row: Raw): PortForwarding {
+  const public_start = integerOf(row, 'publicport')
+  const private_start = integerOf(row, 'privateport')
+  return {
+    id: textOf(row, 'id') ?? '',
+    protocol: textOf(row, 'protocol')?.toLowerCase() ?? '',
+    public_port_start: public_start,
+    public_port_end: integerOf(row, 'publicendport') ?? public_start,
+    private_port_start: private_start,
+    private_port_end: integerOf(row, 'privateendport') ?? private_start,
+    public_ip_id: textOf(row, 'ipaddressid'),
+    public_ip_address: textOf(row, 'ipaddress'),
+    virtual_machine_id: textOf(row, 'virtualmachineid'),
+    virtual_machine_name: textOf(row, 'virtualmachinename'),
+    virtual_machine_ip_address: textOf(row, 'vmguestip'),
+    network_id: textOf(row, 'networkid'),
+    cidrlist: textsOf(row, 'cidrlist'),
+    state: textOf(row, 'state') ?? 'Unknown',
+  }
+}
+
+function optionsOf(ctx: RequestContext) {
+  return { signal: ctx.signal, traceparent: ctx.traceparent }
+}

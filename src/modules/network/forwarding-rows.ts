@@ -1,0 +1,149 @@
+// The changes of port forwarding: one job of the platform each, after every check that can be made before.
+import {
+  FORWARDING_TARGET_STATES, type PortForwarding, type PortForwardingCreate, portForwardingCan, type portForwarding,
+} from '#src/contract/network/port-forwarding.ts' // biome-ignore format: one import
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { JobRowSpec, Subject } from '../forward.ts'
+import { isCidr } from './cidr.ts'
+import { type ForwardingAddress, readAddress, readRule, readTarget, rulesOf } from './forwarding-lookup.ts'
+import { newPrivatePorts, overlaps, type PortRange, portsOf, wordsFor } from './forwarding-ports.ts'
+import { readNetwork } from './guest-network-lookup.ts'
+
+type Spec<Op extends keyof typeof portForwarding.routes> = (typeof portForwarding.routes)[Op]
+
+export function forwardingRows(cloudstack: CloudStack) {
+  const portForwardingCreate: JobRowSpec<Spec<'portForwardingCreate'>> = {
+    mode: 'create',
+    command: 'createPortForwardingRule',
+    about: ({ body }, ctx) => aboutNewRule(cloudstack, body, ctx),
+    args: ({ body }) => {
+      const ports = portsOf(body)
+      return {
+        protocol: body.protocol,
+        ipaddressid: body.public_ip_id,
+        virtualmachineid: body.virtual_machine_id,
+        networkid: body.network_id,
+        cidrlist: body.cidrlist,
+        // The platform's own default opens the ports to the world (cloudstack.md 10, 7).
+        openfirewall: body.open_firewall ?? false,
+        publicport: ports.public.start,
+        publicendport: ports.public.end,
+        privateport: ports.private.start,
+        privateendport: ports.private.end,
+      }
+    },
+    reply: async (result, _input, ctx) => {
+      const id = textOf(objectOf(result ?? {}, 'portforwardingrule') ?? {}, 'id')
+      return id === null ? undefined : readRule(cloudstack, id, ctx)
+    },
+  }
+  const portForwardingUpdate: JobRowSpec<Spec<'portForwardingUpdate'>> = {
+    mode: 'job',
+    command: 'updatePortForwardingRule',
+    about: async ({ body }, ctx) => {
+      const rule = await readRule(cloudstack, body.id, ctx)
+      // Without `private_port` the end is decided by the range, and a rule of one port is a range of one.
+      newPrivatePorts(body, rule)
+      requireRuleState(rule, 'update')
+      return aboutRule(cloudstack, rule, ctx, { doing: 'Changing', done: 'changed' })
+    },
+    args: ({ body }) => {
+      const start = body.private_port ?? body.private_port_start
+      return { id: body.id, privateport: start, privateendport: body.private_port ?? body.private_port_end }
+    },
+    reply: (_result, { body }, ctx) => readRule(cloudstack, body.id, ctx),
+  }
+  const portForwardingDelete: JobRowSpec<Spec<'portForwardingDelete'>> = {
+    mode: 'job',
+    command: 'deletePortForwardingRule',
+    about: async ({ params }, ctx) => {
+      const rule = await readRule(cloudstack, params.id, ctx)
+      requireRuleState(rule, 'delete')
+      return aboutRule(cloudstack, rule, ctx, { doing: 'Removing', done: 'removed' })
+    },
+    args: ({ params }) => ({ id: params.id }),
+  }
+  return { portForwardingCreate, portForwardingUpdate, portForwardingDelete }
+}
+
+async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, ctx: RequestContext): Promise<Subject> {
+  const ports = portsOf(body)
+  requireCidrs(body.cidrlist ?? [])
+  const [address, target] = await Promise.all([
+    readAddress(cloudstack, body.public_ip_id, ctx),
+    readTarget(cloudstack, body.virtual_machine_id, ctx),
+  ])
+  requireUsable(address)
+  if (body.open_firewall === true && address.vpc_id !== null) {
+    throw invalidField('body.open_firewall', 'cannot be true for an address of a VPC; its networks have access lists instead')
+  }
+  const network_id = await targetNetwork(cloudstack, address, body.network_id, ctx)
+  const states: readonly string[] = FORWARDING_TARGET_STATES
+  if (!states.includes(target.state)) {
+    throw new ApiError('VM_STATE', `The virtual machine is ${target.state}; this needs ${states.join(' or ')}.`)
+  }
+  if (!target.network_ids.has(network_id)) {
+    throw invalidField('body.virtual_machine_id', 'has no NIC in the network that the address belongs to')
+  }
+  await requireFreePorts(cloudstack, body, ports.public, ctx)
+  const words = wordsFor(body.protocol, ports.public)
+  return {
+    resource_id: null,
+    resource_name: `${address.ip_address} ${words}`,
+    tenant_id: address.tenant_id,
+    description: `Forwarding ${words} of ${address.ip_address} to ${target.name}.`,
+    done: `${words} of ${address.ip_address} lead to ${target.name}.`,
+  }
+}
+
+function requireCidrs(cidrs: readonly string[]): void {
+  for (const [index, cidr] of cidrs.entries()) {
+    if (!isCidr(cidr)) throw invalidField(`body.cidrlist.${index}`, 'is not a range like 198.51.100.0/24')
+  }
+}
+
+function requireUsable(address: ForwardingAddress): void {
+  if (address.state !== 'Allocated') {
+    throw new ApiError('PUBLIC_IP_STATE', `The public address is ${address.state}; this needs Allocated.`)
+  }
+  if (address.static_nat) throw new ApiError('PUBLIC_IP_STATE', 'The public address has static NAT; switch that off first.')
+}
+
+/** The network of the address counts; without one the caller must name it, and it must be its own. */
+async function targetNetwork(cloudstack: CloudStack, address: ForwardingAddress, named: string | undefined, ctx: RequestContext): Promise<string> {
+  if (address.network_id !== null) return address.network_id
+  if (named === undefined) throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
+  const network = await readNetwork(cloudstack, named, ctx)
+  if (network.vpc_id !== address.vpc_id) throw invalidField('body.network_id', 'is not a network of the VPC that the address belongs to')
+  return network.id
+}
+
+async function requireFreePorts(cloudstack: CloudStack, body: PortForwardingCreate, ports: PortRange, ctx: RequestContext): Promise<void> {
+  for await (const rule of rulesOf(cloudstack, body.public_ip_id, ctx)) {
+    if (rule.protocol !== body.protocol || !overlaps(rule, ports)) continue
+    const taken = wordsFor(rule.protocol, { start: rule.public_port_start ?? 0, end: rule.public_port_end ?? 0 })
+    throw new ApiError('PORT_FORWARDING_CONFLICT', `The rule ${rule.id} has ${taken} of this address already.`)
+  }
+}
+
+function requireRuleState(rule: PortForwarding, operation: keyof typeof portForwardingCan): void {
+  const states: readonly string[] = portForwardingCan[operation]
+  if (states.includes(rule.state)) return
+  throw new ApiError('PORT_FORWARDING_STATE', `The rule is ${rule.state}; this needs ${states.join(' or ')}.`)
+}
+
+async function aboutRule(cloudstack: CloudStack, rule: PortForwarding, ctx: RequestContext, words: { doing: string; done: string }): Promise<Subject> {
+  const { tenant_id } = await readAddress(cloudstack, rule.public_ip_id ?? '', ctx)
+  const ports = wordsFor(rule.protocol, { start: rule.public_port_start ?? 0, end: rule.public_port_end ?? 0 })
+  const subject = `the rule of ${ports} of ${rule.public_ip_address ?? 'a public address'}`
+  return {
+    resource_id: rule.id,
+    resource_name: `${rule.public_ip_address ?? ''} ${ports}`.trim(),
+    tenant_id,
+    description: `${words.doing} ${subject}.`,
+    done: `${subject[0]?.toUpperCase()}${subject.slice(1)} is ${words.done}.`,
+  }
+}

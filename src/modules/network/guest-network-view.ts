@@ -1,0 +1,35 @@
+// Turns the platform's network into ours.
+import type { GuestNetwork } from '#src/contract/network/guest-networks.ts'
+import { flagOf, numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+
+export function networkOf(row: Raw): GuestNetwork {
+  return {
+    id: textOf(row, 'id') ?? '',
+    name: textOf(row, 'name') ?? '',
+    display_text: textOf(row, 'displaytext'),
+    type: textOf(row, 'type') ?? '',
+    state: textOf(row, 'state') ?? '',
+    zone_id: textOf(row, 'zoneid'),
+    zone_name: textOf(row, 'zonename'),
+    cidr: textOf(row, 'cidr'),
+    gateway: textOf(row, 'gateway'),
+    netmask: textOf(row, 'netmask'),
+    vlan: textOf(row, 'vlan'),
+    network_offering_id: textOf(row, 'networkofferingid'),
+    network_offering_name: textOf(row, 'networkofferingname'),
+    restart_required: flagOf(row, 'restartrequired'),
+    vpc_id: textOf(row, 'vpcid'),
+    tenant_id: textOf(row, 'domainid'),
+    account: textOf(row, 'account'),
+    project_id: textOf(row, 'projectid'),
+    services: rowsOf(row, 'service').map((service) => textOf(service, 'name') ?? ''),
+    public_mtu: numberOf(row, 'publicmtu'),
+    private_mtu: numberOf(row, 'privatemtu'),
+    dns1: textOf(row, 'dns1'),
+    dns2: textOf(row, 'dns2'),
+    network_domain: textOf(row, 'networkdomain'),
+    received_bytes: numberOf(row, 'receivedbytes'),
+    sent_bytes: numberOf(row, 'sentbytes'),
+    created_at: timeOf(row, 'created'),
+  }
+}

@@ -1,0 +1,112 @@
+// Declared MTU of the roles: the report, and the rollout that brings a declaration to every node.
+import { sql } from 'kysely'
+import type { MtuRolloutPlan, mtu } from '#src/contract/network/mtu.ts'
+import type { Handlers } from '#src/contract/route.ts'
+import type { Jobs } from '#src/jobs/admit.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { Database, Trx } from '#src/store/database.ts'
+import { LOCKS } from '#src/store/locks.ts'
+import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
+import { allNodes, type NodeRow } from '#src/store/nodes.ts'
+import { acceptedOf, submittedOrEnded } from '../forward.ts'
+import { readMtuReport, ROLLOUT_TYPE } from './mtu-report.ts'
+import { mtuRollout } from './mtu-rollout.job.ts'
+import { bridgesOf, type MtuSurvey, surveyMtu, type WantedMtu, wantedOf } from './mtu-survey.ts'
+import { isConfigured } from './node-page.ts'
+import type { FleetQuestions } from './node-questions.ts'
+
+export interface MtuDeps {
+  database: Database
+  jobs: Jobs
+  ask: Pick<FleetQuestions, 'mtu'>
+  offline_after_ms: number
+  /** How long nodes keep a size that nobody told them to keep. */
+  window_secs?: number
+}
+
+/** Long enough for a large fleet; a node that is never told to keep the value reverts after it. */
+const WINDOW_SECS = 300
+
+export function mtuHandlers(deps: MtuDeps): Pick<Handlers<typeof mtu.routes, RequestContext>, 'mtuReport' | 'mtuDeclare'> {
+  return {
+    mtuReport: () => readMtuReport(deps),
+    async mtuDeclare({ body, query }, ctx) {
+      const wanted = wantedOf(body)
+      const rows = (await allNodes(deps.database.db)).filter(takesPart)
+      const survey = surveyMtu(await deps.ask.mtu(rows), wanted)
+      refuse(survey, query.acknowledge_unverifiable === true)
+      if (ctx.dry_run) return planOf(survey, wanted)
+      const said = wanted.map(({ role, mtu: size }) => `${role} ${size}`).join(', ')
+      const subject = {
+        resource_id: null,
+        description: `Rolling out MTU: ${said}.`,
+        done: `MTU is rolled out: ${said}.`,
+      }
+      await admit(deps, ctx, survey, wanted, subject.description)
+      const ended = await submittedOrEnded(deps.jobs, ctx, (_job: JobRow) => true)
+      return acceptedOf(ended, subject)
+    },
+  }
+}
+
+/** A node without an agent cannot be changed by anybody here; the report shows it. */
+function takesPart(row: NodeRow): boolean {
+  return isConfigured(row) && row.certificate !== null
+}
+
+function refuse(survey: MtuSurvey, acknowledged: boolean): void {
+  const { above_limit, unreachable, unverifiable } = survey
+  if (above_limit.length > 0) throw new ApiError('MTU_ABOVE_LIMIT', `${above_limit.join('; ')}.`)
+  if (acknowledged) return
+  const how = 'Pass acknowledge_unverifiable=true to go on without.'
+  if (unreachable.length > 0) throw new ApiError('NODES_UNREACHABLE', `${unreachable.join(' ')} ${how}`)
+  if (unverifiable.length > 0) throw new ApiError('MTU_UNVERIFIABLE', `${unverifiable.join('; ')}. ${how}`)
+}
+
+function planOf({ nodes, probes, unverifiable, unreachable }: MtuSurvey, wanted: readonly WantedMtu[]): MtuRolloutPlan {
+  const changes = nodes.flatMap(({ name, bridges }) =>
+    bridges.map(({ bridge, role, old_mtu, mtu: size }) => ({ node: name, bridge, role, actual: old_mtu, mtu: size })),
+  )
+  const roles = wanted.map(({ role, mtu: size }) => `${role} at ${size}`).join(', ')
+  const message = `Would declare ${roles}, change ${changes.length} bridges of ${nodes.length} nodes and prove ${probes.length} ways.`
+  return { dry_run: true, message, changes, unverifiable, unreachable }
+}
+
+async function admit(
+  deps: MtuDeps,
+  ctx: RequestContext,
+  { nodes, probes }: MtuSurvey,
+  roles: readonly WantedMtu[],
+  description: string,
+): Promise<void> {
+  const declared = await declaredMtus(deps.database.db)
+  const before = declared.filter(({ role }) => roles.some((one) => one.role === role))
+  const declared_by = ctx.caller.username
+  const input = { nodes, probes, before, roles: [...roles], declared_by, window_secs: deps.window_secs ?? WINDOW_SECS }
+  await deps.jobs.admit(mtuRollout, {
+    id: ctx.operation_id,
+    input,
+    caller: ctx.caller,
+    action: ctx.operation,
+    description,
+    metadata: { roles, nodes: nodes.map(({ name }) => name) },
+    async also(trx) {
+      await refuseSecond(trx, ctx.operation_id)
+      for (const want of roles) await declareMtu(trx, { ...want, bridges: bridgesOf(nodes, want.role) }, declared_by)
+    },
+  })
+}
+
+async function refuseSecond(trx: Trx, own_id: string): Promise<void> {
+  await sql`select pg_advisory_xact_lock(${LOCKS.mtu_rollout})`.execute(trx)
+  const other = await trx
+    .selectFrom('job')
+    .select('id')
+    .where('type', '=', ROLLOUT_TYPE)
+    .where('job_status', '=', 'running')
+    .where('id', '<>', own_id)
+    .executeTakeFirst()
+  if (other !== undefined) throw new ApiError('MTU_ROLLOUT_RUNNING', `The rollout ${other.id} is under way.`)
+}

@@ -1,0 +1,280 @@
+// The job that makes a tenant, all or nothing. The domain's id is chosen and claimed before the platform is asked, so that
+// after a crash or a lost answer each step finds its own work again, and nothing else's (cloudstack.md 8.1).
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { isLostAnswer, runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { defineJob, type Run } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Database } from '#src/store/database.ts'
+import { changeTenant, forgetTenant } from '#src/store/tenants.ts'
+import { readDomain } from './lookup.ts'
+import {
+  dedicationRefusal,
+  findRange,
+  type PublicRange,
+  rangeColumns,
+  type RangeSpec,
+  readRange,
+  requireDedicable,
+} from './ranges.ts'
+
+export interface TenantCreateDeps {
+  cloudstack: CloudStack
+  database: Database
+}
+
+export const TenantInput = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  network_domain: Type.Optional(Type.String()),
+  range: Type.Optional(
+    Type.Object({
+      zone_id: Type.String(),
+      start_ip: Type.String(),
+      end_ip: Type.String(),
+      gateway: Type.String(),
+      netmask: Type.String(),
+    }),
+  ),
+  account: Type.String(),
+  username: Type.String(),
+  /** Sealed at rest with the whole input. */
+  password: Type.String(),
+})
+export type TenantInput = Static<typeof TenantInput>
+
+type CreateRun = Run<TenantCreateDeps, TenantInput>
+
+const DOMAIN_ADMIN = 2
+
+export const tenantCreateJob = defineJob<TenantCreateDeps>()({
+  type: 'tenant.create',
+  input: TenantInput,
+  resource_type: 'TENANT',
+  on_failure: 'undo',
+  steps: [
+    // The claim was written with the job; this step only stands for taking it back, last of all.
+    { name: 'claim', title: 'Claim the name', run: async () => {}, undo: dropClaim },
+    { name: 'domain', title: 'Make the domain', weight: 2, holds: hasDomain, run: makeDomain, undo: dropDomain },
+    { name: 'account', title: 'Make the domain admin', weight: 2, holds: hasAccount, run: makeAccount },
+    {
+      name: 'range',
+      title: 'Dedicate the public range',
+      weight: 2,
+      applies: ({ input }) => (input.range === undefined ? 'No range was asked for.' : true),
+      run: dedicateRange,
+      undo: releaseRange,
+    },
+    { name: 'record', title: 'Record the tenant', run: record, point_of_no_return: true },
+  ],
+  done: ({ input }) => `Tenant ${input.name} is there.`,
+})
+
+async function hasDomain(run: CreateRun): Promise<boolean> {
+  const domain = await untilAnswered(run.signal, () => readDomain(run.deps.cloudstack, run.input.id, run.signal))
+  return domain !== undefined
+}
+
+async function makeDomain(run: CreateRun): Promise<void> {
+  const { id, name, network_domain } = run.input
+  await run.save({ domain: 'asked' })
+  const args = { name, domainid: id, networkdomain: network_domain }
+  const refused = await sent(run, 'createDomain', args, () => hasDomain(run))
+  if (refused === undefined) return
+  await run.save({ domain: 'refused' })
+  if (/already exists/i.test(refused.detail ?? '')) {
+    throw new ApiError('TENANT_EXISTS', `A domain named ${name} exists.`, { cause: refused })
+  }
+  throw /network domain/i.test(refused.detail ?? '')
+    ? new ApiError('COMPUTE_REJECTED', 'The compute platform refused the network_domain.', { cause: refused })
+    : refusalOf(refused)
+}
+
+/**
+ * Sends what makes a thing under a name of its own. An answer that was lost is looked up; not found, it is sent again,
+ * which is safe because the platform refuses the second of two equal ones. Answers the refusal, if that is what came.
+ */
+async function sent(
+  run: CreateRun,
+  command: string,
+  args: Args,
+  made: () => Promise<boolean>,
+): Promise<CloudStackError | undefined> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await run.deps.cloudstack.call(command, args)
+      return undefined
+    } catch (error) {
+      if (!(error instanceof CloudStackError)) throw error
+      // An earlier attempt, whose answer was lost, may have made it: then "exists already" means done.
+      if (await made()) return undefined
+      if (!isLostAnswer(error)) return error
+      await run.save({ answer_lost: true })
+      if (attempt === SENDS) throw refusalOf(error)
+    }
+  }
+}
+
+const SENDS = 3
+
+async function hasAccount(run: CreateRun): Promise<boolean> {
+  const { id, account } = run.input
+  const args = { domainid: id, name: account, listall: true, details: 'min', page: 1, pagesize: 2 }
+  try {
+    const content = await untilAnswered(run.signal, () =>
+      run.deps.cloudstack.call('listAccounts', args, { signal: run.signal }),
+    )
+    return rowsOf(content, 'account').some((row) => textOf(row, 'name') === account && textOf(row, 'domainid') === id)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+async function makeAccount(run: CreateRun): Promise<void> {
+  const { id, name, account, username, password } = run.input
+  const args = {
+    accounttype: DOMAIN_ADMIN,
+    account,
+    username,
+    password,
+    firstname: name,
+    lastname: 'admin',
+    email: `${username}@${run.input.network_domain ?? 'tenant.invalid'}`,
+    domainid: id,
+  }
+  const refused = await sent(run, 'createAccount', args, () => hasAccount(run))
+  if (refused !== undefined) throw refusalOf(refused)
+}
+
+/** An existing range that is exactly this one becomes the tenant's; otherwise a new one is made for it. */
+async function dedicateRange(run: CreateRun): Promise<void> {
+  const { range, id } = run.input
+  if (range === undefined) return
+  const { exact, neighbour } = await orRefusal(look(run, range))
+  if (exact?.tenant_id === id) {
+    await keepRange(run, exact)
+    return
+  }
+  // Said before it is done: what undoing must do with a range that is found to be the tenant's.
+  const intent = exact === undefined ? 'making' : 'dedicating'
+  if (run.state.range !== intent) await run.save({ range: intent })
+  if (exact !== undefined) requireDedicable(exact, id)
+  try {
+    await run.deps.cloudstack.call(...dedication(range, id, exact, neighbour))
+  } catch (error) {
+    if (isLostAnswer(error)) await run.save({ answer_lost: true })
+    const done = (await orRefusal(look(run, range))).exact
+    if (done?.tenant_id !== id) throw refusalOf(dedicationRefusal(error))
+  }
+  const found = (await orRefusal(look(run, range))).exact
+  if (found?.tenant_id !== id) {
+    throw new ApiError('COMPUTE_ERROR', 'The compute platform took the public range, but does not show it as dedicated.')
+  }
+  await keepRange(run, found)
+}
+
+function dedication(
+  range: RangeSpec,
+  id: string,
+  exact: PublicRange | undefined,
+  neighbour: PublicRange | undefined,
+): [string, Args] {
+  if (exact !== undefined) return ['dedicatePublicIpRange', { id: exact.id, domainid: id }]
+  const { zone_id, start_ip, end_ip, gateway, netmask } = range
+  const place = { zoneid: zone_id, startip: start_ip, endip: end_ip, gateway, netmask }
+  // One network has one segment: a new part of it gets that of the parts that are there.
+  const vlan = neighbour?.vlan?.replace(/^vlan:\/\//, '') ?? 'untagged'
+  return ['createVlanIpRange', { ...place, vlan, forvirtualnetwork: true, domainid: id }]
+}
+
+function look(run: CreateRun, range: RangeSpec) {
+  return untilAnswered(run.signal, () => findRange(run.deps.cloudstack, range, run.signal))
+}
+
+async function keepRange(run: CreateRun, range: PublicRange): Promise<void> {
+  await run.save({ range_id: range.id })
+}
+
+async function record(run: CreateRun): Promise<void> {
+  const { database, cloudstack } = run.deps
+  const { id } = run.input
+  const domain = await orRefusal(untilAnswered(run.signal, () => readDomain(cloudstack, id, run.signal)))
+  if (domain === undefined) throw new ApiError('COMPUTE_ERROR', 'The domain was made, but the platform lost it.')
+  const range_id = textOf(run.state, 'range_id')
+  const range =
+    range_id === null
+      ? undefined
+      : await orRefusal(untilAnswered(run.signal, () => readRange(cloudstack, range_id, run.signal)))
+  await changeTenant(database.db, id, {
+    ...domainColumns(domain),
+    stage: 'ready',
+    seen_at: new Date(),
+    ...(range === undefined ? {} : { ...rangeColumns(range), dedicated_at: new Date() }),
+  })
+}
+
+function domainColumns(domain: Raw) {
+  return { path: textOf(domain, 'path'), network_domain: textOf(domain, 'networkdomain') }
+}
+
+const SETTLE_MS = 3000
+
+/** A call whose answer was lost may still be on its way; before something counts as not made it gets time to arrive. */
+async function settled(run: CreateRun): Promise<void> {
+  if (run.state.answer_lost === true) await pause(SETTLE_MS, undefined, { signal: run.signal })
+}
+
+async function releaseRange(run: CreateRun): Promise<void> {
+  const { range, id } = run.input
+  if (range === undefined || run.state.range === undefined) return
+  await settled(run)
+  await repeated(async () => {
+    const { exact } = await look(run, range)
+    if (exact?.tenant_id !== id) return
+    await run.save({ released_id: exact.id })
+    await run.deps.cloudstack.call('releasePublicIpRange', { id: exact.id })
+  })
+  const made_id = run.state.range === 'making' ? textOf(run.state, 'released_id') : null
+  if (made_id === null) return
+  await repeated(async () => {
+    const made = await untilAnswered(run.signal, () => readRange(run.deps.cloudstack, made_id, run.signal))
+    if (made !== undefined) await run.deps.cloudstack.call('deleteVlanIpRange', { id: made_id })
+  })
+}
+
+/** Looks and acts again while answers are lost. */
+async function repeated(act: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await act()
+    } catch (error) {
+      if (!isLostAnswer(error) || attempt === SENDS) throw error
+    }
+  }
+}
+
+/** Takes accounts, users and what they own with it. */
+async function dropDomain(run: CreateRun): Promise<void> {
+  if (run.state.domain === undefined || run.state.domain === 'refused') return
+  await settled(run)
+  if (!(await hasDomain(run))) return
+  const args = { id: run.input.id, cleanup: true }
+  await runKeptJob(run.deps.cloudstack, run, { name: 'delete_domain', command: 'deleteDomain', args })
+  if (await hasDomain(run)) throw new ApiError('COMPUTE_ERROR', 'The domain is still there after it was deleted.')
+}
+
+/** Undoes the claim, unless the domain could not be removed: then the row stays and says so. */
+async function dropClaim(run: CreateRun): Promise<void> {
+  const { id } = run.input
+  const ours = run.state.domain !== undefined && run.state.domain !== 'refused'
+  if (ours && (await hasDomain(run))) {
+    await changeTenant(run.deps.database.db, id, { stage: 'create_failed' })
+    throw new ApiError('COMPUTE_ERROR', 'The domain of the tenant could not be removed; the tenant is listed with a flag.')
+  }
+  await forgetTenant(run.deps.database.db, id)
+}

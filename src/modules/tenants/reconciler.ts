@@ -1,0 +1,115 @@
+// Keeps the table of tenants in step with the platform's domains: one replica at a time reads them all now and then.
+import { setTimeout as pause } from 'node:timers/promises'
+import pg from 'pg'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { Database } from '#src/store/database.ts'
+import { databaseClock, recordDomain, recordMissing, type SeenDomain } from '#src/store/tenants.ts'
+
+export interface ReconcilerOptions {
+  cloudstack: CloudStack
+  database: Database
+  poll_ms: number
+  log: Log
+}
+
+const RECONCILER_LOCK = 7_405_005
+const LOCK_RETRY_MS = 2000
+
+export function createTenantReconciler(options: ReconcilerOptions) {
+  const ending = new AbortController()
+  let ended: Promise<void> | undefined
+  return {
+    start(): void {
+      if (options.cloudstack.configured) ended ??= keepReconciling(options, ending.signal)
+    },
+    async stop(): Promise<void> {
+      ending.abort()
+      await ended
+    },
+  }
+}
+
+/** Waits for the lock and reads while the connection that holds it lives. */
+async function keepReconciling(options: ReconcilerOptions, stop: AbortSignal): Promise<void> {
+  while (!stop.aborted) {
+    const lost = new AbortController()
+    // A connection of its own: the lock is free as soon as the process, or the way to the database, is gone.
+    const client = new pg.Client({ ...options.database.pool.options, application_name: 'groundplane tenants' })
+    client.on('error', () => lost.abort())
+    client.on('end', () => lost.abort())
+    try {
+      await client.connect()
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [RECONCILER_LOCK])
+      if (held.rows[0]?.held === true) await reconcileForever(options, AbortSignal.any([stop, lost.signal]))
+    } catch (err) {
+      if (!stop.aborted) options.log.warn({ err }, 'tenant reconciler failed; starting again')
+    } finally {
+      await client.end().catch(() => {})
+    }
+    await pause(LOCK_RETRY_MS, undefined, { signal: stop }).catch(() => {})
+  }
+}
+
+async function reconcileForever(options: ReconcilerOptions, signal: AbortSignal): Promise<void> {
+  let failing = false
+  while (!signal.aborted) {
+    try {
+      await reconcileTenants(options, signal)
+      failing = false
+    } catch (err) {
+      if (signal.aborted) return
+      // Said once for each outage, not at every look.
+      if (!failing) options.log.warn({ err }, 'tenants could not be compared with the platform')
+      failing = true
+    }
+    await pause(options.poll_ms, undefined, { signal }).catch(() => {})
+  }
+}
+
+/** One look: domains right under the root, and whether any of their accounts is enabled. */
+async function reconcileTenants(
+  { cloudstack, database, log }: ReconcilerOptions,
+  signal: AbortSignal,
+): Promise<void> {
+  const { db } = database
+  const looked_at = await databaseClock(db)
+  const active = await activity(cloudstack, signal)
+  const seen: SeenDomain[] = []
+  const args = { level: 1, listall: true, details: 'min' }
+  for await (const rows of cloudstack.listPages('listDomains', args, 'domain', { signal })) {
+    seen.push(...rows.filter((row) => textOf(row, 'state') !== 'Inactive').map((row) => seenOf(row, active)))
+  }
+  // Those that are gone free their names before new owners are written.
+  const gone = await recordMissing(db, looked_at, seen.map((domain) => domain.id))
+  if (gone.length > 0) log.warn({ tenants: gone }, 'tenants are gone from the platform')
+  for (const domain of seen) {
+    const result = await recordDomain(db, domain, looked_at)
+    if (result === 'made') log.info({ tenant_id: domain.id, name: domain.name }, 'tenant found on the platform')
+  }
+}
+
+/** Domain to whether one of its accounts is enabled; domains without accounts are left out. */
+async function activity(cloudstack: CloudStack, signal: AbortSignal): Promise<ReadonlyMap<string, boolean>> {
+  const active = new Map<string, boolean>()
+  for await (const rows of cloudstack.listPages('listAccounts', { listall: true, details: 'min' }, 'account', { signal })) {
+    for (const row of rows) {
+      const domain = textOf(row, 'domainid') ?? ''
+      active.set(domain, active.get(domain) === true || textOf(row, 'state') === 'enabled')
+    }
+  }
+  return active
+}
+
+function seenOf(row: Raw, active: ReadonlyMap<string, boolean>): SeenDomain {
+  const id = textOf(row, 'id') ?? ''
+  return {
+    id,
+    name: textOf(row, 'name') ?? '',
+    path: textOf(row, 'path'),
+    network_domain: textOf(row, 'networkdomain'),
+    created_at: timeOf(row, 'created'),
+    is_active: active.get(id) ?? null,
+  }
+}

@@ -1,0 +1,153 @@
+// The job that deactivates or activates a tenant: the platform has no switch for a domain, so each account is changed, and
+// what was changed is kept so that activating gives back exactly that (cloudstack.md 8.3).
+import { type Static, Type } from 'typebox'
+import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
+import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { defineJob, type Run } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
+import { changeTenant, findTenant } from '#src/store/tenants.ts'
+import type { TenantCreateDeps } from './create.job.ts'
+import { accountsOf } from './lookup.ts'
+
+export const StatusInput = Type.Object({
+  id: Type.String(),
+  name: Type.String(),
+  is_active: Type.Boolean(),
+  stop_instances: Type.Boolean(),
+})
+type StatusInput = Static<typeof StatusInput>
+type StatusRun = Run<TenantCreateDeps, StatusInput>
+
+export const tenantStatusJob = defineJob<TenantCreateDeps>()({
+  type: 'tenant.status',
+  input: StatusInput,
+  resource_type: 'TENANT',
+  on_failure: 'stop',
+  steps: [
+    { name: 'remember', title: 'Remember what is active', run: remember },
+    { name: 'accounts', title: 'Change the accounts', weight: 5, run: changeAccounts },
+    { name: 'record', title: 'Record the status', run: record },
+  ],
+  done: ({ input }) => `Tenant ${input.name} is ${input.is_active ? 'active' : 'deactivated'}.`,
+})
+
+/** Deactivating refuses new things first of all, and keeps what it is about to change. */
+async function remember(run: StatusRun): Promise<void> {
+  const { id, is_active, stop_instances } = run.input
+  if (is_active) return
+  const { db } = run.deps.database
+  const row = await findTenant(db, id)
+  const enabled = (await accounts(run)).filter((account) => account.state === 'enabled').map((account) => account.id)
+  const running = stop_instances ? await runningMachines(run) : []
+  // A second deactivation adds to what the first one changed.
+  const joined = (before: readonly string[] | null, more: readonly string[]) =>
+    JSON.stringify([...new Set([...(before ?? []), ...more])])
+  const known = row?.is_active === false
+  await changeTenant(db, id, {
+    is_active: false,
+    locked_account_ids: joined(known ? (row?.locked_account_ids ?? null) : null, enabled),
+    stopped_vm_ids: joined(known ? (row?.stopped_vm_ids ?? null) : null, running),
+  })
+}
+
+async function changeAccounts(run: StatusRun): Promise<void> {
+  const { id, is_active } = run.input
+  const kept = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
+  const all = await accounts(run)
+  const wanted = all.filter((account) => needsChange(run.input, account, kept))
+  const done: string[] = []
+  for (const account of wanted) {
+    try {
+      await (is_active ? enable(run, account) : disable(run, account))
+      done.push(account.name)
+      run.progress((100 * done.length) / wanted.length)
+    } catch (thrown) {
+      const refused = asApiError(refusalOf(thrown))
+      const before = done.length === 0 ? 'None was changed before it.' : `Changed before it: ${done.join(', ')}.`
+      throw new ApiError(refused.code, `The account ${account.name} could not be changed: ${refused.message} ${before}`, {
+        cause: thrown,
+      })
+    }
+  }
+}
+
+interface Account {
+  id: string
+  name: string
+  state: string
+}
+
+/** Accounts that were not enabled before the tenant was deactivated stay as they are. */
+function needsChange(input: StatusInput, { id, state }: Account, kept: readonly string[] | null): boolean {
+  if (input.is_active) return state !== 'enabled' && (kept === null || kept.includes(id))
+  if (input.stop_instances) return state === 'enabled' || (state === 'locked' && kept?.includes(id) === true)
+  return state === 'enabled'
+}
+
+async function enable(run: StatusRun, account: Account): Promise<void> {
+  await untilAnswered(run.signal, () => run.deps.cloudstack.call('enableAccount', { id: account.id }))
+}
+
+async function disable(run: StatusRun, account: Account): Promise<void> {
+  const args = { id: account.id, lock: !run.input.stop_instances }
+  await runKeptJob(run.deps.cloudstack, run, { name: `account_${account.id}`, command: 'disableAccount', args })
+}
+
+async function record(run: StatusRun): Promise<void> {
+  const { id, is_active } = run.input
+  const all = await accounts(run)
+  const kept = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
+  const off = all.find((account) => needsChange(run.input, account, kept))
+  if (off !== undefined) {
+    throw new ApiError('COMPUTE_ERROR', `The compute platform shows the account ${off.name} as ${off.state} still.`)
+  }
+  const restored = is_active ? { locked_account_ids: null, stopped_vm_ids: null } : {}
+  await changeTenant(run.deps.database.db, id, { is_active, ...restored })
+}
+
+async function accounts(run: StatusRun): Promise<Account[]> {
+  const rows = await orRefusal(
+    untilAnswered(run.signal, () => accountsOf(run.deps.cloudstack, run.input.id, run.signal)),
+  )
+  return rows.map((row) => ({
+    id: textOf(row, 'id') ?? '',
+    name: textOf(row, 'name') ?? '',
+    state: textOf(row, 'state') ?? '',
+  }))
+}
+
+const MOST_KEPT = 10_000
+
+async function runningMachines(run: StatusRun): Promise<string[]> {
+  const ids: string[] = []
+  const args = { domainid: run.input.id, isrecursive: true, listall: true, state: 'Running', details: 'min' }
+  const options = { signal: run.signal }
+  for await (const rows of run.deps.cloudstack.listPages('listVirtualMachines', args, 'virtualmachine', options)) {
+    // Disabling an account leaves the machines of projects alone.
+    const own = rows.filter((row) => textOf(row, 'projectid') === null)
+    ids.push(...rowIds(own))
+    if (ids.length >= MOST_KEPT) break
+  }
+  return ids
+}
+
+function rowIds(rows: ReturnType<typeof rowsOf>): string[] {
+  return rows.map((row) => textOf(row, 'id') ?? '')
+}
+
+export function statusSentence(
+  input: Pick<StatusInput, 'is_active' | 'stop_instances'>,
+  accounts: number | null,
+  machines: number,
+): string {
+  const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`
+  const which = accounts === null ? 'All accounts' : counted(accounts, 'account')
+  if (!input.is_active && input.stop_instances) {
+    return `${which} disabled; ${counted(machines, 'running machine')} stopped with them.`
+  }
+  if (!input.is_active) return `${which} locked: nobody signs in and nothing new is made; machines keep running.`
+  const start = machines === 0 ? '' : ` ${counted(machines, 'machine')} stopped by deactivating can be started again.`
+  return `${which} enabled; no machine was started.${start}`
+}
