@@ -11,6 +11,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   streams: () => import('./streams.ts'),
   events: () => import('./event-log.ts'),
   start: () => import('./start-up.ts'),
+  fleet: () => import('./fleet.ts'),
 }
 
 const asked = process.argv.slice(2)

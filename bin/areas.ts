@@ -27,6 +27,7 @@ import type { Stream } from '#src/store/stream.ts'
 import { mountCompute } from './compute-areas.ts'
 import { mountPlatform } from './platform-areas.ts'
 import { mountNodes } from './node-areas.ts'
+import { mountTenants } from './tenant-areas.ts'
 
 /** Everything that areas are made of. */
 export interface Parts {
@@ -38,6 +39,8 @@ export interface Parts {
   cloudstack: CloudStack
   log: Log
   metrics: Metrics
+  /** What is told of each call to this subsystem: metrics, and traces where they are on. */
+  observed(subsystem: string): (operation: string, seconds: number, outcome: string, traceparent?: string) => void
   cache: CredentialCache
   replica: Replica
   listener: Listener
@@ -66,7 +69,7 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
   mountArea(server, appEvents, eventHandlers({ ...change, stream, cloudstack, archive_after_days }), services)
   mountPlatform(server, services, parts)
-  return [...mountCompute(server, services, parts), ...mountNodes(server, services, parts)]
+  return [...mountCompute(server, services, parts), ...mountTenants(server, services, parts), ...mountNodes(server, services, parts)]
 }
 
 function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDeps {

@@ -18,6 +18,7 @@ import { vmProvisionJob } from '#src/modules/compute/provision.job.ts'
 import { createStateWatcher } from '#src/modules/compute/state-watcher.ts'
 import { guestNetworkHandlers } from '#src/modules/network/guest-networks.ts'
 import type { Parts, Watcher } from './areas.ts'
+import { mountVms } from './vm-areas.ts'
 
 export function mountCompute(server: Server, services: MountServices, parts: Parts): Watcher[] {
   const { config, database, engine, cloudstack, replica, log } = parts
@@ -35,6 +36,7 @@ export function mountCompute(server: Server, services: MountServices, parts: Par
   const deps = { cloudstack, database, jobs: engine, replica_id: replica.id }
   mountArea(server, vms, computeHandlers(deps), services)
   mountArea(server, vmMetrics, vmMetricsHandlers(deps), services)
+  mountVms(server, services, parts)
   mountArea(server, infrastructure, infrastructureHandlers(deps), services)
   mountArea(server, guestNetworks, guestNetworkHandlers(deps), services)
   mountArea(

@@ -5,13 +5,14 @@ import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { createEngine } from '#src/jobs/engine.ts'
-import type { Config } from '#src/kernel/config.ts'
+import { type Config, ConfigError } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { createMetrics, type Metrics } from '#src/kernel/metrics.ts'
 import { openSecretBox } from '#src/kernel/secrets.ts'
+import type { Telemetry, TelemetryOptions } from '#src/kernel/telemetry.ts'
 import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
@@ -49,60 +50,119 @@ export interface ControlPlane {
 
 export async function startControlPlane(config: Config, options: ControlPlaneOptions): Promise<ControlPlane> {
   const log = options.log ?? createLog({ level: config.log.level })
+  // What was opened is closed in reverse, at the end or when the start fails half-way.
+  const opened = new AsyncDisposableStack()
+  try {
+    const started = await start(config, options, log, opened)
+    const all = opened.move()
+    const close = async (): Promise<void> => {
+      await all.disposeAsync()
+      log.info({}, 'control plane stopped')
+    }
+    return { ...started, log, close }
+  } catch (error) {
+    await opened.disposeAsync().catch((err: unknown) => log.warn({ err }, 'not everything could be closed'))
+    throw error
+  }
+}
+
+async function start(
+  config: Config,
+  options: ControlPlaneOptions,
+  log: Log,
+  opened: AsyncDisposableStack,
+): Promise<Omit<ControlPlane, 'log' | 'close'>> {
+  const { version } = packageJson
   const connection = options.connection ?? databaseUrl(config)
   const metrics = createMetrics()
   const database = openDatabase({ connection, pool_size: config.database.pool_size, log })
+  opened.defer(() => database.close())
   const migrated = await migrate(database.db)
   if (migrated.length > 0) log.info({ migrations: migrated }, 'database schema updated')
-  const secrets = openSecretBox(join(config.data_dir, 'keys'))
+  const secrets = openSecretBox(keyFileOf(config))
   const replica = createReplica(database, log)
+  const telemetry = await openTelemetry(config, { version, instance_id: replica.id, log })
+  if (telemetry !== undefined) opened.defer(() => telemetry.stop())
+  const observed = observer(metrics, telemetry)
+  const cloudstack = createCloudStack(config.compute, { log, observe: observed('compute') })
+  opened.defer(() => cloudstack.close())
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const cache = createCredentialCache()
   const at = options.at === undefined ? {} : { at: options.at }
   const engine = createEngine({ database, secrets, replica, stream, log, metrics, ...at })
-  const cloudstack = createCloudStack(config.compute, {
+  const server = createServer({
     log,
-    observe: (operation, seconds, outcome) => metrics.upstream('compute', operation, outcome, seconds),
+    metrics,
+    trust_proxy: config.listen.trust_proxy,
+    validate_answers: options.validate_answers ?? false,
+    ...(telemetry === undefined ? {} : { tracing: telemetry.requests }),
   })
-  const { trust_proxy } = config.listen
-  const server = createServer({ log, metrics, trust_proxy, validate_answers: options.validate_answers ?? false })
-  const parts = { config, database, secrets, replica, listener, stream, engine, cloudstack, cache, log, metrics }
-  const watchers = mountAreas(server, mountServices(parts), {
-    ...parts,
-    version: packageJson.version,
-    document: JSON.stringify(openApiDocument(areas, { version: packageJson.version })),
+  const made = {
+    config,
+    database,
+    secrets,
+    replica,
+    listener,
+    stream,
+    engine,
+    cloudstack,
+    cache,
+    log,
+    metrics,
+    observed,
+  }
+  const watchers = mountAreas(server, mountServices(made), {
+    ...made,
+    version,
+    document: JSON.stringify(openApiDocument(areas, { version })),
     checks: readinessChecks(database, server.stopping),
   })
   const upkeep = createUpkeep(database, stream, config.events.replay_hours, log)
-  measure(metrics, server, parts)
+  measure(metrics, server, made)
 
   followRevocations(cache, listener)
   await replica.start()
+  opened.defer(() => replica.stop())
   await stream.start()
+  opened.defer(() => listener.close())
   await listener.start()
+  opened.defer(() => engine.stop())
   await engine.start()
   const admin_token =
     options.admin_token === 'always'
       ? await readOrCreateAdminToken({ database }, config.data_dir)
       : await ensureFirstAdminToken({ database }, config.data_dir)
+  opened.defer(() => server.close())
   const url = await server.listen(config.listen.host, config.listen.port)
+  opened.defer(() => upkeep.stop())
   upkeep.start()
-  for (const watcher of watchers) watcher.start()
-  log.info({ url, version: packageJson.version, replica_id: replica.id }, 'control plane ready')
-
-  async function close(): Promise<void> {
+  opened.defer(async () => {
     for (const watcher of watchers) await watcher.stop()
-    await server.close()
-    upkeep.stop()
-    await engine.stop()
-    await listener.close()
-    await replica.stop()
-    await cloudstack.close()
-    await database.close()
-    log.info({}, 'control plane stopped')
+  })
+  for (const watcher of watchers) watcher.start()
+  log.info({ url, version, replica_id: replica.id }, 'control plane ready')
+  return { url, server, admin_token }
+}
+
+/** Its packages take a tenth of a second to load, so only where they are wanted. */
+async function openTelemetry(
+  { telemetry: { otlp_url } }: Config,
+  options: Omit<TelemetryOptions, 'otlp_url'>,
+): Promise<Telemetry | undefined> {
+  if (otlp_url === undefined) return undefined
+  if (!URL.canParse(otlp_url) || !/^https?:/.test(otlp_url)) {
+    throw new ConfigError(['telemetry.otlp_url: must be an http or https URL'])
   }
-  return { url, server, admin_token, log, close }
+  const { startTelemetry } = await import('#src/kernel/telemetry.ts')
+  return startTelemetry({ ...options, otlp_url })
+}
+
+function observer(metrics: Metrics, telemetry: Telemetry | undefined): Parts['observed'] {
+  return (subsystem) => (operation, seconds, outcome, traceparent) => {
+    metrics.upstream(subsystem, operation, outcome, seconds)
+    telemetry?.upstream(subsystem, operation, outcome, seconds, traceparent)
+  }
 }
 
 type Foundation = Pick<Parts, 'config' | 'database' | 'secrets' | 'replica' | 'engine' | 'cache' | 'log'>
@@ -133,8 +193,13 @@ function measure(metrics: Metrics, server: Server, { engine, database }: Foundat
   metrics.gauge('groundplane_database_waiting', 'Requests waiting for a connection.', () => database.pool.waitingCount)
 }
 
-function databaseUrl(config: Config): string {
+/** The keys that seal what is secret (kernel/secrets.ts). */
+export function keyFileOf(config: Config): string {
+  return join(config.data_dir, 'keys')
+}
+
+export function databaseUrl(config: Config): string {
   const { url } = config.database
-  if (url === undefined) throw new Error('no database is configured: set database.url or DATABASE_URL')
+  if (url === undefined) throw new ConfigError(['database.url: is needed (or DATABASE_URL)'])
   return url
 }

@@ -1,13 +1,31 @@
-// `groundplane control --config FILE`: the control plane in production.
+// `groundplane control --config FILE`: the control plane in production; `groundplane control rotate-key` gives it a new key.
 import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
-import { ConfigError, loadConfig } from '#src/kernel/config.ts'
+import { type Config, ConfigError, loadConfig } from '#src/kernel/config.ts'
 import { startControlPlane } from './control-plane.ts'
+import { releaseStartUpMemory } from './memory.ts'
+import { RotationRefused, rotateControlKey } from './rotate-key.ts'
 
-const { values } = parseArgs({ options: { config: { type: 'string', short: 'c' } } })
+const USAGE = 'Usage: groundplane control [rotate-key] --config FILE'
 
 try {
-  const control = await startControlPlane(loadConfig(values.config, process.env), { admin_token: 'first-start' })
+  const { values, positionals } = parseArgs({
+    options: { config: { type: 'string', short: 'c' } },
+    allowPositionals: true,
+  })
+  const config = loadConfig(values.config, process.env)
+  const [command, ...more] = positionals
+  if (command === undefined) await run(config)
+  else if (command === 'rotate-key' && more.length === 0) await rotate(config)
+  else throw new ConfigError([`${positionals.join(' ')}: there is no such command. ${USAGE}`])
+} catch (error) {
+  console.error(error instanceof ConfigError || error instanceof RotationRefused ? error.message : error)
+  process.exit(1)
+}
+
+async function run(config: Config): Promise<void> {
+  const control = await startControlPlane(config, { admin_token: 'first-start' })
+  releaseStartUpMemory()
   if (control.admin_token !== undefined) {
     console.error(`First start. Admin token, shown once and kept in the data folder: ${control.admin_token}`)
   }
@@ -15,7 +33,11 @@ try {
     if (err !== undefined) control.log.error({ err }, 'stopping after an error that nobody caught')
     await control.close()
   })
-} catch (error) {
-  console.error(error instanceof ConfigError ? error.message : error)
-  process.exit(1)
+}
+
+async function rotate(config: Config): Promise<void> {
+  const { resealed, unreadable } = await rotateControlKey(config)
+  console.log(`A new key seals from now on; ${resealed} older texts were sealed again.`)
+  for (const { table, key } of unreadable) console.error(`No key of the file opens ${table} ${key}: it was left alone.`)
+  if (unreadable.length > 0) process.exitCode = 2
 }

@@ -30,11 +30,16 @@ const CHANGE_TIMEOUT_MS = 170_000
 
 function createGpuNodes(db: Db, access: AgentAccess): GpuNodes {
   const client = async (host: GpuHost, timeout_ms: number, signal: AbortSignal) =>
-    access.agents.clientFor(agentAddressOf(await nodeOf(db, host), access.offline_after_ms), agentGpu.routes, { timeout_ms, signal })
+    access.agents.clientFor(agentAddressOf(await nodeOf(db, host), access.offline_after_ms), agentGpu.routes, {
+      timeout_ms,
+      signal,
+    })
   return {
     list: async (host, signal) => (await (await client(host, READ_TIMEOUT_MS, signal)).agentGpuList()).gpus,
-    convert: async (host, body, signal) => (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuConvert({ body })).gpus,
-    assign: async (host, body, signal) => (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuAssign({ body })).gpus,
+    convert: async (host, body, signal) =>
+      (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuConvert({ body })).gpus,
+    assign: async (host, body, signal) =>
+      (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuAssign({ body })).gpus,
   }
 }
 
@@ -44,5 +49,8 @@ async function nodeOf(db: Db, host: GpuHost) {
     const [row, second] = name === null ? [] : await nodesCalled(db, name)
     if (row !== undefined && second === undefined) return row
   }
-  throw new ApiError('AGENT_NOT_CONFIGURED', `No node is registered for the host ${host.name}; register it and let its agent join.`)
+  throw new ApiError(
+    'AGENT_NOT_CONFIGURED',
+    `No node is registered for the host ${host.name}; register it and let its agent join.`,
+  )
 }

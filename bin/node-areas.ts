@@ -24,17 +24,15 @@ import type { LocalNode, NodeParts } from '#src/node/index.ts'
 import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import { createAuthorityStore } from '#src/store/authority.ts'
 import type { Parts, Watcher } from './areas.ts'
+import { mountNetwork } from './network-areas.ts'
 import { mountGpu } from './gpu-areas.ts'
 
 export function mountNodes(server: Server, services: MountServices, parts: Parts): Watcher[] {
-  const { config, database, replica, secrets, metrics, log } = parts
+  const { config, database, replica, secrets, log } = parts
   const { offline_after_ms, heartbeat_interval_ms } = config.nodes
   const change = { database, replica_id: replica.id }
   const authority = createAuthorityStore(database, secrets)
-  const agents = createAgents({
-    identity: createControlIdentity(authority),
-    observe: (operation, seconds, outcome) => metrics.upstream('agent', operation, outcome, seconds),
-  })
+  const agents = createAgents({ identity: createControlIdentity(authority), observe: parts.observed('agent') })
   const access = { agents, offline_after_ms }
   const settings = ownSettings(parts)
 
@@ -65,8 +63,9 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
   mountLocal(monitoring, (handlers) => handlers.monitoring)
   mountLocal(mtu, (handlers) => handlers.mtu)
 
+  const network = mountNetwork(server, services, parts, access)
   const liveness = createLiveness({ ...change, offline_after_ms, log })
-  return [liveness, { start: () => {}, stop: own.close }, { start: () => {}, stop: () => agents.close() }]
+  return [liveness, network, { start: () => {}, stop: own.close }, { start: () => {}, stop: () => agents.close() }]
 }
 
 /** Loaded and opened when the first request needs it: most replicas are never asked about their own machine. */

@@ -34,7 +34,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     lookup: 'vmIdGet', list: 'vmList', names: ['name', 'display_name'],
     read: { operation: 'vmGet', resource_type: 'VM' },
   },
-  { what: 'zone', fields: ['zone_id'], groups: ['zone'], list: 'zoneList', names: ['name'] },
+  { what: 'zone', fields: ['zone_id', 'zone_ids'], groups: ['zone'], list: 'zoneList', names: ['name'] },
   { what: 'host', fields: ['host_id'], groups: ['host'], list: 'hostList', names: ['name'] },
   { what: 'cluster', fields: ['cluster_id'], groups: ['cluster'], list: 'clusterList', names: ['name'] },
   { what: 'template', fields: ['template_id'], groups: ['template'], list: 'templateList', names: ['name', 'display_text'] },
@@ -51,12 +51,26 @@ export const NAME_ROWS: readonly NameRow[] = [
     list: 'guestNetworkList', names: ['name', 'display_text'],
   },
   {
-    what: 'tenant', fields: ['tenant_id', 'domain_id'], groups: ['tenant'], list: 'tenantList',
+    what: 'tenant', fields: ['tenant_id', 'domain_id', 'domain_ids'], groups: ['tenant'], list: 'tenantList',
     names: ['name', 'path'],
   },
   { what: 'public IP', fields: ['ip_id', 'public_ip_id'], groups: [], list: 'publicIpList', names: ['ip_address'] },
+  {
+    what: 'volume', fields: ['volume_id', 'volume_ids'], groups: ['volume'], list: 'volumeList', names: ['name'],
+  },
+  {
+    what: 'snapshot of a virtual machine', fields: ['snapshot_id'], groups: ['vm-snapshot'], list: 'vmSnapshotList',
+    names: ['display_name', 'name'],
+  },
   { what: 'ISO', fields: ['iso_id'], groups: [], list: 'isoList', names: ['name', 'display_text'] },
-  { what: 'vGPU profile', fields: ['vgpu_profile_id'], groups: [], list: 'vgpuProfileList', names: ['name'] },
+  {
+    what: 'vGPU profile', fields: ['vgpu_profile_id', 'profile_id'], groups: ['vgpu-profile'], list: 'vgpuProfileList',
+    names: ['name'],
+  },
+  { what: 'GPU card', fields: ['card_id'], groups: ['gpu-card'], list: 'gpuCardList', names: ['name'] },
+  {
+    what: 'network service provider', fields: ['nsp_id'], groups: [], list: 'serviceProviderList', names: ['name'],
+  },
 ] // biome-ignore format: a table
 
 export type RouteTable = ReadonlyMap<string, RouteSpec>

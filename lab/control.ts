@@ -17,6 +17,8 @@ interface RecordedCall {
   at: string
   command: string
   params: Record<string, string>
+  /** W3C trace context of the request; null when it carried none. */
+  traceparent: string | null
 }
 
 /** What a simulator gives its door; `routes` are the simulator's own, keyed "METHOD /path". */
@@ -111,7 +113,7 @@ export function createFaults(): Faults {
 }
 
 export interface CallLog {
-  record(command: string, params: Iterable<readonly [string, string]>): void
+  record(command: string, params: Iterable<readonly [string, string]>, traceparent: string | null): void
   list(): RecordedCall[]
   clear(): void
 }
@@ -123,13 +125,13 @@ const KEPT_CALLS = 5000
 export function createCallLog(): CallLog {
   let calls: RecordedCall[] = []
   return {
-    record: (command, params) => {
+    record: (command, params, traceparent) => {
       const shown: Record<string, string> = {}
       for (const [name, value] of params) {
         if (SECRET.test(name)) continue
         shown[name] = /^(userdata|user_data)$/i.test(name) ? `[${value.length} characters]` : value
       }
-      calls.push({ at: new Date().toISOString(), command, params: shown })
+      calls.push({ at: new Date().toISOString(), command, params: shown, traceparent })
       if (calls.length > 2 * KEPT_CALLS) calls = calls.slice(-KEPT_CALLS)
     },
     list: () => calls.slice(-KEPT_CALLS),

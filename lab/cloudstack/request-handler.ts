@@ -61,7 +61,8 @@ export function createRequestHandler(
     const raw = await readRaw(request, url)
     const command = raw.get('command') ?? ''
     const format: Format = raw.get('response')?.toLowerCase() === 'json' ? 'json' : 'xml'
-    deps.calls.record(command, raw)
+    const { traceparent } = request.headers
+    deps.calls.record(command, raw, typeof traceparent === 'string' ? traceparent : null)
     if (!(await passes(deps.faults, command, response))) return
     const wrapper = deps.catalogue.get(command.toLowerCase())?.wrapperKey ?? 'errorresponse'
     try {

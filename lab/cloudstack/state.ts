@@ -1,4 +1,5 @@
 /** Everything the simulated platform knows: its tables, and the sums that follow from them so that no answer has to add up all VMs. */
+import type { GpuHardware } from './gpu-hardware.ts'
 import type { Host, Kind, Nic, Records, Vm, Volume } from './records.ts'
 import { FLEETING } from './journal.ts'
 import { Table } from './table.ts'
@@ -19,6 +20,8 @@ export class World {
   seeded_at = 0
   /** Steps taken since the start; in step mode metrics follow them. */
   steps = 0
+  /** What the scripts of a host find when GPUs are discovered, by host; nothing new where none is given. */
+  readonly gpu_hardware = new Map<string, readonly GpuHardware[]>()
   readonly #kinds = kinds(this.tables)
   readonly #removed = new Set<string>()
   readonly #hostUse = new Map<string, HostUse>()
@@ -89,6 +92,7 @@ export class World {
 
   clear(): void {
     for (const kind of kinds(this.tables)) this.tables[kind].clear()
+    this.gpu_hardware.clear()
     this.#removed.clear()
     this.#numbers.vm = 0
     this.#numbers.event = 0

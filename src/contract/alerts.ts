@@ -4,7 +4,11 @@ import { Closed, Id, ListOf, Nullable, NullableTime, PageFields, Time } from './
 import { defineArea } from './route.ts'
 
 const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const AlertTypeNumber = Type.Integer({ minimum: 0, maximum: 32_767, description: 'Number of the type; several names may share one.' })
+const AlertTypeNumber = Type.Integer({
+  minimum: 0,
+  maximum: 32_767,
+  description: 'Number of the type; several names may share one.',
+})
 
 export const Alert = Type.Object(
   {
@@ -41,14 +45,17 @@ export const alerts = defineArea({
       method: 'POST',
       path: '/alerts/list',
       summary: 'List alerts',
-      description: 'Newest first. The platform cannot show archived alerts: `archived: true` lists the copies kept here.',
+      description:
+        'Newest first. The platform cannot show archived alerts: `archived: true` lists the copies kept here.',
       body: Closed(
         {
           id: Type.Optional(Id),
           type: Type.Optional(AlertTypeNumber),
           name: Words('Exact name of the kind.'),
           keyword: Words('Part of the name or the text.'),
-          archived: Type.Optional(Type.Boolean({ default: false, description: 'Archived alerts instead of open ones.', 'x-extension': true })),
+          archived: Type.Optional(
+            Type.Boolean({ default: false, description: 'Archived alerts instead of open ones.', 'x-extension': true }),
+          ),
           ...PageFields,
         },
         { title: 'AlertFilter' },
@@ -73,7 +80,11 @@ export const alerts = defineArea({
       path: '/alerts/get-id',
       summary: 'Get id of newest alert that matches',
       description: 'At least one of the three is required; open alerts only.',
-      body: Closed({ name: Words('Exact name of the kind.'), keyword: Words('Part of the name or the text.'), type: Type.Optional(AlertTypeNumber) }),
+      body: Closed({
+        name: Words('Exact name of the kind.'),
+        keyword: Words('Part of the name or the text.'),
+        type: Type.Optional(AlertTypeNumber),
+      }),
       ok: { 200: Type.Object({ id: Type.String(), name: Nullable(Type.String()) }, { title: 'AlertRef' }) },
       example: { body: { name: 'ALERT.COMPUTE.HOST' }, answer: { id: example.id, name: example.name } },
     },
@@ -96,7 +107,10 @@ export const alerts = defineArea({
       ),
       ok: {
         200: Type.Object(
-          { message: Type.String(), archived_count: Type.Integer({ minimum: 0, description: 'Alerts archived by this call.' }) },
+          {
+            message: Type.String(),
+            archived_count: Type.Integer({ minimum: 0, description: 'Alerts archived by this call.' }),
+          },
           { title: 'AlertsArchived' },
         ),
       },
@@ -111,7 +125,11 @@ export const alerts = defineArea({
       description: 'Tell types apart by name: three of them share number 32.',
       query: Type.Object({ ...PageFields }),
       ok: {
-        200: ListOf('alert_types', Type.Object({ type: Nullable(Type.Integer()), name: Type.String() }, { title: 'AlertType' }), 'AlertTypePage'),
+        200: ListOf(
+          'alert_types',
+          Type.Object({ type: Nullable(Type.Integer()), name: Type.String() }, { title: 'AlertType' }),
+          'AlertTypePage',
+        ),
       },
       example: { answer: { alert_types: [{ type: 7, name: 'ALERT.COMPUTE.HOST' }], count: 1, page: 1, page_size: 50 } },
     },

@@ -8,11 +8,13 @@ export function Closed<P extends TProperties>(properties: P, options: Record<str
 
 /** A value that is null while its source is missing; 0, "" and HEALTHY never stand for "not known". */
 export function Nullable<T extends TSchema>(schema: T) {
-  const { type, ...rest } = schema as T & { type?: string; enum?: unknown[] }
+  const { type, ...rest } = schema as T & { type?: string; title?: string; enum?: unknown[] }
   // An enumeration must list null itself: `type` alone does not let it pass.
   const words = rest.enum === undefined ? {} : { enum: [...rest.enum, null] }
+  // What has a title stands once in the published document, so it is referred to and not repeated with a null in it.
+  const apart = type === undefined || rest.title !== undefined
   return Type.Unsafe<Static<T> | null>(
-    type === undefined ? { anyOf: [schema, { type: 'null' }] } : { ...rest, ...words, type: [type, 'null'] },
+    apart ? { anyOf: [schema, { type: 'null' }] } : { ...rest, ...words, type: [type, 'null'] },
   )
 }
 

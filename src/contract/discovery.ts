@@ -9,7 +9,10 @@ const NullableFlag = (description: string) => Nullable(Type.Boolean({ descriptio
 const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 const OptionalId = Type.Optional(Id)
 
-const ApiField = Type.Object({ name: Type.String(), type: NullableText(), description: NullableText() }, { title: 'PlatformApiField' })
+const ApiField = Type.Object(
+  { name: Type.String(), type: NullableText(), description: NullableText() },
+  { title: 'PlatformApiField' },
+)
 
 export const PlatformApi = Type.Object(
   {
@@ -19,7 +22,13 @@ export const PlatformApi = Type.Object(
     is_async: NullableFlag('Whether it runs as a job of the platform.'),
     parameters: Type.Array(
       Type.Object(
-        { name: Type.String(), type: NullableText(), description: NullableText(), required: NullableFlag('Whether it must be sent.'), since: NullableText() },
+        {
+          name: Type.String(),
+          type: NullableText(),
+          description: NullableText(),
+          required: NullableFlag('Whether it must be sent.'),
+          since: NullableText(),
+        },
         { title: 'PlatformApiParameter' },
       ),
     ),
@@ -145,7 +154,9 @@ export const discovery = defineArea({
           start_date: Type.Optional(Time),
           keyword: Words('Part of the command’s class.'),
           account: Words('Owner; needs domain_id.'),
-          domain_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' })),
+          domain_id: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' }),
+          ),
           management_server_id: OptionalId,
           ...PageFields,
         },
@@ -179,13 +190,20 @@ export const discovery = defineArea({
       method: 'GET',
       path: '/discovery/listCapacity',
       summary: 'List capacity of compute platform',
-      description: '`fetch_latest` lets the platform count anew, which may take minutes and asks for the operator role.',
+      description:
+        '`fetch_latest` lets the platform count anew, which may take minutes and asks for the operator role.',
       timeout_ms: 300_000,
       query: Type.Object({
         zone_id: OptionalId,
         pod_id: OptionalId,
         cluster_id: OptionalId,
-        type: Type.Optional(Type.Integer({ minimum: 0, maximum: 999, description: '0 memory, 1 CPU, 3 allocated storage, 4 public IPs, 19 GPUs, …' })),
+        type: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: 999,
+            description: '0 memory, 1 CPU, 3 allocated storage, 4 public IPs, 19 GPUs, …',
+          }),
+        ),
         sort_by: Type.Optional(OneOf(['usage'], { description: 'Fullest first.' })),
         fetch_latest: Type.Optional(Type.Boolean({ description: 'Count anew.' })),
         tag: Words('Host or storage tag.'),

@@ -42,7 +42,9 @@ export const DiskOffering = Type.Object(
 )
 export type DiskOffering = Static<typeof DiskOffering>
 
-const CacheMode = OneOf(['none', 'writeback', 'writethrough', 'hypervisor_default'], { description: 'Cache of the host.' })
+const CacheMode = OneOf(['none', 'writeback', 'writethrough', 'hypervisor_default'], {
+  description: 'Cache of the host.',
+})
 
 const rates = {
   bytes_read_rate: Rate('Bytes a second.'),
@@ -120,7 +122,12 @@ const example: DiskOffering = {
 }
 
 const read = { method: 'POST', access: 'viewer', tenant: 'own', effect: 'read', errors: [400, 500] } as const
-const change = { method: 'POST', access: 'operator', event: { resource_type: 'DISK_OFFERING' }, errors: [400, 500] } as const
+const change = {
+  method: 'POST',
+  access: 'operator',
+  event: { resource_type: 'DISK_OFFERING' },
+  errors: [400, 500],
+} as const
 const base = '/catalog/serviceofferings/diskoffering'
 
 export const diskOfferings = defineArea({
@@ -131,10 +138,14 @@ export const diskOfferings = defineArea({
       ...change,
       path: `${base}/create`,
       summary: 'Create disk offering',
-      description: 'A size is required unless `customized`, and refused with it. `min_iops` and `max_iops` go together.',
+      description:
+        'A size is required unless `customized`, and refused with it. `min_iops` and `max_iops` go together.',
       body: DiskOfferingCreate,
       ok: { 201: DiskOffering },
-      example: { body: { name: 'ssd-100', display_text: 'SSD, 100 GiB', disk_size_gb: 100, tags: 'ssd' }, answer: example },
+      example: {
+        body: { name: 'ssd-100', display_text: 'SSD, 100 GiB', disk_size_gb: 100, tags: 'ssd' },
+        answer: example,
+      },
     },
     diskOfferingUpdate: {
       ...change,
@@ -157,7 +168,9 @@ export const diskOfferings = defineArea({
           zone_id: Type.Optional(Id),
           storage_type: Type.Optional(OneOf(['shared', 'local'])),
           state: Type.Optional(OneOf(['Active', 'Inactive', 'all'])),
-          domain_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Offerings this tenant may use.' })),
+          domain_id: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 128, description: 'Offerings this tenant may use.' }),
+          ),
           virtual_machine_id: Type.Optional(Id),
           keyword: Words('Part of a name.'),
           ...PageFields,
@@ -181,7 +194,8 @@ export const diskOfferings = defineArea({
       ...read,
       path: `${base}/getByName`,
       summary: 'Get disk offering by name',
-      description: 'Active or not. Names are not unique: several hits are 400 DISK_OFFERING_NAME_AMBIGUOUS, which names their ids.',
+      description:
+        'Active or not. Names are not unique: several hits are 400 DISK_OFFERING_NAME_AMBIGUOUS, which names their ids.',
       body: Closed({ name: Type.String({ minLength: 1, maxLength: 255 }) }),
       ok: { 200: DiskOffering },
       example: { body: { name: 'ssd-100' }, answer: example },

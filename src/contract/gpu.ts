@@ -1,6 +1,18 @@
 // GPUs: what the compute platform knows of them, and changes of what a node makes of them (Part 3, 4.3).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time, Unavailable } from './common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  Nullable,
+  NullableTime,
+  OneOf,
+  PageFields,
+  Time,
+  Unavailable,
+} from './common.ts'
 import { NodeGpu, PciAddress } from './nodes/agent-gpu.ts'
 import { defineArea } from './route.ts'
 
@@ -14,7 +26,14 @@ const Amount = (description: string) => Type.Optional(Type.Integer({ minimum: 1,
 export const GPU_STATES_IN_USE = ['Allocated', 'PartiallyAllocated'] as const
 
 export const GpuCard = Type.Object(
-  { id: Type.String(), name: Type.String(), device_id: NullableText(), device_name: NullableText(), vendor_id: NullableText(), vendor_name: NullableText() },
+  {
+    id: Type.String(),
+    name: Type.String(),
+    device_id: NullableText(),
+    device_name: NullableText(),
+    vendor_id: NullableText(),
+    vendor_name: NullableText(),
+  },
   { title: 'GpuCard' },
 )
 export type GpuCard = Static<typeof GpuCard>
@@ -91,7 +110,10 @@ const GpuStatus = Type.Object(
 export type GpuStatus = Static<typeof GpuStatus>
 
 const ids = Closed({ ids: Type.Array(Id, { minItems: 1, maxItems: 100, uniqueItems: true }) })
-const Devices = Type.Object({ gpu_devices: Type.Array(GpuDevice), count: Type.Integer({ minimum: 0 }) }, { title: 'GpuDevices' })
+const Devices = Type.Object(
+  { gpu_devices: Type.Array(GpuDevice), count: Type.Integer({ minimum: 0 }) },
+  { title: 'GpuDevices' },
+)
 
 const host_id = 'b5c3a0a1-4f2e-4d7c-9a11-3e6d7c8b9a01'
 const device: GpuDevice = {
@@ -147,7 +169,8 @@ export const gpu = defineArea({
       ...act,
       path: `${base}/devices/discover`,
       summary: 'Discover GPU devices of host',
-      description: 'The platform asks the host, which must be Up, and keeps what it finds; this may take tens of seconds.',
+      description:
+        'The platform asks the host, which must be Up, and keeps what it finds; this may take tens of seconds.',
       body: Closed({ host_id: Id }),
       ok: { 200: Devices },
       errors: [400, 500],
@@ -159,7 +182,15 @@ export const gpu = defineArea({
       summary: 'List GPU devices',
       description: 'Every filter narrows. Read the state again before you act on it: it changes with the machines.',
       body: Closed(
-        { id: OptionalId, host_id: OptionalId, card_id: OptionalId, profile_id: OptionalId, virtual_machine_id: OptionalId, keyword: Words('Part of an address or name.'), ...PageFields },
+        {
+          id: OptionalId,
+          host_id: OptionalId,
+          card_id: OptionalId,
+          profile_id: OptionalId,
+          virtual_machine_id: OptionalId,
+          keyword: Words('Part of an address or name.'),
+          ...PageFields,
+        },
         { title: 'GpuDeviceFilter' },
       ),
       body_optional: true,
@@ -183,7 +214,10 @@ export const gpu = defineArea({
       body: ids,
       ok: { 200: Devices },
       errors: [400, 500],
-      example: { body: { ids: [device.id] }, answer: { gpu_devices: [{ ...device, managed_state: 'Unmanaged' }], count: 1 } },
+      example: {
+        body: { ids: [device.id] },
+        answer: { gpu_devices: [{ ...device, managed_state: 'Unmanaged' }], count: 1 },
+      },
     },
     gpuDeviceConvert: {
       ...node_act,
@@ -195,7 +229,14 @@ export const gpu = defineArea({
         {
           host_id: Id,
           mode: OneOf(['passthrough', 'vgpu']),
-          bus_addresses: Type.Optional(Type.Array(PciAddress, { minItems: 1, maxItems: 64, uniqueItems: true, description: 'Left out: every GPU of the host but the one of its console.' })),
+          bus_addresses: Type.Optional(
+            Type.Array(PciAddress, {
+              minItems: 1,
+              maxItems: 64,
+              uniqueItems: true,
+              description: 'Left out: every GPU of the host but the one of its console.',
+            }),
+          ),
         },
         { title: 'GpuConvert' },
       ),
@@ -212,12 +253,20 @@ export const gpu = defineArea({
           host_id: Id,
           bus_address: PciAddress,
           vgpu_profile_id: Id,
-          vgpu_type: Type.Optional(Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$', description: 'What the driver calls the profile; needed while it does not list it.' })),
+          vgpu_type: Type.Optional(
+            Type.String({
+              pattern: '^[A-Za-z0-9_-]{1,64}$',
+              description: 'What the driver calls the profile; needed while it does not list it.',
+            }),
+          ),
           count: Amount('How many parts; as many as fit when left out, which needs a driver that says how many.'),
         },
         { title: 'GpuRepin' },
       ),
-      example: { body: { host_id, bus_address: '0000:3b:00.0', vgpu_profile_id: profile.id }, answer: { ...accepted, message: 'Repinning 0000:3b:00.0 of kvm-01 to NVIDIA A16-4Q.' } },
+      example: {
+        body: { host_id, bus_address: '0000:3b:00.0', vgpu_profile_id: profile.id },
+        answer: { ...accepted, message: 'Repinning 0000:3b:00.0 of kvm-01 to NVIDIA A16-4Q.' },
+      },
     },
     gpuDeviceRepinInflight: {
       ...read,
@@ -227,14 +276,22 @@ export const gpu = defineArea({
       body: Closed({ host_id: OptionalId, ...PageFields }),
       body_optional: true,
       ok: { 200: ListOf('gpu_repins', GpuChange, 'GpuRepinPage') },
-      example: { answer: { gpu_repins: [{ ...change_example, kind: 'repin', target: 'NVIDIA A16-4Q' }], count: 1, page: 1, page_size: 50 } },
+      example: {
+        answer: {
+          gpu_repins: [{ ...change_example, kind: 'repin', target: 'NVIDIA A16-4Q' }],
+          count: 1,
+          page: 1,
+          page_size: 50,
+        },
+      },
     },
     gpuDeviceRepinStatus: {
       ...read,
       errors: [400, 404, 409, 500],
       path: `${base}/devices/repin/status`,
       summary: 'Get status of repin or conversion of host',
-      description: 'The newest repin or conversion, and what the node sees now; null with the reason when the node does not answer.',
+      description:
+        'The newest repin or conversion, and what the node sees now; null with the reason when the node does not answer.',
       body: Closed({ host_id: Id }),
       ok: { 200: GpuStatus },
       example: { body: { host_id }, answer: { host_id, host_name: 'kvm-01', change: change_example, gpus: [] } },
@@ -261,7 +318,14 @@ export const gpu = defineArea({
       path: `${base}/profiles/list`,
       summary: 'List vGPU profiles',
       body: Closed(
-        { id: OptionalId, name: Words('Exact name.'), card_id: OptionalId, active_only: Type.Optional(Type.Boolean()), keyword: Words('Part of a name.'), ...PageFields },
+        {
+          id: OptionalId,
+          name: Words('Exact name.'),
+          card_id: OptionalId,
+          active_only: Type.Optional(Type.Boolean()),
+          keyword: Words('Part of a name.'),
+          ...PageFields,
+        },
         { title: 'VgpuProfileFilter' },
       ),
       body_optional: true,
@@ -272,7 +336,8 @@ export const gpu = defineArea({
       ...node_act,
       path: `${base}/profiles/sync`,
       summary: 'Sync vGPU profiles with catalogue of host',
-      description: 'Creates the profiles that the drivers of the host offer and the platform does not have. None is changed or removed.',
+      description:
+        'Creates the profiles that the drivers of the host offer and the platform does not have. None is changed or removed.',
       body: Closed({ host_id: Id }),
       example: { body: { host_id }, answer: { ...accepted, message: 'Syncing the vGPU profiles of kvm-01.' } },
     },

@@ -7,6 +7,7 @@ import type { SecretBox } from '#src/kernel/secrets.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
 import type { Database, Trx } from '#src/store/database.ts'
 import { isAlive } from '#src/store/replicas.ts'
+import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
 import type { Tables } from '#src/store/tables.ts'
 import type { Admission } from './admit.ts'
 import type { JobDefinition, LogLevel } from './define.ts'
@@ -44,8 +45,8 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
   const parts: Parts = {
     database,
     replica_id,
-    seal: (value, id) => secrets.seal(JSON.stringify(value), `job:${id}`),
-    unseal: (text, id) => JSON.parse(secrets.open(text, `job:${id}`)) as unknown,
+    seal: (value, id) => secrets.seal(JSON.stringify(value), SEAL_CONTEXTS.job(id)),
+    unseal: (text, id) => JSON.parse(secrets.open(text, SEAL_CONTEXTS.job(id))) as unknown,
     held: (claim, work) => held(database, claim, work),
   }
   return { ...admission(parts), ...claims(parts), ...stepWrites(parts), ...jobWrites(parts), ...auditLog(parts) }
@@ -253,8 +254,12 @@ function stepWrites({ held }: Parts) {
             .execute()
         }
         const no_return = end.no_return && claim.row.point_of_no_return_at === null
+        const progress = Math.max(end.progress, claim.row.progress)
+        // After the last step the end of the event follows at once.
+        const is_last = ordinal === claim.row.planned_steps.length - 1
+        if (!is_last) await updateEvent(trx, publish, claim.row.id, { progress })
         return change(trx, publish, claim.row.id, {
-          progress: Math.max(end.progress, claim.row.progress),
+          progress,
           ...(no_return ? { point_of_no_return_at: sql`now()` } : {}),
         })
       }),

@@ -50,7 +50,7 @@ export interface Agents {
 export interface AgentsOptions {
   /** Asked before each call, so that it may renew; the same object means the same identity. */
   identity: () => Promise<AgentIdentity>
-  observe?: (operation: string, seconds: number, outcome: string) => void
+  observe?: (operation: string, seconds: number, outcome: string, traceparent: string | undefined) => void
 }
 
 const MAX_BYTES = 10 * 1024 * 1024
@@ -86,7 +86,7 @@ export function createAgents({ identity, observe }: AgentsOptions): Agents {
       outcome = error instanceof UpstreamError ? error.failure : 'aborted'
       throw error
     } finally {
-      observe?.(operation, (performance.now() - started) / 1000, outcome)
+      observe?.(operation, (performance.now() - started) / 1000, outcome, options.traceparent)
     }
   }
   return {

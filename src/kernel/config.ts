@@ -58,6 +58,11 @@ export const ConfigSchema = Type.Object(
         read_timeout_ms: Type.Integer({ default: 20_000, minimum: 100, description: 'The same for calls that read.' }),
         events_poll_ms: Type.Integer({ default: 3000, minimum: 100, description: 'How often events are polled.' }),
         states_poll_ms: Type.Integer({ default: 15_000, minimum: 100, description: 'How often VM states are read.' }),
+        tenants_poll_ms: Type.Integer({
+          default: 60_000,
+          minimum: 100,
+          description: 'How often tenants are compared with the platform.',
+        }),
         hook_secret: Type.Optional(Secret('Shared secret of the platform webhook at POST /hooks/compute.')),
       },
       'The compute platform (Apache CloudStack).',
@@ -125,6 +130,16 @@ export const ConfigSchema = Type.Object(
           default: 30_000,
           minimum: 200,
           description: 'Silence after which a node counts as offline.',
+        }),
+        agent_timeout_ms: Type.Integer({
+          default: 4000,
+          minimum: 100,
+          description: 'How long views over all nodes wait for one of them.',
+        }),
+        agent_retry_ms: Type.Integer({
+          default: 15_000,
+          minimum: 100,
+          description: 'How long such a view leaves a node alone that did not answer.',
         }),
       },
       'The nodes of the cloud and the agents on them.',

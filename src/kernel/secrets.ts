@@ -1,15 +1,20 @@
 // Secrets at rest: AES-256-GCM under a key file made at first start (0600). Several keys may stand in the file; the first
-// seals, all open, so a key is rotated by putting a new one in front and re-sealing what the old one sealed.
+// seals, all open, so a key is rotated by putting a new one in front and re-sealing what the old one sealed. Processes that
+// share the file notice the new key by themselves.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import {
   chmodSync,
+  chownSync,
   closeSync,
   existsSync,
   fsyncSync,
+  linkSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
+  statSync,
   writeSync,
 } from 'node:fs'
 import { dirname } from 'node:path'
@@ -20,8 +25,8 @@ export interface SecretBox {
   open(sealed: string, context: string): string
   /** Keyed hash of a text: equal texts can be recognised, but not guessed. It stays the same when the key is rotated. */
   fingerprint(text: string): Buffer
-  /** True when an older key sealed this text. */
-  outdated(sealed: string): boolean
+  /** What every text sealed from now on begins with: whatever begins otherwise was sealed by an older key. */
+  prefix(): string
 }
 
 interface Key {
@@ -29,34 +34,79 @@ interface Key {
   bytes: Buffer
 }
 
+/** How long a process may go on sealing with the key that a rotation has just replaced. */
+export const KEY_FILE_LOOK_MS = 1000
+
 /** Opens the key file, making it with one fresh key when there is none. */
 export function openSecretBox(key_file: string): SecretBox {
-  if (!existsSync(key_file)) writeKeys(key_file, [randomBytes(32)])
-  return secretBox(readKeys(key_file))
+  if (!existsSync(key_file)) makeKeyFile(key_file)
+  return secretBox(keyRing(key_file))
 }
 
-/** Puts a fresh key in front; older texts still open, and `outdated` tells which they are. */
+/** Puts a fresh key in front; older texts still open. Two rotations at once would lose a key: the caller holds a lock. */
 export function rotateKey(key_file: string): void {
-  const keys = existsSync(key_file) ? readKeys(key_file) : []
-  writeKeys(key_file, [randomBytes(32), ...keys.map((key) => key.bytes)])
+  const keys = readKeys(key_file).map((key) => key.bytes)
+  writePrivateFile(key_file, textOf([randomBytes(32), ...keys]))
 }
 
-function secretBox(keys: readonly Key[]): SecretBox {
-  const current = keys[0]
-  const eldest = keys.at(-1)
-  if (current === undefined || eldest === undefined) throw new Error('the key file holds no key')
+interface KeyRing {
+  current(): Key
+  eldest(): Key
+  find(id: string): Key | undefined
+}
+
+/** The keys of the file, read again when it may have changed. */
+function keyRing(key_file: string): KeyRing {
+  let keys = readKeys(key_file)
+  let version = versionOf(key_file)
+  let looked_at = performance.now()
+  const look = (): void => {
+    looked_at = performance.now()
+    const found = versionOf(key_file)
+    // A file that cannot be read for a moment is no reason to forget the keys that are known.
+    if (found === undefined || found === version) return
+    keys = readKeys(key_file)
+    version = found
+  }
+  const first = (key: Key | undefined): Key => {
+    if (key === undefined) throw new Error(`${key_file} holds no key`)
+    return key
+  }
+  return {
+    current() {
+      if (performance.now() - looked_at >= KEY_FILE_LOOK_MS) look()
+      return first(keys[0])
+    },
+    eldest: () => first(keys.at(-1)),
+    find(id) {
+      const known = keys.find((key) => key.id === id)
+      if (known !== undefined) return known
+      look()
+      return keys.find((key) => key.id === id)
+    },
+  }
+}
+
+/** Every write is a rename of a new file, so the inode alone would do, were inodes not used again. */
+function versionOf(key_file: string): string | undefined {
+  const stat = statSync(key_file, { bigint: true, throwIfNoEntry: false })
+  return stat === undefined ? undefined : `${stat.ino} ${stat.mtimeNs}`
+}
+
+function secretBox(ring: KeyRing): SecretBox {
   return {
     seal(plain, context) {
+      const key = ring.current()
       const nonce = randomBytes(12)
-      const cipher = createCipheriv('aes-256-gcm', current.bytes, nonce)
+      const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce)
       cipher.setAAD(Buffer.from(context))
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       const parts = [nonce, cipher.getAuthTag(), text].map((part) => part.toString('base64url'))
-      return ['v1', current.id, ...parts].join('.')
+      return prefixOf(key) + parts.join('.')
     },
     open(sealed, context) {
-      const [version, id, nonce, tag, text] = sealed.split('.')
-      const key = keys.find((candidate) => candidate.id === id)
+      const [version, id = '', nonce, tag, text] = sealed.split('.')
+      const key = ring.find(id)
       if (version !== 'v1' || key === undefined || nonce === undefined || tag === undefined || text === undefined) {
         throw new Error('sealed text cannot be opened: its key is not in the key file')
       }
@@ -65,9 +115,13 @@ function secretBox(keys: readonly Key[]): SecretBox {
       decipher.setAuthTag(Buffer.from(tag, 'base64url'))
       return Buffer.concat([decipher.update(Buffer.from(text, 'base64url')), decipher.final()]).toString('utf8')
     },
-    fingerprint: (text) => createHmac('sha256', eldest.bytes).update(text).digest(),
-    outdated: (sealed) => sealed.split('.')[1] !== current.id,
+    fingerprint: (text) => createHmac('sha256', ring.eldest().bytes).update(text).digest(),
+    prefix: () => prefixOf(ring.current()),
   }
+}
+
+function prefixOf(key: Key): string {
+  return `v1.${key.id}.`
 }
 
 function readKeys(key_file: string): Key[] {
@@ -81,12 +135,28 @@ function readKeys(key_file: string): Key[] {
   })
 }
 
-function writeKeys(key_file: string, keys: readonly Buffer[]): void {
-  mkdirSync(dirname(key_file), { recursive: true, mode: 0o700 })
-  writePrivateFile(key_file, `${keys.map((key) => key.toString('base64')).join('\n')}\n`)
+function textOf(keys: readonly Buffer[]): string {
+  return `${keys.map((key) => key.toString('base64')).join('\n')}\n`
 }
 
-/** Writes a 0600 file so that a crash leaves either the old content or the new one. */
+/** Of several replicas at their first start one makes the file, and all use that one. */
+function makeKeyFile(key_file: string): void {
+  mkdirSync(dirname(key_file), { recursive: true, mode: 0o700 })
+  const draft = `${key_file}.${randomBytes(4).toString('hex')}.new`
+  writePrivateFile(draft, textOf([randomBytes(32)]))
+  try {
+    linkSync(draft, key_file)
+  } catch (error) {
+    if (!existsSync(key_file)) throw error
+  } finally {
+    rmSync(draft)
+  }
+}
+
+/**
+ * Writes a 0600 file so that a crash leaves either the old content or the new one. It keeps its owner: root must not lock
+ * the service out of its own file.
+ */
 export function writePrivateFile(path: string, text: string): void {
   const temporary = `${path}.${randomBytes(4).toString('hex')}.tmp`
   const file = openSync(temporary, 'wx', 0o600)
@@ -97,5 +167,7 @@ export function writePrivateFile(path: string, text: string): void {
     closeSync(file)
   }
   chmodSync(temporary, 0o600)
+  const replaced = statSync(path, { throwIfNoEntry: false })
+  if (replaced !== undefined && replaced.uid !== process.getuid?.()) chownSync(temporary, replaced.uid, replaced.gid)
   renameSync(temporary, path)
 }

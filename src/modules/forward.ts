@@ -184,7 +184,7 @@ export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 
 }
 
 /** Admits the job that makes the call, and answers as every such operation does: for handlers whose command depends on the input. */
-export async function handOver<T>(
+export async function handOver<T = never>(
   deps: ForwardDeps,
   ctx: RequestContext,
   { args, creates = false, slow = false, ...rest }: Handover,
@@ -200,6 +200,25 @@ export async function handOver<T>(
     if (resource !== undefined) return resource
   }
   return acceptedOf(ended, subject)
+}
+
+/** How long a call waits whose answer the documents show (api-conventions.md, Changes). */
+const ANSWER_WAIT_MS = 110_000
+
+/** Hands one call over and waits for its end, for operations that answer with the outcome itself. */
+export async function handOverToEnd(
+  deps: ForwardDeps,
+  ctx: RequestContext,
+  { args, creates = false, slow = false, ...rest }: Handover,
+  subject: Subject,
+): Promise<void> {
+  const call: CallInput = { ...rest, args: encodeArgs(args), creates, slow, done: subject.done ?? subject.description }
+  await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
+  const row = await deps.jobs.wait(ctx.operation_id, { timeout_ms: ANSWER_WAIT_MS, signal: ctx.signal })
+  if (row.job_status === 'failed') throw failureOf(row)
+  if (row.job_status === 'running') {
+    throw new ApiError('WAIT_TIMEOUT', `The operation goes on; follow the job ${row.id}.`)
+  }
 }
 
 function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {

@@ -55,7 +55,12 @@ export async function markArchived(db: Db | Trx, ids: readonly string[], archive
 }
 
 export async function archivedAlert(db: Db, id: string): Promise<AlertCopyRow | undefined> {
-  return db.selectFrom('alert_copy').selectAll().where('id', '=', id).where('archived_at', 'is not', null).executeTakeFirst()
+  return db
+    .selectFrom('alert_copy')
+    .selectAll()
+    .where('id', '=', id)
+    .where('archived_at', 'is not', null)
+    .executeTakeFirst()
 }
 
 export interface ArchivedFilter {

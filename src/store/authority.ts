@@ -7,13 +7,14 @@ import { createAuthority, type KeyedCertificate } from '#src/kernel/certificates
 import type { SecretBox } from '#src/kernel/secrets.ts'
 import type { Database, Db } from './database.ts'
 import { LOCKS } from './locks.ts'
+import { SEAL_CONTEXTS } from './sealed-places.ts'
+
+const SETTING = SEAL_CONTEXTS.authority
 
 export interface Authority {
   /** Makes it when there is none. Kept in memory from then on: it never changes. */
   get(): Promise<KeyedCertificate>
 }
-
-const SETTING = 'node-authority'
 
 const Stored = Type.Object({ certificate: Type.String(), sealed_key: Type.String() })
 

@@ -6,6 +6,7 @@ import type { Idempotency, IdempotentRequest, StoredAnswer } from '#src/kernel/h
 import type { SecretBox } from '#src/kernel/secrets.ts'
 import type { Database } from './database.ts'
 import { isAlive } from './replicas.ts'
+import { SEAL_CONTEXTS } from './sealed-places.ts'
 
 const WAIT_MS = 10_000
 const POLL_MS = 50
@@ -162,7 +163,7 @@ async function takeOver(store: Store, request: IdempotentRequest): Promise<boole
 }
 
 function contextOf(request: IdempotentRequest): string {
-  return `idempotency:${request.caller_id}:${request.key}`
+  return SEAL_CONTEXTS.idempotency(request.caller_id, request.key)
 }
 
 async function wasBegun(database: Database, operation_id: string): Promise<boolean> {

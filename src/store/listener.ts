@@ -26,8 +26,13 @@ export function createListener(connection: DatabaseOptions['connection'], log: L
     next.on('notification', ({ channel, payload }) => {
       for (const reader of readers.get(channel) ?? []) reader.heard(payload ?? '')
     })
-    await next.connect()
-    for (const channel of readers.keys()) await next.query(`listen ${pg.escapeIdentifier(channel)}`)
+    try {
+      await next.connect()
+      for (const channel of readers.keys()) await next.query(`listen ${pg.escapeIdentifier(channel)}`)
+    } catch (error) {
+      next.end().catch(() => {})
+      throw error
+    }
     client = next
     for (const reader of [...readers.values()].flat()) reader.reconnected?.()
   }

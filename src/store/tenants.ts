@@ -177,15 +177,27 @@ export async function recordDomain(db: Db, seen: SeenDomain, looked_at: Date): P
   }
 }
 
-/** Marks tenants whose domain the whole list did not show. */
-export async function recordMissing(db: Db, looked_at: Date, seen_ids: readonly string[]): Promise<string[]> {
+/** Tenants that were on the platform at last look, and that nothing of ours has changed since this one began. */
+export async function presentTenantIds(db: Db, looked_at: Date): Promise<string[]> {
   const rows = await db
-    .updateTable('tenant')
-    .set({ missing_since: looked_at })
+    .selectFrom('tenant')
+    .select('id')
     .where('missing_since', 'is', null)
     .where('stage', '<>', 'creating')
     .where('changed_at', '<', looked_at)
-    .where(sql<boolean>`not (id = any(${seen_ids}))`)
+    .execute()
+  return rows.map((row) => row.id)
+}
+
+/** Marks tenants whose domain is gone; answers those that were not marked before. */
+export async function recordMissing(db: Db, looked_at: Date, ids: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .updateTable('tenant')
+    .set({ missing_since: looked_at })
+    .where('id', 'in', [...ids])
+    .where('missing_since', 'is', null)
+    .where('stage', '<>', 'creating')
+    .where('changed_at', '<', looked_at)
     .returning('id')
     .execute()
   return rows.map((row) => row.id)

@@ -21,7 +21,8 @@ interface Row {
 }
 
 const call = (path: string, body?: unknown) => lab.call('POST', `/alerts/${path}`, body)
-const open = async (filter: object = {}): Promise<Row[]> => (await call('list', { ...filter, page_size: 500 })).body.alerts
+const open = async (filter: object = {}): Promise<Row[]> =>
+  (await call('list', { ...filter, page_size: 500 })).body.alerts
 const held = (id: string) => lab.platform.world.tables.alerts.get(id)
 
 test('open alerts are listed newest first, filtered, and paged', async () => {
@@ -46,7 +47,12 @@ test('an alert is found by id, and the newest id by its kind', async () => {
 })
 
 test('what is not there is 400 ALERT_NOT_FOUND', async () => {
-  for (const [path, body] of [['get-by-id', { id: NOBODY }], ['get-by-id', { id: 'x' }], ['get-id', { name: 'NOTHING' }], ['archive', { ids: [NOBODY] }]] as const) {
+  for (const [path, body] of [
+    ['get-by-id', { id: NOBODY }],
+    ['get-by-id', { id: 'x' }],
+    ['get-id', { name: 'NOTHING' }],
+    ['archive', { ids: [NOBODY] }],
+  ] as const) {
     const reply = await call(path, body)
     assert.deepEqual([reply.status, reply.body.code], [400, 'ALERT_NOT_FOUND'], `${path} ${reply.text}`)
   }
@@ -88,7 +94,9 @@ test('a type, a window, and both together choose what is archived, always by the
   const typed = await call('archive', { type: newest.type })
   assert.equal(typed.body.archived_count, all.filter((one) => one.type === newest.type && one.id !== oldest.id).length)
   const sent = await callsOf(lab, 'archiveAlerts')
-  assert.ok(sent.every((params) => params.ids !== undefined && params.type === undefined && params.enddate === undefined))
+  assert.ok(
+    sent.every((params) => params.ids !== undefined && params.type === undefined && params.enddate === undefined),
+  )
 })
 
 test('alerts beyond one page and one batch are all archived', async () => {
@@ -96,7 +104,14 @@ test('alerts beyond one page and one batch are all archived', async () => {
   const before_count = (await call('list')).body.count
   for (let number = 0; number < 620; number += 1) {
     const id = `10000000-0000-4000-8000-${String(number).padStart(12, '0')}`
-    alerts.put({ id, type: 27, name: 'ALERT.SYNC', description: `sync ${number}`, sent: 1_700_000_000_000 + number, archived: false })
+    alerts.put({
+      id,
+      type: 27,
+      name: 'ALERT.SYNC',
+      description: `sync ${number}`,
+      sent: 1_700_000_000_000 + number,
+      archived: false,
+    })
   }
   const reply = await call('archive', { type: 27 })
   assert.equal(reply.body.archived_count, 620, reply.text)
@@ -135,7 +150,12 @@ test('types are listed by name', async () => {
 })
 
 test('alerts belong to no tenant, and a viewer archives nothing', async () => {
-  const { body } = await lab.call('POST', '/alerts/list', {}, { token: await tokenFor(lab, 'viewer', lab.platform.world.tables.domains.values().next().value?.id ?? '') })
+  const { body } = await lab.call(
+    'POST',
+    '/alerts/list',
+    {},
+    { token: await tokenFor(lab, 'viewer', lab.platform.world.tables.domains.values().next().value?.id ?? '') },
+  )
   assert.equal(body.code, 'TENANT_SCOPE')
   const refused = await lab.call('POST', '/alerts/archive', { type: 7 }, { token: await tokenFor(lab, 'viewer') })
   assert.equal(refused.status, 403)

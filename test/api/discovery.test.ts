@@ -17,7 +17,11 @@ test('APIs are listed by name and part of a name, from an answer that is kept', 
   const one = await lab.call('POST', '/discovery/apis', { name: 'startVirtualMachine' })
   assert.equal(one.status, 200, one.text)
   assert.deepEqual([one.body.count, one.body.apis[0].name, one.body.apis[0].is_async], [1, 'startVirtualMachine', true])
-  assert.ok(one.body.apis[0].parameters.some((field: { name: string; required: boolean }) => field.name === 'id' && field.required))
+  assert.ok(
+    one.body.apis[0].parameters.some(
+      (field: { name: string; required: boolean }) => field.name === 'id' && field.required,
+    ),
+  )
   const asked = (await callsOf(lab, 'listApis')).length
   const gpu = await lab.call('POST', '/discovery/apis', { keyword: 'GPU', page: 1, page_size: 2 })
   assert.ok(gpu.body.count > 2 && gpu.body.apis.length === 2)
@@ -31,7 +35,10 @@ test('jobs of the platform are listed by their status, whole pages of it', async
   const start = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: wellKnown.vms.gitlab })
   const running = await lab.call('POST', '/discovery/asyncjobs', { status: 'IN_PROGRESS' })
   assert.equal(running.status, 200, running.text)
-  assert.deepEqual(running.body.async_jobs.map((job: { job_id: string }) => job.job_id), [start.body.job_id])
+  assert.deepEqual(
+    running.body.async_jobs.map((job: { job_id: string }) => job.job_id),
+    [start.body.job_id],
+  )
   assert.equal(running.body.count, 1)
   const done = await lab.call('POST', '/discovery/asyncjobs', { status: 'SUCCESS', keyword: 'StopVM', page_size: 1 })
   const [job] = done.body.async_jobs
@@ -52,7 +59,13 @@ test('the result of a job says how it ended, in our words', async () => {
   await ended(lab, good.body.job_id)
   const result = await lab.call('POST', '/discovery/asyncjobs/result', { job_id: good.body.job_id })
   assert.deepEqual([result.body.status, result.body.failure, result.body.result_code], ['SUCCESS', null, 0])
-  await control(lab, 'fail', { command: 'rebootVirtualMachine', code: 534, text: 'host secret-host-9 is down', at: 'job', times: 1 })
+  await control(lab, 'fail', {
+    command: 'rebootVirtualMachine',
+    code: 534,
+    text: 'host secret-host-9 is down',
+    at: 'job',
+    times: 1,
+  })
   const bad = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: wellKnown.vms.gitlab })
   await ended(lab, bad.body.job_id)
   const failed = await lab.call('POST', '/discovery/asyncjobs/result', { job_id: bad.body.job_id })
@@ -74,7 +87,10 @@ for (const job_id of [NOBODY, 'no-uuid']) {
 test('capabilities are one record of our names', async () => {
   const { status, body } = await lab.call('GET', '/discovery/capabilities')
   assert.equal(status, 200)
-  assert.deepEqual([body.version, body.custom_disk_offering_max_size_gb, body.dynamic_scaling_enabled], ['4.22.0.0', 1024, true])
+  assert.deepEqual(
+    [body.version, body.custom_disk_offering_max_size_gb, body.dynamic_scaling_enabled],
+    ['4.22.0.0', 1024, true],
+  )
   assert.equal(body.api_limit_max, null)
 })
 
@@ -87,12 +103,17 @@ test('capacity has units, is filtered and paged, and never counts anew by itself
   const page = await lab.call('GET', '/discovery/listCapacity?page=2&page_size=1')
   assert.deepEqual([page.body.count, page.body.capacities], [all.body.count, [all.body.capacities[1]]])
   const one = await lab.call('GET', `/discovery/listCapacity?type=4&zone_id=${wellKnown.zone}`)
-  assert.deepEqual(one.body.capacities.map((row: { type: number; unit: string }) => [row.type, row.unit]), [[4, 'count']])
+  assert.deepEqual(
+    one.body.capacities.map((row: { type: number; unit: string }) => [row.type, row.unit]),
+    [[4, 'count']],
+  )
   assert.ok((await callsOf(lab, 'listCapacity')).every((params) => params.fetchlatest === undefined))
 })
 
 test('counting anew asks for more than a viewer’s right', async () => {
-  const refused = await lab.call('GET', '/discovery/listCapacity?fetch_latest=true', undefined, { token: await tokenFor(lab, 'viewer') })
+  const refused = await lab.call('GET', '/discovery/listCapacity?fetch_latest=true', undefined, {
+    token: await tokenFor(lab, 'viewer'),
+  })
   assert.deepEqual([refused.status, refused.body.code], [403, 'FORBIDDEN'])
   const allowed = await lab.call('GET', '/discovery/listCapacity?fetch_latest=true')
   assert.equal(allowed.status, 200)

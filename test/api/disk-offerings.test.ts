@@ -14,7 +14,8 @@ beforeEach(() => lab.platform.reset())
 afterEach(() => assertNoUnknownParameters(lab))
 
 const BASE = '/catalog/serviceofferings/diskoffering'
-const call = (path: string, body?: unknown, token?: string) => lab.call('POST', `${BASE}/${path}`, body, token === undefined ? {} : { token })
+const call = (path: string, body?: unknown, token?: string) =>
+  lab.call('POST', `${BASE}/${path}`, body, token === undefined ? {} : { token })
 const offerings = () => [...lab.platform.world.tables.diskofferings.values()]
 
 test('a created offering stands on the platform as asked for, and its event names it', async () => {
@@ -24,9 +25,18 @@ test('a created offering stands on the platform as asked for, and its event name
   }) // biome-ignore format: one record
   assert.equal(reply.status, 201, reply.text)
   const held = offerings().find((one) => one.id === reply.body.id)
-  assert.deepEqual([held?.disksize, held?.storagetype, held?.domainids, held?.zoneids], [50, 'local', [wellKnown.domains.acme], [wellKnown.zone]])
-  assert.deepEqual([reply.body.bytes_read_rate, reply.body.iops_write_rate, reply.body.bytes_write_rate], [1000, 20, null])
-  assert.deepEqual([reply.body.tags, reply.body.display_text, reply.body.cache_mode], [['ssd', 'fast'], 'fast-50', 'writeback'])
+  assert.deepEqual(
+    [held?.disksize, held?.storagetype, held?.domainids, held?.zoneids],
+    [50, 'local', [wellKnown.domains.acme], [wellKnown.zone]],
+  )
+  assert.deepEqual(
+    [reply.body.bytes_read_rate, reply.body.iops_write_rate, reply.body.bytes_write_rate],
+    [1000, 20, null],
+  )
+  assert.deepEqual(
+    [reply.body.tags, reply.body.display_text, reply.body.cache_mode],
+    [['ssd', 'fast'], 'fast-50', 'writeback'],
+  )
   const event = await eventOf(lab, reply.headers.get('x-correlation-id') ?? '')
   assert.deepEqual([event.status, event.action, event.resource_uuid], ['SUCCESS', 'diskOfferingCreate', reply.body.id])
 })
@@ -58,10 +68,27 @@ test('an offering for a zone that is not there is 400', async () => {
 })
 
 test('an update answers the offering as it now is; an empty set opens it to everybody', async () => {
-  const { body } = await call('create', { name: 'narrow', disk_size_gb: 5, domain_ids: [wellKnown.domains.acme], zone_ids: [wellKnown.zone] })
-  const reply = await call('update', { id: body.id, name: 'wide', state: 'Inactive', sort_key: 7, domain_ids: [], zone_ids: [], tags: '', display_offering: false })
+  const { body } = await call('create', {
+    name: 'narrow',
+    disk_size_gb: 5,
+    domain_ids: [wellKnown.domains.acme],
+    zone_ids: [wellKnown.zone],
+  })
+  const reply = await call('update', {
+    id: body.id,
+    name: 'wide',
+    state: 'Inactive',
+    sort_key: 7,
+    domain_ids: [],
+    zone_ids: [],
+    tags: '',
+    display_offering: false,
+  })
   assert.equal(reply.status, 200, reply.text)
-  assert.deepEqual([reply.body.name, reply.body.state, reply.body.domain_ids, reply.body.zone_ids, reply.body.tags], ['wide', 'Inactive', [], [], []])
+  assert.deepEqual(
+    [reply.body.name, reply.body.state, reply.body.domain_ids, reply.body.zone_ids, reply.body.tags],
+    ['wide', 'Inactive', [], [], []],
+  )
   const [sent] = await callsOf(lab, 'updateDiskOffering')
   assert.deepEqual([sent?.domainid, sent?.zoneid], ['public', 'all'])
 })
@@ -82,7 +109,11 @@ test('the list shows active offerings unless asked otherwise, and pages', async 
   assert.equal(all.body.disk_offerings.length, 2)
   assert.deepEqual([all.body.page, all.body.page_size], [1, 2])
   const suited = await call('list', { virtual_machine_id: wellKnown.vms['web-01'] })
-  assert.ok(suited.body.disk_offerings.every((one: { suitable_for_virtual_machine: boolean | null }) => one.suitable_for_virtual_machine !== null))
+  assert.ok(
+    suited.body.disk_offerings.every(
+      (one: { suitable_for_virtual_machine: boolean | null }) => one.suitable_for_virtual_machine !== null,
+    ),
+  )
   assert.equal((await call('list', { virtual_machine_id: NOBODY })).body.code, 'VM_NOT_FOUND')
 })
 
@@ -116,8 +147,16 @@ test('a name that several offerings carry is refused with their ids', async () =
 })
 
 test('a tenant sees what is for everybody or for it, and changes nothing', async () => {
-  const { body: theirs } = await call('create', { name: 'globex-only', disk_size_gb: 1, domain_ids: [wellKnown.domains.globex] })
-  const { body: ours } = await call('create', { name: 'acme-only', disk_size_gb: 1, domain_ids: [wellKnown.domains.acme] })
+  const { body: theirs } = await call('create', {
+    name: 'globex-only',
+    disk_size_gb: 1,
+    domain_ids: [wellKnown.domains.globex],
+  })
+  const { body: ours } = await call('create', {
+    name: 'acme-only',
+    disk_size_gb: 1,
+    domain_ids: [wellKnown.domains.acme],
+  })
   const token = await tokenFor(lab, 'operator', wellKnown.domains.acme)
   const list = await call('list', {}, token)
   const ids = list.body.disk_offerings.map((one: { id: string }) => one.id)

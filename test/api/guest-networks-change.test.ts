@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/world.ts'
-import { assertNoUnknownParameters, callsOf, control, ended, eventOf, NOBODY, tokenFor } from '../support/platform-calls.ts'
+import {
+  assertNoUnknownParameters,
+  callsOf,
+  control,
+  ended,
+  eventOf,
+  NOBODY,
+  tokenFor,
+} from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
@@ -25,16 +33,31 @@ function change(set: object, network_id = id): void {
 }
 
 test('a network is updated, and the platform holds what was asked for', async () => {
-  const reply = await lab.call('PUT', BASE, { id, name: 'acme-2', display_text: 'New', dns1: '1.1.1.1', public_mtu: 1450, guest_vm_cidr: '10.10.0.0/24' })
+  const reply = await lab.call('PUT', BASE, {
+    id,
+    name: 'acme-2',
+    display_text: 'New',
+    dns1: '1.1.1.1',
+    public_mtu: 1450,
+    guest_vm_cidr: '10.10.0.0/24',
+  })
   assert.equal(reply.status, 200, reply.text)
   assert.equal((await ended(lab, reply.body.job_id)).job_status, 'completed')
-  assert.deepEqual([held()?.name, held()?.displaytext, held()?.dns1, held()?.publicmtu], ['acme-2', 'New', '1.1.1.1', 1450])
-  assert.deepEqual([(await eventOf(lab, reply.body.correlation_id)).action, reply.body.resource_id], ['guestNetworkUpdate', id])
+  assert.deepEqual(
+    [held()?.name, held()?.displaytext, held()?.dns1, held()?.publicmtu],
+    ['acme-2', 'New', '1.1.1.1', 1450],
+  )
+  assert.deepEqual(
+    [(await eventOf(lab, reply.body.correlation_id)).action, reply.body.resource_id],
+    ['guestNetworkUpdate', id],
+  )
 })
 
 test('with Prefer: wait the network is the answer', async () => {
   const timer = setInterval(() => lab.platform.step(), 50)
-  const reply = await lab.call('PUT', BASE, { id, display_text: 'Waited' }, { headers: { prefer: 'wait=20' } }).finally(() => clearInterval(timer))
+  const reply = await lab
+    .call('PUT', BASE, { id, display_text: 'Waited' }, { headers: { prefer: 'wait=20' } })
+    .finally(() => clearInterval(timer))
   assert.deepEqual([reply.status, reply.body.id, reply.body.display_text], [200, id, 'Waited'], reply.text)
 })
 
@@ -43,7 +66,10 @@ for (const [what, body] of [
   ['a guest range outside of the network', { id, guest_vm_cidr: '10.99.0.0/24' }],
   ['a guest range wider than the network', { id, guest_vm_cidr: '10.10.0.0/16' }],
   ['a guest range that is none', { id, guest_vm_cidr: '10.10.0.0-10' }],
-  ['another offering for a shared network', { id: shared, network_offering_id: wellKnown.network_offerings['isolated-nat'] }],
+  [
+    'another offering for a shared network',
+    { id: shared, network_offering_id: wellKnown.network_offerings['isolated-nat'] },
+  ],
   ['an MTU below what IPv4 needs', { id, public_mtu: 60 }],
 ] as const) {
   test(`an update with ${what} is 400 and changes nothing`, async () => {
@@ -64,7 +90,10 @@ test('services that would be lost need to be given up expressly', async () => {
 })
 
 test('a network that is not there is 404, one in a wrong state 400 with the states that would do', async () => {
-  for (const reply of [await lab.call('PUT', BASE, { id: NOBODY, name: 'x' }), await lab.call('POST', `${BASE}/${NOBODY}/restart`, {})]) {
+  for (const reply of [
+    await lab.call('PUT', BASE, { id: NOBODY, name: 'x' }),
+    await lab.call('POST', `${BASE}/${NOBODY}/restart`, {}),
+  ]) {
     assert.deepEqual([reply.status, reply.body.code], [404, 'NETWORK_NOT_FOUND'], reply.text)
   }
   change({ state: 'Allocated' })
@@ -98,7 +127,13 @@ test('a tenant changes its own networks; a shared one it may use is not its own'
 })
 
 test('a job that the platform fails is failed here', async () => {
-  await control(lab, 'fail', { command: 'restartNetwork', code: 534, text: 'router secret-r-9 is down', at: 'job', times: 1 })
+  await control(lab, 'fail', {
+    command: 'restartNetwork',
+    code: 534,
+    text: 'router secret-r-9 is down',
+    at: 'job',
+    times: 1,
+  })
   const reply = await lab.call('POST', `${BASE}/${id}/restart`)
   const job = await ended(lab, reply.body.job_id)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_ERROR'])
@@ -119,20 +154,35 @@ test('the statistics are the sums of what the platform holds', async () => {
   const { dashboard, guest_networks_by_type, public_ips_by_state, unavailable } = reply.body
   const all = [...networks.values()]
   const used = (state: string) => all.filter((one) => one.state === state).length
-  for (const [gauge, state] of [['allocation', 'Allocated'], ['implemented', 'Implemented'], ['setup', 'Setup']] as const) {
+  for (const [gauge, state] of [
+    ['allocation', 'Allocated'],
+    ['implemented', 'Implemented'],
+    ['setup', 'Setup'],
+  ] as const) {
     assert.deepEqual([dashboard[gauge].total, dashboard[gauge].used], [all.length, used(state)], gauge)
     assert.equal(dashboard[gauge].percentage, Math.round((used(state) / all.length) * 10_000) / 100)
   }
   const received = all.reduce((sum, one) => sum + one.receivedbytes, 0)
   const sent = all.reduce((sum, one) => sum + one.sentbytes, 0)
   const { bandwidth } = dashboard
-  assert.deepEqual([bandwidth.received_bytes, bandwidth.sent_bytes, bandwidth.total_bytes], [received, sent, received + sent])
+  assert.deepEqual(
+    [bandwidth.received_bytes, bandwidth.sent_bytes, bandwidth.total_bytes],
+    [received, sent, received + sent],
+  )
   assert.equal(guest_networks_by_type.total, all.length)
-  const counts = (segments: { label: string; value: number }[]) => Object.fromEntries(segments.map(({ label, value }) => [label, value]))
+  const counts = (segments: { label: string; value: number }[]) =>
+    Object.fromEntries(segments.map(({ label, value }) => [label, value]))
   const [was, is] = [counts(before_stats), counts(public_ips_by_state.segments)]
-  assert.deepEqual(is, { Allocated: (was.Allocated ?? 0) + 1, Associated: (was.Associated ?? 0) + 1, Released: (was.Released ?? 0) - 2 })
+  assert.deepEqual(is, {
+    Allocated: (was.Allocated ?? 0) + 1,
+    Associated: (was.Associated ?? 0) + 1,
+    Released: (was.Released ?? 0) - 2,
+  })
   assert.equal(public_ips_by_state.total, addresses.size)
-  assert.equal(dashboard.ip_usage.total, (await lab.call('GET', '/discovery/listCapacity?type=4')).body.capacities[0].total)
+  assert.equal(
+    dashboard.ip_usage.total,
+    (await lab.call('GET', '/discovery/listCapacity?type=4')).body.capacities[0].total,
+  )
   // What cannot be known is null, with the reason.
   assert.deepEqual([bandwidth.total_mbps, bandwidth.percentage, bandwidth.estimated_usage], [null, null, true])
   assert.ok(unavailable.some((one: { field: string }) => one.field === 'dashboard.bandwidth.total_mbps'))
@@ -144,7 +194,10 @@ test('the bandwidth in use is the last sample of the running machines over its l
   const stats = await lab.call('POST', '/network/stats')
   if (aggregate.status === 200) {
     const expected = (aggregate.body.totals.network_kbs_total * 8192) / 60_000 / 1000
-    assert.ok(Math.abs(stats.body.dashboard.bandwidth.used_mbps - expected) <= 1, `${stats.body.dashboard.bandwidth.used_mbps} against ${expected}`)
+    assert.ok(
+      Math.abs(stats.body.dashboard.bandwidth.used_mbps - expected) <= 1,
+      `${stats.body.dashboard.bandwidth.used_mbps} against ${expected}`,
+    )
   } else assert.fail(aggregate.text)
 })
 
@@ -152,7 +205,12 @@ test('statistics go over more networks than one page of the platform holds', asy
   const network = held()
   assert.ok(network !== null)
   for (let number = 0; number < 520; number += 1) {
-    lab.platform.world.tables.networks.put({ ...network, id: `20000000-0000-4000-8000-${String(number).padStart(12, '0')}`, name: `n-${number}`, vlan: 2000 + number })
+    lab.platform.world.tables.networks.put({
+      ...network,
+      id: `20000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
+      name: `n-${number}`,
+      vlan: 2000 + number,
+    })
   }
   const reply = await lab.call('POST', '/network/stats')
   assert.equal(reply.body.dashboard.setup.total, lab.platform.world.tables.networks.size)
@@ -160,7 +218,7 @@ test('statistics go over more networks than one page of the platform holds', asy
 
 test('no networks at all divide by nothing', async () => {
   const { networks } = lab.platform.world.tables
-  for (const one of [...networks.values()]) networks.remove(one.id)
+  for (const one of networks.values()) networks.remove(one.id)
   const reply = await lab.call('POST', '/network/stats')
   assert.deepEqual(reply.body.dashboard.setup, { percentage: null, total: 0, used: 0 })
   assert.equal(reply.body.dashboard.bandwidth.received_bytes, null)

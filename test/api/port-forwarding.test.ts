@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/world.ts'
-import { assertNoUnknownParameters, callsOf, control, ended, eventOf, NOBODY, tokenFor } from '../support/platform-calls.ts'
+import {
+  assertNoUnknownParameters,
+  callsOf,
+  control,
+  ended,
+  eventOf,
+  NOBODY,
+  tokenFor,
+} from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
@@ -25,8 +33,8 @@ let outside_vm_id = ''
 beforeEach(() => {
   lab.platform.reset()
   const { addresses, vms, rules: seeded, firewallrules } = lab.platform.world.tables
-  for (const one of [...seeded.values()]) seeded.remove(one.id)
-  for (const one of [...firewallrules.values()]) firewallrules.remove(one.id)
+  for (const one of seeded.values()) seeded.remove(one.id)
+  for (const one of firewallrules.values()) firewallrules.remove(one.id)
   const give = (id: string, set: object): void => {
     const address = addresses.get(id)
     if (address === null) throw new Error('the address is seeded')
@@ -41,10 +49,24 @@ beforeEach(() => {
   outside_vm_id = all.find((vm) => vm.nics.every((nic) => nic.networkid !== network_id))?.id ?? ''
 })
 
-const order = (set: object = {}) => ({ protocol: 'tcp', public_ip_id, virtual_machine_id, public_port: 8443, private_port: 443, ...set })
+const order = (set: object = {}) => ({
+  protocol: 'tcp',
+  public_ip_id,
+  virtual_machine_id,
+  public_port: 8443,
+  private_port: 443,
+  ...set,
+})
 const range = (set: object = {}) => {
   const { public_port: _public, private_port: _private, ...rest } = order()
-  return { ...rest, public_port_start: 9000, public_port_end: 9010, private_port_start: 8000, private_port_end: 8010, ...set }
+  return {
+    ...rest,
+    public_port_start: 9000,
+    public_port_end: 9010,
+    private_port_start: 8000,
+    private_port_end: 8010,
+    ...set,
+  }
 }
 const rules = () => [...lab.platform.world.tables.rules.values()]
 const firewall = () => [...lab.platform.world.tables.firewallrules.values()]
@@ -60,26 +82,40 @@ async function made(body: object): Promise<string> {
 test('one port is forwarded, and the firewall stays shut', async () => {
   const id = await made(order())
   const rule = rules().find((one) => one.id === id)
-  assert.deepEqual([rule?.publicport, rule?.publicendport, rule?.privateport, rule?.privateendport, rule?.state], [8443, 8443, 443, 443, 'Active'])
+  assert.deepEqual(
+    [rule?.publicport, rule?.publicendport, rule?.privateport, rule?.privateendport, rule?.state],
+    [8443, 8443, 443, 443, 'Active'],
+  )
   assert.deepEqual(firewall(), [])
   assert.equal((await callsOf(lab, 'createPortForwardingRule'))[0]?.openfirewall, 'false')
   const list = await lab.call('POST', `${BASE}/list`, { public_ip_id })
   assert.equal(list.status, 200, list.text)
   const [listed] = list.body.port_forwarding_rules
-  assert.deepEqual([list.body.count, listed.id, listed.public_port_start, listed.private_port_end, listed.public_ip_address], [1, id, 8443, 443, '203.0.113.60'])
+  assert.deepEqual(
+    [list.body.count, listed.id, listed.public_port_start, listed.private_port_end, listed.public_ip_address],
+    [1, id, 8443, 443, '203.0.113.60'],
+  )
 })
 
 test('the firewall is opened when asked for, for the sources named', async () => {
   await made(order({ open_firewall: true, cidrlist: ['198.51.100.0/24', '192.0.2.7/32'] }))
-  assert.deepEqual(firewall().map((one) => [one.startport, one.cidrlist]), [[8443, ['198.51.100.0/24', '192.0.2.7/32']]])
+  assert.deepEqual(
+    firewall().map((one) => [one.startport, one.cidrlist]),
+    [[8443, ['198.51.100.0/24', '192.0.2.7/32']]],
+  )
 })
 
 test('with Prefer: wait the rule is the answer', async () => {
   const timer = setInterval(() => lab.platform.step(), 50)
-  const reply = await lab.call('POST', BASE, range({ protocol: 'udp' }), { headers: { prefer: 'wait=20' } }).finally(() => clearInterval(timer))
+  const reply = await lab
+    .call('POST', BASE, range({ protocol: 'udp' }), { headers: { prefer: 'wait=20' } })
+    .finally(() => clearInterval(timer))
   assert.equal(reply.status, 201, reply.text)
   const { protocol, public_port_start, public_port_end, private_port_start, private_port_end, state } = reply.body
-  assert.deepEqual([protocol, public_port_start, public_port_end, private_port_start, private_port_end, state], ['udp', 9000, 9010, 8000, 8010, 'Active'])
+  assert.deepEqual(
+    [protocol, public_port_start, public_port_end, private_port_start, private_port_end, state],
+    ['udp', 9000, 9010, 8000, 8010, 'Active'],
+  )
 })
 
 for (const [what, body] of [
@@ -148,7 +184,12 @@ test('ports that another rule has are a conflict; the other protocol is free', a
 })
 
 test('a conflict that the platform alone can see is ours to explain', async () => {
-  await control(lab, 'fail', { command: 'createPortForwardingRule', code: 537, text: 'The range specified conflicts with rule 17', times: 1 })
+  await control(lab, 'fail', {
+    command: 'createPortForwardingRule',
+    code: 537,
+    text: 'The range specified conflicts with rule 17',
+    times: 1,
+  })
   const reply = await lab.call('POST', BASE, order())
   assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_CONFLICT'])
   assert.equal((await eventOf(lab, reply.headers.get('x-correlation-id') ?? '')).status, 'FAILED')
@@ -158,11 +199,19 @@ test('the private ports of a rule change, in its own mode and width', async () =
   const single = await made(order())
   const reply = await lab.call('PUT', BASE, { id: single, private_port: 8080 })
   assert.equal((await ended(lab, reply.body.job_id)).job_status, 'completed', reply.text)
-  assert.deepEqual(rules().map((one) => [one.privateport, one.privateendport]), [[8080, 8080]])
+  assert.deepEqual(
+    rules().map((one) => [one.privateport, one.privateendport]),
+    [[8080, 8080]],
+  )
   const wide = await made(range())
   const moved = await lab.call('PUT', BASE, { id: wide, private_port_start: 7000, private_port_end: 7010 })
   assert.equal((await ended(lab, moved.body.job_id)).job_status, 'completed', moved.text)
-  assert.deepEqual(rules().filter((one) => one.id === wide).map((one) => [one.privateport, one.privateendport]), [[7000, 7010]])
+  assert.deepEqual(
+    rules()
+      .filter((one) => one.id === wide)
+      .map((one) => [one.privateport, one.privateendport]),
+    [[7000, 7010]],
+  )
   for (const body of [
     { id: wide, private_port: 80 },
     { id: wide, private_port_start: 1, private_port_end: 2 },
@@ -191,11 +240,21 @@ test('a rule that is being revoked is not changed, but can be removed', async ()
 })
 
 test('a rule that is not there is 400 PORT_FORWARDING_NOT_FOUND; an address that is not there too', async () => {
-  for (const reply of [await lab.call('PUT', BASE, { id: NOBODY, private_port: 1 }), await lab.call('DELETE', `${BASE}/${NOBODY}`)]) {
+  for (const reply of [
+    await lab.call('PUT', BASE, { id: NOBODY, private_port: 1 }),
+    await lab.call('DELETE', `${BASE}/${NOBODY}`),
+  ]) {
     assert.deepEqual([reply.status, reply.body.code], [400, 'PORT_FORWARDING_NOT_FOUND'], reply.text)
   }
   const list = await lab.call('POST', `${BASE}/list`, { public_ip_id: NOBODY })
   assert.deepEqual([list.status, list.body.code], [400, 'PUBLIC_IP_NOT_FOUND'])
+})
+
+test('a failing platform is 500 in our words', async () => {
+  await control(lab, 'fail', { command: 'listPortForwardingRules', code: 530, text: 'secret-db-4 broke', times: 1 })
+  const reply = await lab.call('POST', `${BASE}/list`, { public_ip_id })
+  assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_ERROR'])
+  assert.ok(!reply.text.includes('secret-db-4'))
 })
 
 test('the rules of an address are paged', async () => {
@@ -208,7 +267,13 @@ test('a tenant touches its own addresses, machines and rules alone', async () =>
   const acme = { token: await tokenFor(lab, 'operator', wellKnown.domains.acme) }
   const globex = { token: await tokenFor(lab, 'operator', wellKnown.domains.globex) }
   const { vms } = lab.platform.world.tables
-  const own = [...vms.values()].find((vm) => vm.accountid === wellKnown.accounts.acme && vm.projectid === null && vm.nics.some((nic) => nic.networkid === network_id) && vm.state === 'Running')
+  const own = [...vms.values()].find(
+    (vm) =>
+      vm.accountid === wellKnown.accounts.acme &&
+      vm.projectid === null &&
+      vm.nics.some((nic) => nic.networkid === network_id) &&
+      vm.state === 'Running',
+  )
   assert.ok(own !== undefined)
   const mine = await lab.call('POST', BASE, order({ virtual_machine_id: own.id }), acme)
   assert.equal(mine.status, 201, mine.text)
@@ -217,7 +282,10 @@ test('a tenant touches its own addresses, machines and rules alone', async () =>
     [await lab.call('POST', BASE, order({ public_ip_id: globex_ip_id }), acme), 'PUBLIC_IP_NOT_FOUND'],
     [await lab.call('POST', BASE, order({ public_ip_id: free_ip_id }), acme), 'PUBLIC_IP_NOT_FOUND'],
     [await lab.call('POST', BASE, order({ public_port: 2 }), globex), 'PUBLIC_IP_NOT_FOUND'],
-    [await lab.call('POST', BASE, order({ public_ip_id: globex_ip_id, virtual_machine_id: own.id }), globex), 'VM_NOT_FOUND'],
+    [
+      await lab.call('POST', BASE, order({ public_ip_id: globex_ip_id, virtual_machine_id: own.id }), globex),
+      'VM_NOT_FOUND',
+    ],
     [await lab.call('POST', `${BASE}/list`, { public_ip_id }, globex), 'PUBLIC_IP_NOT_FOUND'],
     [await lab.call('PUT', BASE, { id: resource_id, private_port: 1 }, globex), 'PORT_FORWARDING_NOT_FOUND'],
     [await lab.call('DELETE', `${BASE}/${resource_id}`, undefined, globex), 'PORT_FORWARDING_NOT_FOUND'],

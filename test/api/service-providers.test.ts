@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/world.ts'
-import { assertNoUnknownParameters, callsOf, control, ended, eventOf, NOBODY, tokenFor } from '../support/platform-calls.ts'
+import {
+  assertNoUnknownParameters,
+  callsOf,
+  control,
+  ended,
+  eventOf,
+  NOBODY,
+  tokenFor,
+} from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
@@ -61,9 +69,18 @@ test('a provider is added, gets its element, and is enabled: the whole chain', a
 test('with Prefer: wait the answer is the provider as it then is', async () => {
   const timer = setInterval(() => lab.platform.step(), 50)
   const reply = await lab
-    .call('PUT', BASE, { id: providerId('SecurityGroupProvider'), state: 'Enabled' }, { headers: { prefer: 'wait=20' } })
+    .call(
+      'PUT',
+      BASE,
+      { id: providerId('SecurityGroupProvider'), state: 'Enabled' },
+      { headers: { prefer: 'wait=20' } },
+    )
     .finally(() => clearInterval(timer))
-  assert.deepEqual([reply.status, reply.body.name, reply.body.state], [200, 'SecurityGroupProvider', 'Enabled'], reply.text)
+  assert.deepEqual(
+    [reply.status, reply.body.name, reply.body.state],
+    [200, 'SecurityGroupProvider', 'Enabled'],
+    reply.text,
+  )
 })
 
 test('providertype is never sent, for either kind of router', async () => {
@@ -100,7 +117,10 @@ test('each kind lists its own elements alone, although one command lists both ki
     const reply = await lab.call('POST', `${BASE}/${name}/list`, { page_size: 10 })
     assert.equal(reply.status, 200, reply.text)
     const expected = elements().filter((one) => one.nspid === providerId(name))
-    assert.deepEqual([reply.body.count, reply.body.elements.map((one: { id: string }) => one.id)], [expected.length, expected.map((one) => one.id)])
+    assert.deepEqual(
+      [reply.body.count, reply.body.elements.map((one: { id: string }) => one.id)],
+      [expected.length, expected.map((one) => one.id)],
+    )
   }
   const router = elements().find((one) => one.nspid === providerId('VirtualRouter'))
   const foreign = await lab.call('POST', `${BASE}/VpcVirtualRouter/get`, { id: router?.id })
@@ -119,17 +139,53 @@ test('providers are listed, filtered and paged', async () => {
 
 for (const [what, method, path, body, code] of [
   ['a provider that is there', 'POST', '', { physical_network_id, name: 'VirtualRouter' }, 'PROVIDER_EXISTS'],
-  ['a provider of no name the platform knows', 'POST', '', { physical_network_id, name: 'Teleporter' }, 'COMPUTE_REJECTED'],
+  [
+    'a provider of no name the platform knows',
+    'POST',
+    '',
+    { physical_network_id, name: 'Teleporter' },
+    'COMPUTE_REJECTED',
+  ],
   ['a network that is not there', 'POST', '', { physical_network_id: NOBODY, name: 'Nsx' }, 'RESOURCE_NOT_FOUND'],
-  ['a part of services that go together', 'POST', '', { physical_network_id, name: 'PaloAlto', service_list: ['Firewall'] }, 'COMPUTE_REJECTED'],
+  [
+    'a part of services that go together',
+    'POST',
+    '',
+    { physical_network_id, name: 'PaloAlto', service_list: ['Firewall'] },
+    'COMPUTE_REJECTED',
+  ],
   ['an update of nobody', 'PUT', '', { id: NOBODY, state: 'Enabled' }, 'PROVIDER_NOT_FOUND'],
   ['an update of nothing', 'PUT', '', { id: seededId('provider', 'Ovs') }, 'INVALID_REQUEST'],
-  ['services chosen where they go together', 'PUT', '', { id: seededId('provider', 'VirtualRouter'), service_list: ['Dns'] }, 'INVALID_REQUEST'],
+  [
+    'services chosen where they go together',
+    'PUT',
+    '',
+    { id: seededId('provider', 'VirtualRouter'), service_list: ['Dns'] },
+    'INVALID_REQUEST',
+  ],
   ['the state Shutdown', 'PUT', '', { id: seededId('provider', 'Ovs'), state: 'Shutdown' }, 'INVALID_REQUEST'],
   ['an element for nobody', 'POST', '/VirtualRouter', { nsp_id: NOBODY }, 'PROVIDER_NOT_FOUND'],
-  ['an element for a provider of another kind', 'POST', '/VirtualRouter', { nsp_id: seededId('provider', 'InternalLbVm') }, 'INVALID_REQUEST'],
-  ['a second element', 'POST', '/VirtualRouter', { nsp_id: seededId('provider', 'VirtualRouter') }, 'PROVIDER_ELEMENT_EXISTS'],
-  ['configuring nobody', 'POST', '/VirtualRouter/configure', { id: NOBODY, enabled: true }, 'PROVIDER_ELEMENT_NOT_FOUND'],
+  [
+    'an element for a provider of another kind',
+    'POST',
+    '/VirtualRouter',
+    { nsp_id: seededId('provider', 'InternalLbVm') },
+    'INVALID_REQUEST',
+  ],
+  [
+    'a second element',
+    'POST',
+    '/VirtualRouter',
+    { nsp_id: seededId('provider', 'VirtualRouter') },
+    'PROVIDER_ELEMENT_EXISTS',
+  ],
+  [
+    'configuring nobody',
+    'POST',
+    '/VirtualRouter/configure',
+    { id: NOBODY, enabled: true },
+    'PROVIDER_ELEMENT_NOT_FOUND',
+  ],
   ['reading nobody', 'POST', '/VirtualRouter/get', { id: NOBODY }, 'PROVIDER_ELEMENT_NOT_FOUND'],
 ] as const) {
   test(`${what} is 400 ${code}`, async () => {
@@ -146,11 +202,24 @@ test('services that may be chosen one by one are changed', async () => {
 })
 
 test('what the platform says in its job fails the job in our words', async () => {
-  await control(lab, 'fail', { command: 'updateNetworkServiceProvider', code: 530, text: 'Provider is not ready, cannot Enable the provider secret-7', at: 'job', times: 1 })
+  await control(lab, 'fail', {
+    command: 'updateNetworkServiceProvider',
+    code: 530,
+    text: 'Provider is not ready, cannot Enable the provider secret-7',
+    at: 'job',
+    times: 1,
+  })
   const reply = await lab.call('PUT', BASE, { id: providerId('SecurityGroupProvider'), state: 'Enabled' })
   const job = await ended(lab, reply.body.job_id)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_REJECTED'])
   assert.match(job.failure_reason, /element must exist and be enabled/)
+})
+
+test('a failing platform is 500 in our words', async () => {
+  await control(lab, 'fail', { command: 'listNetworkServiceProviders', code: 530, text: 'secret-db-4 broke', times: 1 })
+  const reply = await lab.call('POST', `${BASE}/list`)
+  assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_ERROR'])
+  assert.ok(!reply.text.includes('secret-db-4'))
 })
 
 test('providers belong to no tenant', async () => {

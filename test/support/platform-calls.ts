@@ -42,10 +42,18 @@ export function ended(lab: Lab, job_id: string): Promise<EndedJob> {
   })
 }
 
-export async function eventOf(lab: Lab, correlation_id: string): Promise<{ status: string; action: string; description: string; resource_uuid: string }> {
+export async function eventOf(
+  lab: Lab,
+  correlation_id: string,
+): Promise<{ status: string; action: string; description: string; resource_uuid: string }> {
   const { body } = await lab.call('POST', '/events/app-events', { page_size: 100 })
-  const events: { correlation_id: string; status: string; action: string; description: string; resource_uuid: string }[] =
-    body.app_events ?? body.events
+  const events: {
+    correlation_id: string
+    status: string
+    action: string
+    description: string
+    resource_uuid: string
+  }[] = body.app_events ?? body.events
   const event = events.find((one) => one.correlation_id === correlation_id)
   assert.ok(event !== undefined, 'the operation has an event')
   return event
@@ -53,7 +61,11 @@ export async function eventOf(lab: Lab, correlation_id: string): Promise<{ statu
 
 export async function tokenFor(lab: Lab, role: 'viewer' | 'operator', tenant_id?: string): Promise<string> {
   const name = `t-${role}-${tenant_id ?? 'all'}-${performance.now()}`
-  const { body, status, text } = await lab.call('POST', '/auth/tokens', { name, role, ...(tenant_id === undefined ? {} : { tenant_id }) })
+  const { body, status, text } = await lab.call('POST', '/auth/tokens', {
+    name,
+    role,
+    ...(tenant_id === undefined ? {} : { tenant_id }),
+  })
   assert.ok(status < 300, text)
   return body.token
 }

@@ -17,6 +17,8 @@ export interface LabOptions {
   size?: Partial<WorldSize>
   /** Laid over the test configuration. */
   config?: Record<string, unknown>
+  /** One that the test starts and stops itself; it is dropped with the lab. */
+  database?: TestDatabase
   /** Called at each named point of a job run; throwing there is a crash (jobs/runner.ts). */
   at?: (point: string) => void
 }
@@ -40,7 +42,7 @@ export interface Lab {
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const data_dir = mkdtempSync(join(tmpdir(), 'gp-lab-'))
   const [database, platform] = await Promise.all([
-    createTestDatabase(),
+    options.database ?? createTestDatabase(),
     startCloudStack({
       time: options.time ?? 'auto',
       port: 0,
@@ -73,7 +75,15 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       admin_token: 'always',
       ...(options.at === undefined ? {} : { at: options.at }),
     })
-  let control = await start()
+  const stopRest = async (): Promise<void> => {
+    await platform.close()
+    await database.drop()
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+  let control = await start().catch(async (error: unknown) => {
+    await stopRest()
+    throw error
+  })
   const lab: Lab = {
     url: control.url,
     token: control.admin_token ?? '',
@@ -91,9 +101,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     },
     async close() {
       await control.close()
-      await platform.close()
-      await database.drop()
-      rmSync(data_dir, { recursive: true, force: true })
+      await stopRest()
     },
   }
   return lab

@@ -155,7 +155,7 @@ export const vmInventory = defineArea({
         ),
         username: Words('User of the foreign host.'),
         password: Type.Optional(Type.String({ minLength: 1, maxLength: 255, writeOnly: true, description: 'Password of that user; not stored.' })),
-        hypervisor: Type.Optional(OneOf(['KVM'], { default: 'KVM', description: 'Kind of the foreign host.' })),
+        hypervisor: Type.Optional(OneOf(['KVM'], { description: 'Kind of the foreign host; KVM when left out.' })),
         keyword: Words('Part of a name.'),
         ...PageFields,
       }),

@@ -116,7 +116,7 @@ export const vmNics = defineArea({
     vmNicSetDefault: {
       ...change,
       path: '/compute/vms/nic/set-default',
-      summary: 'Make NIC the default one',
+      summary: 'Make NIC default',
       description: 'The machine must be Running or Stopped. A running guest must renew its lease.',
       body: Closed({ virtual_machine_id: Id, nic_id: Id }),
       ok: { 200: VmOrAccepted },

@@ -41,7 +41,6 @@ export const vmCan = {
   snapshotMemory: ['Running'],
   snapshotRevertMemory: ['Running'],
   snapshotRevertDisk: ['Stopped'],
-  snapshotDelete: ['Running', 'Stopped', 'Destroyed', 'Shutdown', 'Unknown'],
 } as const satisfies Record<string, readonly VmState[]>
 
 export const VOLUME_STATES = [

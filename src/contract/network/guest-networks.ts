@@ -1,6 +1,17 @@
 // Guest networks (Part 3, 4.6): the networks that virtual machines are attached to.
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, IpAddress, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Id,
+  IpAddress,
+  KnownText,
+  ListOf,
+  Nullable,
+  NullableTime,
+  OneOf,
+  PageFields,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 
 const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
@@ -121,7 +132,13 @@ export const guestNetworks = defineArea({
           network_domain: Words('DNS suffix of the machines.'),
           network_offering_id: OptionalId,
           change_cidr: Flag('Let the new offering change the address range.'),
-          guest_vm_cidr: Type.Optional(Type.String({ minLength: 9, maxLength: 18, description: 'Part of the range that machines get addresses from.' })),
+          guest_vm_cidr: Type.Optional(
+            Type.String({
+              minLength: 9,
+              maxLength: 18,
+              description: 'Part of the range that machines get addresses from.',
+            }),
+          ),
           public_mtu: Mtu('MTU of the router towards the outside.'),
           private_mtu: Mtu('MTU of the router towards the machines.'),
           dns1: OptionalAddress,
@@ -154,7 +171,11 @@ export const guestNetworks = defineArea({
       ),
       body_optional: true,
       ok: { 200: NetworkOrAccepted },
-      example: { params: { id }, body: { cleanup: false }, answer: { ...accepted, message: 'Restarting guest network acme-net.' } },
+      example: {
+        params: { id },
+        body: { cleanup: false },
+        answer: { ...accepted, message: 'Restarting guest network acme-net.' },
+      },
     },
   },
 })

@@ -30,7 +30,9 @@ export const PortForwarding = Type.Object(
     virtual_machine_name: NullableText,
     virtual_machine_ip_address: NullableText,
     network_id: NullableText,
-    cidrlist: Type.Array(Type.String(), { description: 'Sources that are let in; empty is what the firewall lets in.' }),
+    cidrlist: Type.Array(Type.String(), {
+      description: 'Sources that are let in; empty is what the firewall lets in.',
+    }),
     state: KnownText(['Add', 'Active', 'Revoke', 'Staged'], 'Whether the router does it.'),
   },
   { title: 'PortForwarding' },
@@ -42,9 +44,25 @@ export const PortForwardingCreate = Closed(
     protocol: OneOf(['tcp', 'udp']),
     public_ip_id: Id,
     virtual_machine_id: Id,
-    cidrlist: Type.Optional(Type.Array(Type.String({ minLength: 3, maxLength: 49, description: 'CIDR' }), { maxItems: 64, description: 'Sources to let in.' })),
-    network_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Network of the machine; required while the address belongs to none, ignored once it does.' })),
-    open_firewall: Type.Optional(Type.Boolean({ description: 'Open the ports in the firewall too, for `cidrlist` or for everybody. False when left out; refused inside a VPC.' })),
+    cidrlist: Type.Optional(
+      Type.Array(Type.String({ minLength: 3, maxLength: 49, description: 'CIDR' }), {
+        maxItems: 64,
+        description: 'Sources to let in.',
+      }),
+    ),
+    network_id: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: 128,
+        description: 'Network of the machine; required while the address belongs to none, ignored once it does.',
+      }),
+    ),
+    open_firewall: Type.Optional(
+      Type.Boolean({
+        description:
+          'Open the ports in the firewall too, for `cidrlist` or for everybody. False when left out; refused inside a VPC.',
+      }),
+    ),
     public_port: Port('Single-port mode.'),
     private_port: Port('Single-port mode.'),
     public_port_start: Port('Range mode.'),
@@ -79,7 +97,12 @@ const accepted = {
   resource_id: example.id, message: 'Forwarding tcp port 8443 of 203.0.113.20 to web-01.',
 } // biome-ignore format: one record
 
-const change = { access: 'operator', tenant: 'own', event: { resource_type: 'PORT_FORWARDING' }, errors: [400, 500] } as const
+const change = {
+  access: 'operator',
+  tenant: 'own',
+  event: { resource_type: 'PORT_FORWARDING' },
+  errors: [400, 500],
+} as const
 const base = '/network/port-forwarding'
 
 export const portForwarding = defineArea({
@@ -96,7 +119,13 @@ export const portForwarding = defineArea({
       body: PortForwardingCreate,
       ok: { 201: RuleOrAccepted },
       example: {
-        body: { protocol: 'tcp', public_ip_id: example.public_ip_id, virtual_machine_id: example.virtual_machine_id, public_port: 8443, private_port: 443 },
+        body: {
+          protocol: 'tcp',
+          public_ip_id: example.public_ip_id,
+          virtual_machine_id: example.virtual_machine_id,
+          public_port: 8443,
+          private_port: 443,
+        },
         answer: accepted,
       },
     },
@@ -108,11 +137,19 @@ export const portForwarding = defineArea({
       description:
         'Changes the private ports only: `private_port` for a rule of one port, `private_port_start` and `private_port_end` for a range of the same width as the public one. The rule is taken out and put back, so traffic stops for a moment.',
       body: Closed(
-        { id: Id, private_port: Port('Single-port mode.'), private_port_start: Port('Range mode.'), private_port_end: Port('Range mode.') },
+        {
+          id: Id,
+          private_port: Port('Single-port mode.'),
+          private_port_start: Port('Range mode.'),
+          private_port_end: Port('Range mode.'),
+        },
         { title: 'PortForwardingUpdate' },
       ),
       ok: { 200: RuleOrAccepted },
-      example: { body: { id: example.id, private_port: 8080 }, answer: { ...accepted, message: 'Changing the rule of tcp port 8443 of 203.0.113.20.' } },
+      example: {
+        body: { id: example.id, private_port: 8080 },
+        answer: { ...accepted, message: 'Changing the rule of tcp port 8443 of 203.0.113.20.' },
+      },
     },
     portForwardingList: {
       method: 'POST',
@@ -125,7 +162,10 @@ export const portForwarding = defineArea({
       body: Closed({ public_ip_id: Id, ...PageFields }),
       ok: { 200: ListOf('port_forwarding_rules', PortForwarding, 'PortForwardingPage') },
       errors: [400, 500],
-      example: { body: { public_ip_id: example.public_ip_id }, answer: { port_forwarding_rules: [example], count: 1, page: 1, page_size: 50 } },
+      example: {
+        body: { public_ip_id: example.public_ip_id },
+        answer: { port_forwarding_rules: [example], count: 1, page: 1, page_size: 50 },
+      },
     },
     portForwardingDelete: {
       ...change,
@@ -136,7 +176,10 @@ export const portForwarding = defineArea({
       extension: true,
       params: Closed({ id: Id }),
       ok: { 200: ActionAccepted },
-      example: { params: { id: example.id }, answer: { ...accepted, message: 'Removing the rule of tcp port 8443 of 203.0.113.20.' } },
+      example: {
+        params: { id: example.id },
+        answer: { ...accepted, message: 'Removing the rule of tcp port 8443 of 203.0.113.20.' },
+      },
     },
   },
 })

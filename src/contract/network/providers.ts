@@ -6,7 +6,14 @@ import { defineArea } from '../route.ts'
 const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 const OptionalId = Type.Optional(Id)
 const Services = (description: string) =>
-  Type.Optional(Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9]+$' }), { minItems: 1, maxItems: 32, uniqueItems: true, description }))
+  Type.Optional(
+    Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9]+$' }), {
+      minItems: 1,
+      maxItems: 32,
+      uniqueItems: true,
+      description,
+    }),
+  )
 
 /** Kinds of elements that the platform lets be listed and configured; those that can be made have `creates`. */
 export const ELEMENT_TYPES = {
@@ -29,7 +36,9 @@ export const ServiceProvider = Type.Object(
     state: KnownText(['Enabled', 'Disabled', 'Shutdown'], 'A new provider is Disabled.'),
     physical_network_id: Nullable(Type.String()),
     services: Type.Array(Type.String(), { description: 'What it offers: Dhcp, Dns, SourceNat, …' }),
-    can_enable_individual_service: Nullable(Type.Boolean({ description: 'Whether a part of its services may be chosen.' })),
+    can_enable_individual_service: Nullable(
+      Type.Boolean({ description: 'Whether a part of its services may be chosen.' }),
+    ),
   },
   { title: 'ServiceProvider' },
 )
@@ -53,7 +62,8 @@ const params = Closed({
   nsp_type: Type.String({
     minLength: 1,
     maxLength: 64,
-    description: 'Kind of element; VirtualRouter, VpcVirtualRouter and InternalLbVm can be made, Ovs can be listed and configured.',
+    description:
+      'Kind of element; VirtualRouter, VpcVirtualRouter and InternalLbVm can be made, Ovs can be listed and configured.',
     'x-known-values': Object.keys(ELEMENT_TYPES),
   }),
 })
@@ -66,7 +76,12 @@ const provider: ServiceProvider = {
   services: ['Lb'],
   can_enable_individual_service: false,
 }
-const element: ProviderElement = { id: '3c1f7c64-1c6d-4c0c-9d2b-7e5a4f3b2a11', nsp_id: provider.id, type: 'InternalLbVm', enabled: false }
+const element: ProviderElement = {
+  id: '3c1f7c64-1c6d-4c0c-9d2b-7e5a4f3b2a11',
+  nsp_id: provider.id,
+  type: 'InternalLbVm',
+  enabled: false,
+}
 const accepted = {
   job_id: '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d10', correlation_id: '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d10', status: 'IN_PROGRESS',
   resource_id: provider.id, message: 'Adding network service provider InternalLbVm.',
@@ -85,11 +100,17 @@ export const serviceProviders = defineArea({
       method: 'POST',
       path: base,
       summary: 'Add network service provider',
-      description: 'To a physical network, once each. It is Disabled: make its element, configure that, then enable the provider.',
+      description:
+        'To a physical network, once each. It is Disabled: make its element, configure that, then enable the provider.',
       body: Closed(
         {
           physical_network_id: Id,
-          name: Type.String({ minLength: 1, maxLength: 64, description: 'Name the platform knows it by.', 'x-known-values': [...PROVIDER_NAMES] }),
+          name: Type.String({
+            minLength: 1,
+            maxLength: 64,
+            description: 'Name the platform knows it by.',
+            'x-known-values': [...PROVIDER_NAMES],
+          }),
           service_list: Services('Services to offer; all of the provider’s when left out.'),
           destination_physical_network_id: OptionalId,
         },
@@ -106,11 +127,18 @@ export const serviceProviders = defineArea({
       description:
         'Enabling needs an enabled element where the provider works through one. Disabling is not checked against networks that use it. Services change only where they may be chosen one by one.',
       body: Closed(
-        { id: Id, state: Type.Optional(OneOf(['Enabled', 'Disabled'])), service_list: Services('The whole new set of services.') },
+        {
+          id: Id,
+          state: Type.Optional(OneOf(['Enabled', 'Disabled'])),
+          service_list: Services('The whole new set of services.'),
+        },
         { title: 'ServiceProviderUpdate' },
       ),
       ok: { 200: ProviderOrAccepted },
-      example: { body: { id: provider.id, state: 'Enabled' }, answer: { ...accepted, message: 'Updating network service provider InternalLbVm.' } },
+      example: {
+        body: { id: provider.id, state: 'Enabled' },
+        answer: { ...accepted, message: 'Updating network service provider InternalLbVm.' },
+      },
     },
     serviceProviderList: {
       ...read,
@@ -128,18 +156,26 @@ export const serviceProviders = defineArea({
       ),
       body_optional: true,
       ok: { 200: ListOf('service_providers', ServiceProvider, 'ServiceProviderPage') },
-      example: { body: { state: 'Enabled' }, answer: { service_providers: [provider], count: 1, page: 1, page_size: 50 } },
+      example: {
+        body: { state: 'Enabled' },
+        answer: { service_providers: [provider], count: 1, page: 1, page_size: 50 },
+      },
     },
     serviceProviderElementCreate: {
       ...change,
       method: 'POST',
       path: `${base}/{nsp_type}`,
       summary: 'Create element of network service provider',
-      description: 'One for each provider, which must be of this kind. The platform makes the elements of a new zone by itself.',
+      description:
+        'One for each provider, which must be of this kind. The platform makes the elements of a new zone by itself.',
       params,
       body: Closed({ nsp_id: Id }),
       ok: { 201: ElementOrAccepted },
-      example: { params: { nsp_type: 'InternalLbVm' }, body: { nsp_id: provider.id }, answer: { ...accepted, resource_id: null } },
+      example: {
+        params: { nsp_type: 'InternalLbVm' },
+        body: { nsp_id: provider.id },
+        answer: { ...accepted, resource_id: null },
+      },
     },
     serviceProviderElementConfigure: {
       ...change,
@@ -149,7 +185,11 @@ export const serviceProviders = defineArea({
       params,
       body: Closed({ id: Id, enabled: Type.Boolean({ description: 'Whether it may do its work.' }) }),
       ok: { 200: ElementOrAccepted },
-      example: { params: { nsp_type: 'InternalLbVm' }, body: { id: element.id, enabled: true }, answer: { ...accepted, resource_id: element.id } },
+      example: {
+        params: { nsp_type: 'InternalLbVm' },
+        body: { id: element.id, enabled: true },
+        answer: { ...accepted, resource_id: element.id },
+      },
     },
     serviceProviderElementGet: {
       ...read,
@@ -165,10 +205,18 @@ export const serviceProviders = defineArea({
       path: `${base}/{nsp_type}/list`,
       summary: 'List elements of network service providers',
       params,
-      body: Closed({ nsp_id: OptionalId, enabled: Type.Optional(Type.Boolean()), keyword: Words('Part of a name.'), ...PageFields }),
+      body: Closed({
+        nsp_id: OptionalId,
+        enabled: Type.Optional(Type.Boolean()),
+        keyword: Words('Part of a name.'),
+        ...PageFields,
+      }),
       body_optional: true,
       ok: { 200: ListOf('elements', ProviderElement, 'ServiceProviderElementPage') },
-      example: { params: { nsp_type: 'InternalLbVm' }, answer: { elements: [element], count: 1, page: 1, page_size: 50 } },
+      example: {
+        params: { nsp_type: 'InternalLbVm' },
+        answer: { elements: [element], count: 1, page: 1, page_size: 50 },
+      },
     },
   },
 })

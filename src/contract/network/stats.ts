@@ -22,7 +22,9 @@ const Bandwidth = Type.Object(
     sent_bytes: Bytes('By all guest networks since the platform counts.'),
     total_bytes: Bytes('Received and sent.'),
     total_mbps: Nullable(Type.Integer({ description: 'What the nodes’ uplinks can carry.' })),
-    used_mbps: Nullable(Type.Integer({ description: 'What all virtual machines received and sent in the last sample.' })),
+    used_mbps: Nullable(
+      Type.Integer({ description: 'What all virtual machines received and sent in the last sample.' }),
+    ),
     total_gbps: Nullable(Type.Number()),
     used_gbps: Nullable(Type.Number()),
     source: Type.String({ description: 'Where the numbers come from.' }),
@@ -66,7 +68,8 @@ export const networkStats = defineArea({
       method: 'POST',
       path: '/network/stats',
       summary: 'Get network statistics',
-      description: 'Counted anew at each call, page by page. `allocation`, `implemented` and `setup` count the guest networks in that state among all.',
+      description:
+        'Counted anew at each call, page by page. `allocation`, `implemented` and `setup` count the guest networks in that state among all.',
       access: 'viewer',
       effect: 'read',
       ok: { 200: NetworkStats },
@@ -83,8 +86,16 @@ export const networkStats = defineArea({
               total_mbps: null, used_mbps: 84, total_gbps: null, used_gbps: 0.08, source: 'compute-platform',
             }, // biome-ignore format: one record
           },
-          guest_networks_by_type: { title: 'Guest networks by type', total: 4, segments: [{ label: 'Isolated', value: 4 }] },
-          public_ips_by_state: { title: 'Public IPs by state', total: 90, segments: [{ label: 'Released', value: 90 }] },
+          guest_networks_by_type: {
+            title: 'Guest networks by type',
+            total: 4,
+            segments: [{ label: 'Isolated', value: 4 }],
+          },
+          public_ips_by_state: {
+            title: 'Public IPs by state',
+            total: 90,
+            segments: [{ label: 'Released', value: 90 }],
+          },
         },
       },
     },

@@ -8,7 +8,10 @@ const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
 /** Becomes part of a path of /sys, so it holds nothing but these. */
 const TYPE_ID = '^[A-Za-z0-9_-]{1,64}$'
 
-export const PciAddress = Type.String({ pattern: PCI_ADDRESS, description: 'PCI address with its domain: 0000:3b:00.0.' })
+export const PciAddress = Type.String({
+  pattern: PCI_ADDRESS,
+  description: 'PCI address with its domain: 0000:3b:00.0.',
+})
 const Whole = (description: string) => Nullable(Type.Integer({ description }))
 
 export const GpuVgpuType = Type.Object(
@@ -30,7 +33,9 @@ export type GpuVgpuType = Static<typeof GpuVgpuType>
 export const GpuInstance = Closed(
   {
     bus_address: PciAddress,
-    uuid: Nullable(Type.String({ pattern: UUID, description: 'Of a mediated device; null where the virtual function is the vGPU.' })),
+    uuid: Nullable(
+      Type.String({ pattern: UUID, description: 'Of a mediated device; null where the virtual function is the vGPU.' }),
+    ),
     type: Type.String({ pattern: TYPE_ID }),
   },
   { title: 'NodeVgpu' },
@@ -46,14 +51,17 @@ export const NodeGpu = Type.Object(
     device_id: Type.String(),
     driver: Nullable(Type.String({ description: 'Driver that holds it; null when none does.' })),
     mode: OneOf([...GPU_MODES], {
-      description: 'passthrough: given to machines whole. vgpu: can be cut. host: its own driver, not cut. none: no driver.',
+      description:
+        'passthrough: given to machines whole. vgpu: can be cut. host: its own driver, not cut. none: no driver.',
     }),
     console: Type.Boolean({ description: 'Shows the console of the node; it is never converted.' }),
     numa_node: Whole('Memory it is near to.'),
     iommu_group: Nullable(Type.String()),
     virtual_functions: Type.Array(PciAddress),
     max_virtual_functions: Whole('Null when it has none.'),
-    vgpu_kind: Nullable(OneOf(['mdev', 'vendor'], { description: 'How the driver makes vGPUs; null when it cannot at present.' })),
+    vgpu_kind: Nullable(
+      OneOf(['mdev', 'vendor'], { description: 'How the driver makes vGPUs; null when it cannot at present.' }),
+    ),
     vgpu_types: Type.Array(GpuVgpuType),
     vgpus: Type.Array(GpuInstance),
   },
@@ -72,7 +80,10 @@ export type AgentGpuConvert = Static<typeof AgentGpuConvert>
 
 export const AgentGpuAssign = Closed({
   bus_address: PciAddress,
-  vgpus: Type.Array(GpuInstance, { maxItems: 512, description: 'The whole wanted set; others of this GPU are removed.' }),
+  vgpus: Type.Array(GpuInstance, {
+    maxItems: 512,
+    description: 'The whole wanted set; others of this GPU are removed.',
+  }),
 })
 export type AgentGpuAssign = Static<typeof AgentGpuAssign>
 

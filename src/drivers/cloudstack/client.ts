@@ -31,6 +31,7 @@ export interface CloudStackOptions {
     operation: string,
     seconds: number,
     outcome: 'ok' | 'refused' | 'error' | 'timeout' | 'unavailable' | 'aborted',
+    traceparent: string | undefined,
   ) => void
 }
 
@@ -181,7 +182,7 @@ function createSender(
     options.check?.(command, wire)
     const started_ms = performance.now()
     const ended = (outcome: Parameters<NonNullable<CloudStackOptions['observe']>>[2]) =>
-      options.observe?.(command, (performance.now() - started_ms) / 1000, outcome)
+      options.observe?.(command, (performance.now() - started_ms) / 1000, outcome, call.traceparent)
     try {
       const content = await sendSigned(command, wire, await algorithm(), call)
       ended('ok')

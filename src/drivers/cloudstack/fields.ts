@@ -34,18 +34,22 @@ export function flagOf(raw: Raw, name: string): boolean | null {
   return value === 'false' ? false : null
 }
 
-const WITH_BARE_OFFSET = '2025-08-12T12:00:42+0200'.length
-
-const UTC_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+0000$/
+const BARE_OFFSET_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}$/
 
 /** `2025-08-12T12:00:42+0200` as RFC 3339 UTC with milliseconds. Runs twice for every row of a list. */
 export function timeOf(raw: Raw, name: string): string | null {
   const value = raw[name]
   if (typeof value !== 'string') return null
-  if (UTC_FORM.test(value)) return `${value.slice(0, 19)}.000Z`
-  const bare = value.length === WITH_BARE_OFFSET && (value[19] === '+' || value[19] === '-')
-  const time_ms = Date.parse(bare ? `${value.slice(0, 22)}:${value.slice(22)}` : value)
+  const time_ms = BARE_OFFSET_FORM.test(value) ? timeWithBareOffset(value) : Date.parse(value)
   return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString()
+}
+
+/** By position: the general parser takes several times as long. */
+function timeWithBareOffset(text: string): number {
+  const part = (from: number, to: number): number => Number(text.slice(from, to))
+  const local = Date.UTC(part(0, 4), part(5, 7) - 1, part(8, 10), part(11, 13), part(14, 16), part(17, 19))
+  const offset_minutes = part(20, 22) * 60 + part(22, 24)
+  return local - (text[19] === '-' ? -offset_minutes : offset_minutes) * 60_000
 }
 
 export function rowsOf(raw: Raw, name: string): Raw[] {

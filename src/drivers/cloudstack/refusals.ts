@@ -32,14 +32,23 @@ const MEANINGS: readonly Meaning[] = [
   rejected(/invalid network service provider/i, 'The platform knows no network service provider of this name.'),
   rejected(/subset of services|update set of services/i, 'The services of this provider cannot be chosen one by one.'),
   rejected(/provider is not ready/i, 'The provider is not ready: its element must exist and be enabled first.'),
-  conflict(/failed to add (virtual router|internal load balancer)/i, 'The provider has its element already, or is of another kind.'),
+  conflict(
+    /failed to add (virtual router|internal load balancer)/i,
+    'The provider has its element already, or is of another kind.',
+  ),
   rejected(/failed to configure the (virtual router|internal load balancer|ovs)/i, 'The element is of another kind.'),
-  rejected(/remove the following services/i, 'The new offering takes services away that are in use; `forced` goes on nevertheless.'),
+  rejected(
+    /remove the following services/i,
+    'The new offering takes services away that are in use; `forced` goes on nevertheless.',
+  ),
   rejected(/guest vm cidr/i, 'The guest range must lie inside the network’s range and hold every NIC.'),
   rejected(/openfirewall=true/i, 'Inside a VPC open_firewall cannot be true.'),
   rejected(/has static nat enabled/i, 'The address has static NAT.'),
   rejected(/(vm|virtual machine) doesn'?t belong to network/i, 'The virtual machine has no NIC in the network.'),
-  rejected(/not consistent with the port range|ranges should be of equal sizes/i, 'The private ports must be as many as the public ones.'),
+  rejected(
+    /not consistent with the port range|ranges should be of equal sizes/i,
+    'The private ports must be as many as the public ones.',
+  ),
   rejected(
     /remove vm snapshots|have vm snapshots|vm snapshots? (first|before)/i,
     'The virtual machine has snapshots that must be removed first.',

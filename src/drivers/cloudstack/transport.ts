@@ -9,7 +9,7 @@ import {
   ConsecutiveBreaker,
   handleWhen,
 } from 'cockatiel'
-import { Agent, type Dispatcher, request } from 'undici'
+import { Agent, type Dispatcher, request, errors } from 'undici'
 import { CloudStackError } from './platform-error.ts'
 
 export interface RawAnswer {
@@ -43,7 +43,12 @@ const WAITING = 256
 
 export function createTransport(url: string, agent?: Dispatcher): Transport {
   const dispatcher =
-    agent ?? new Agent({ connections: READS_AT_ONCE + CHANGES_AT_ONCE, connect: { timeout: CONNECT_TIMEOUT_MS } })
+    agent ??
+    new Agent({
+      connections: READS_AT_ONCE + CHANGES_AT_ONCE,
+      connect: { timeout: CONNECT_TIMEOUT_MS },
+      maxResponseSize: MAX_ANSWER_BYTES,
+    })
   const breaker = circuitBreaker(handleWhen(isOutage), {
     halfOpenAfter: HALF_OPEN_AFTER_MS,
     breaker: new ConsecutiveBreaker(FAILURES_TO_OPEN),
@@ -94,10 +99,14 @@ async function post(url: string, form: string, options: SendOptions, dispatcher:
       },
       body: form,
     })
-    return { status: answer.statusCode, text: await boundedText(answer.body, options.command) }
+    return { status: answer.statusCode, text: await answer.body.text() }
   } catch (error) {
     if (options.signal?.aborted === true) throw options.signal.reason
     if (error instanceof CloudStackError) throw error
+    if (error instanceof errors.ResponseExceededMaxSizeError) {
+      const detail = `the answer exceeds ${MAX_ANSWER_BYTES} bytes`
+      throw new CloudStackError({ operation: options.command, failure: 'error', detail, cause: error })
+    }
     const late = deadline.aborted
     throw new CloudStackError({
       operation: options.command,
@@ -107,24 +116,6 @@ async function post(url: string, form: string, options: SendOptions, dispatcher:
       cause: error,
     })
   }
-}
-
-async function boundedText(body: Dispatcher.ResponseData['body'], command: string): Promise<string> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of body) {
-    const bytes: Buffer = chunk
-    size += bytes.length
-    if (size > MAX_ANSWER_BYTES) {
-      throw new CloudStackError({
-        operation: command,
-        failure: 'error',
-        detail: `the answer exceeds ${MAX_ANSWER_BYTES} bytes`,
-      })
-    }
-    chunks.push(bytes)
-  }
-  return Buffer.concat(chunks, size).toString('utf8')
 }
 
 function reasonOf(error: unknown): string {

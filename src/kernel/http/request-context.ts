@@ -1,8 +1,9 @@
 // Makes the context of one request. What few handlers need is computed when it is first asked for.
-import { randomBytes, randomUUIDv7 } from 'node:crypto'
+import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
+import { childTrace } from '../trace-context.ts'
 import type { Caller, RequestContext } from './context.ts'
 import type { Server } from './serve.ts'
 
@@ -88,7 +89,7 @@ class LazyContext implements RequestContext {
   }
 
   get traceparent(): string | undefined {
-    this.#traceparent ??= childTrace(this.headers.traceparent)
+    this.#traceparent ??= this.#request.state.traceparent ?? childTrace(this.headers.traceparent)
     return this.#traceparent
   }
 
@@ -100,11 +101,4 @@ class LazyContext implements RequestContext {
 function preferences(headers: IncomingHttpHeaders): string {
   const { prefer } = headers
   return Array.isArray(prefer) ? prefer.join(',') : (prefer ?? '')
-}
-
-/** W3C trace context: the caller's trace goes on with a span of ours; without one a new trace begins. */
-function childTrace(incoming: string | string[] | undefined): string {
-  const match = typeof incoming === 'string' ? /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/.exec(incoming) : null
-  const trace = match?.[1] ?? randomBytes(16).toString('hex')
-  return `00-${trace}-${randomBytes(8).toString('hex')}-${match?.[2] ?? '00'}`
 }

@@ -1,6 +1,7 @@
 // The HTTP server: one Fastify instance with the habits that every route shares. Routes are mounted by mount.ts.
 import { randomUUIDv7 } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import type { Area, RouteSpec } from '#src/contract/route.ts'
@@ -11,6 +12,7 @@ import { fastSerializer, validatingSerializer } from './answers.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
+import { type RequestTracing, traceRequests } from './tracing.ts'
 
 /** What the server knows about a request, besides Fastify's own. */
 export interface RequestState {
@@ -19,6 +21,8 @@ export interface RequestState {
   raw_body: Buffer | undefined
   /** Code of the error that was answered, for the log line and the audit. */
   code: string | null
+  /** Of the span around this request; undefined while nothing is traced. */
+  traceparent?: string
 }
 
 declare module 'fastify' {
@@ -38,6 +42,8 @@ export interface ServerOptions {
   trust_proxy?: boolean
   /** Checks every answer against its schema: tests and development. */
   validate_answers?: boolean
+  /** Only where requests are traced. */
+  tracing?: RequestTracing
   /** Mutual TLS between nodes: key and certificate of this program, and the authority of its peers. */
   tls?: { key: string; cert: string; ca: string }
 }
@@ -65,12 +71,15 @@ export function createServer(options: ServerOptions): Server {
     genReqId: requestId,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
+    frameworkErrors: (_error, request, reply) => refusePath(request as FastifyRequest, reply as FastifyReply, options),
     ...(options.tls === undefined ? {} : { https: { ...options.tls, requestCert: true, rejectUnauthorized: false } }),
   }) as unknown as FastifyInstance
+  const connections = trackConnections(app)
   app.decorateRequest('state', null as never)
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   readJsonBodies(app)
   shareHeaders(app)
+  if (options.tracing !== undefined) traceRequests(app, options.tracing)
   answerErrors(app, options.log)
   writeOneLine(app, options)
   app.addHook('preClose', async () => {
@@ -83,8 +92,35 @@ export function createServer(options: ServerOptions): Server {
     streams,
     stopping: stop.signal,
     listen: (host, port) => app.listen({ host, port }),
-    close: () => app.close(),
+    close: () => closeServer(app, connections),
   }
+}
+
+const IDLE_SWEEP_MS = 50
+
+/**
+ * A connection that is kept alive after its last answer, or was opened ahead and never used, would hold up the end until
+ * its client lets go of it or a time-out of a minute passes.
+ */
+async function closeServer(app: FastifyInstance, connections: ReadonlySet<Socket>): Promise<void> {
+  const sweep = setInterval(() => {
+    app.server.closeIdleConnections()
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+  }, IDLE_SWEEP_MS)
+  try {
+    await app.close()
+  } finally {
+    clearInterval(sweep)
+  }
+}
+
+function trackConnections(app: FastifyInstance): ReadonlySet<Socket> {
+  const connections = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  return connections
 }
 
 /** A caller's own id is kept when it is harmless, so that one id runs through several systems. */
@@ -121,11 +157,23 @@ const SECURITY_HEADERS = {
 
 function shareHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
-    request.state = { started: performance.now(), caller: ANONYMOUS, raw_body: undefined, code: null }
-    reply.headers(SECURITY_HEADERS)
-    reply.header('x-request-id', request.id)
+    begin(request, reply)
     done(request.url.includes('%00') ? new ApiError('INVALID_REQUEST', NUL_SENTENCE) : undefined)
   })
+}
+
+function begin(request: FastifyRequest, reply: FastifyReply): void {
+  request.state = { started: performance.now(), caller: ANONYMOUS, raw_body: undefined, code: null }
+  reply.headers(SECURITY_HEADERS)
+  reply.header('x-request-id', request.id)
+}
+
+/** A path that the router cannot read never reaches a hook. */
+function refusePath(request: FastifyRequest, reply: FastifyReply, options: ServerOptions): void {
+  begin(request, reply)
+  const error = new ApiError('INVALID_REQUEST', 'The path holds an escape that cannot be read, or a part that is too long.')
+  reply.raw.once('finish', () => writeLine(request, reply, options))
+  sendError(error, request, reply, options.log)
 }
 
 const NO_ROUTE = { errors: 'problem', upstream_status: 500 } as const
@@ -163,28 +211,32 @@ export function pathOf(request: FastifyRequest): string {
   return end === -1 ? request.url : request.url.slice(0, end)
 }
 
-/** One line a request; the query stays out, because it may carry a ticket. */
-function writeOneLine(app: FastifyInstance, { log, metrics }: ServerOptions): void {
+function writeOneLine(app: FastifyInstance, options: ServerOptions): void {
   app.addHook('onResponse', (request, reply, done) => {
-    const { state } = request
-    const milliseconds = performance.now() - state.started
-    const operation = request.routeOptions.config.operation ?? 'none'
-    metrics.request(operation, reply.statusCode, milliseconds / 1000)
-    log.info(
-      {
-        request_id: request.id,
-        method: request.method,
-        path: pathOf(request),
-        operation,
-        status: reply.statusCode,
-        ...(state.code === null ? {} : { code: state.code }),
-        ms: Math.round(milliseconds * 10) / 10,
-        caller: state.caller.username,
-      },
-      'request',
-    )
+    writeLine(request, reply, options)
     done()
   })
+}
+
+/** One line a request; the query stays out, because it may carry a ticket. */
+function writeLine(request: FastifyRequest, reply: FastifyReply, { log, metrics }: ServerOptions): void {
+  const { state } = request
+  const milliseconds = performance.now() - state.started
+  const operation = request.routeOptions.config.operation ?? 'none'
+  metrics.request(operation, reply.statusCode, milliseconds / 1000)
+  log.info(
+    {
+      request_id: request.id,
+      method: request.method,
+      path: pathOf(request),
+      operation,
+      status: reply.statusCode,
+      ...(state.code === null ? {} : { code: state.code }),
+      ms: Math.round(milliseconds * 10) / 10,
+      caller: state.caller.username,
+    },
+    'request',
+  )
 }
 
 export function peerCertificateName(request: FastifyRequest): string | undefined {

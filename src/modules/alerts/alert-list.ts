@@ -69,9 +69,10 @@ export function alertTypeList({ cloudstack }: AlertReading) {
     const rows = rowsOf(await cloudstack.call('listAlertTypes', {}, optionsOf(ctx)), 'alerttype')
     const page = pageOf(query)
     const first = (page.page - 1) * page.page_size
-    const alert_types = rows
-      .slice(first, first + page.page_size)
-      .map((row) => ({ type: integerOf(row, 'type') ?? integerOf(row, 'alerttypeid'), name: textOf(row, 'name') ?? '' }))
+    const alert_types = rows.slice(first, first + page.page_size).map((row) => ({
+      type: integerOf(row, 'type') ?? integerOf(row, 'alerttypeid'),
+      name: textOf(row, 'name') ?? '',
+    }))
     return { alert_types, count: rows.length, ...page }
   }
 }

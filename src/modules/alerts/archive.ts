@@ -20,7 +20,11 @@ export function alertArchive(deps: Deps) {
   return async ({ body }: { body: Body }, ctx: RequestContext) => {
     requireChoice(body)
     const known = body.ids === undefined ? undefined : await knownAlerts(deps.cloudstack, body.ids, ctx)
-    const about = { resource_type: 'ALERT', resource_uuid: body.ids?.length === 1 ? (body.ids[0] ?? '') : '', description: 'Archiving alerts.' }
+    const about = {
+      resource_type: 'ALERT',
+      resource_uuid: body.ids?.length === 1 ? (body.ids[0] ?? '') : '',
+      description: 'Archiving alerts.',
+    }
     return recordChange(deps, ctx, about, async (note) =>
       orRefusal(
         (async () => {
@@ -40,7 +44,8 @@ function requireChoice({ ids, type, start_date, end_date }: Body): void {
     if (start_date !== undefined) throw invalidField('body.end_date', 'is required with start_date')
     throw invalidField('body', 'ids, type, start_date with end_date, or end_date is required')
   }
-  if (start_date !== undefined && end_date === undefined) throw invalidField('body.end_date', 'is required with start_date')
+  if (start_date !== undefined && end_date === undefined)
+    throw invalidField('body.end_date', 'is required with start_date')
   if (start_date !== undefined && end_date !== undefined && Date.parse(start_date) > Date.parse(end_date)) {
     throw invalidField('body.start_date', 'is after end_date')
   }
@@ -57,7 +62,12 @@ async function knownAlerts(cloudstack: CloudStack, ids: readonly string[], ctx: 
   return known
 }
 
-async function copyChosen({ cloudstack, database }: Deps, body: Body, known: readonly Alert[] | undefined, ctx: RequestContext): Promise<void> {
+async function copyChosen(
+  { cloudstack, database }: Deps,
+  body: Body,
+  known: readonly Alert[] | undefined,
+  ctx: RequestContext,
+): Promise<void> {
   const chosen = (alert: Alert): boolean => isChosen(alert, body)
   if (known !== undefined) return copyAlerts(database.db, ctx.operation_id, known.filter(chosen).map(copyOf))
   const args = { type: body.type === undefined ? undefined : String(body.type) }

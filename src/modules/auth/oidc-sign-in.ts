@@ -9,6 +9,7 @@ import type { SecretBox } from '#src/kernel/secrets.ts'
 import { credentialHash, credentialKey, newCredential } from '#src/store/credentials.ts'
 import type { Database } from '#src/store/database.ts'
 import { insertOidcLogin, takeOidcLogin } from '#src/store/oidc-logins.ts'
+import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
 import { type Claims, claimAt, type OidcConfig, oidcCaller } from './oidc-claims.ts'
 import { identityError, requireTls } from './oidc-tokens.ts'
 
@@ -30,7 +31,7 @@ export interface OidcSignIn {
 }
 
 const TIMEOUT_S = 5
-const SEAL_CONTEXT = 'oidc_login'
+const SEAL_CONTEXT = SEAL_CONTEXTS.oidc_login
 
 const Pending = Type.Object({
   code_verifier: Type.String(),

@@ -149,7 +149,8 @@ async function attach(run: DiskRun): Promise<void> {
   try {
     await run.deps.cloudstack.followJob(String(attach_job_id), { signal: run.signal })
   } catch (error) {
-    if (error instanceof LostJobError && (await isAttached(run)) === true) return
+    // Whatever became of the job: a volume that is attached is attached.
+    if (!run.signal.aborted && (await untilAnswered(run, () => isAttached(run))) === true) return
     throw refusalOf(error)
   }
 }

@@ -134,7 +134,7 @@ function clusterOf(row: Raw) {
   }
 }
 
-function hostOf(row: Raw) {
+export function hostOf(row: Raw) {
   return {
     ...named(row),
     ip_address: textOf(row, 'ipaddress'),
@@ -176,7 +176,7 @@ function templateOf(row: Raw) {
   }
 }
 
-function offeringOf(row: Raw) {
+export function offeringOf(row: Raw) {
   const limits = mapOf(row, 'serviceofferingdetails')
   return {
     ...named(row),

@@ -19,7 +19,8 @@ export function discoveryApiList(cloudstack: CloudStack) {
     const page = pageOf(body)
     const part = body?.keyword?.toLowerCase()
     const found = (await apis()).filter(
-      ({ name }) => (body?.name === undefined || name === body.name) && (part === undefined || name.toLowerCase().includes(part)),
+      ({ name }) =>
+        (body?.name === undefined || name === body.name) && (part === undefined || name.toLowerCase().includes(part)),
     )
     const first = (page.page - 1) * page.page_size
     return { apis: found.slice(first, first + page.page_size), count: found.length, ...page }

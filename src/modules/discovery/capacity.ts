@@ -52,7 +52,11 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
       tag: query.tag,
     }
     const timeout_ms = query.fetch_latest === true ? RECOUNT_TIMEOUT_MS : undefined
-    const content = await cloudstack.call('listCapacity', args, { signal: ctx.signal, traceparent: ctx.traceparent, timeout_ms })
+    const content = await cloudstack.call('listCapacity', args, {
+      signal: ctx.signal,
+      traceparent: ctx.traceparent,
+      timeout_ms,
+    })
     // The platform ignores paging here and counts the rows of the answer.
     const rows = rowsOf(content, 'capacity')
     const page = pageOf(query)

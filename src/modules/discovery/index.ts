@@ -8,7 +8,11 @@ import { discoveryApiList } from './apis.ts'
 import { discoveryCapabilityGet, discoveryCapacityList } from './capacity.ts'
 import { discoveryAsyncJobGet, discoveryAsyncJobList } from './platform-jobs.ts'
 
-export function discoveryHandlers({ cloudstack }: { cloudstack: CloudStack }): Handlers<typeof discovery.routes, RequestContext> {
+export function discoveryHandlers({
+  cloudstack,
+}: {
+  cloudstack: CloudStack
+}): Handlers<typeof discovery.routes, RequestContext> {
   return refusing({
     discoveryApiList: discoveryApiList(cloudstack),
     discoveryAsyncJobList: discoveryAsyncJobList(cloudstack),

@@ -23,7 +23,8 @@ export function discoveryAsyncJobList(cloudstack: CloudStack) {
     const filter = body ?? {}
     const page = pageOf(filter)
     const args: Args = {
-      startdate: filter.start_date === undefined ? undefined : `${new Date(filter.start_date).toISOString().slice(0, 19)}Z`,
+      startdate:
+        filter.start_date === undefined ? undefined : `${new Date(filter.start_date).toISOString().slice(0, 19)}Z`,
       keyword: filter.keyword,
       managementserverid: filter.management_server_id,
       ...ownerOf(filter),
@@ -48,7 +49,11 @@ export function discoveryAsyncJobGet(cloudstack: CloudStack) {
 
 async function jobContent(cloudstack: CloudStack, job_id: string, ctx: RequestContext): Promise<Raw> {
   try {
-    return await cloudstack.call('queryAsyncJobResult', { jobid: job_id }, { signal: ctx.signal, traceparent: ctx.traceparent })
+    return await cloudstack.call(
+      'queryAsyncJobResult',
+      { jobid: job_id },
+      { signal: ctx.signal, traceparent: ctx.traceparent },
+    )
   } catch (error) {
     if (error instanceof CloudStackError && error.status === 431) {
       throw new ApiError('JOB_NOT_FOUND', 'The compute platform knows no job with this job_id.', { cause: error })

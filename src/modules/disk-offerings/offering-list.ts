@@ -36,7 +36,9 @@ export function diskOfferingList(cloudstack: CloudStack) {
     const { rows, count } =
       tenant_id === null
         ? await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
-        : await windowOf(cloudstack.listAll(COMMAND, args, ITEM, optionsOf(ctx)), page, (one) => isOpenTo(one, tenant_id))
+        : await windowOf(cloudstack.listAll(COMMAND, args, ITEM, optionsOf(ctx)), page, (one) =>
+            isOpenTo(one, tenant_id),
+          )
     return { disk_offerings: rows, count, ...page }
   }
 }
@@ -75,7 +77,10 @@ async function offeringNamed(cloudstack: CloudStack, name: string, ctx: RequestC
   const [only] = hits
   if (only === undefined) throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this name.')
   if (hits.length === 1) return only
-  throw new ApiError('DISK_OFFERING_NAME_AMBIGUOUS', `Several disk offerings carry this name: ${hits.map(({ id }) => id).join(', ')}.`)
+  throw new ApiError(
+    'DISK_OFFERING_NAME_AMBIGUOUS',
+    `Several disk offerings carry this name: ${hits.map(({ id }) => id).join(', ')}.`,
+  )
 }
 
 function isOpenTo(offering: DiskOffering, tenant_id: string | null): boolean {

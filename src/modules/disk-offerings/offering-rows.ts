@@ -49,7 +49,12 @@ export function offeringRows(cloudstack: CloudStack) {
     about: async ({ body }, ctx) => {
       if (Object.keys(body).length === 1) throw invalidField('body', 'names nothing to change')
       const { id, name } = await readOffering(cloudstack, body.id, ctx)
-      return { resource_id: id, resource_name: name, description: `Updating disk offering ${name}.`, done: `Disk offering ${name} is updated.` }
+      return {
+        resource_id: id,
+        resource_name: name,
+        description: `Updating disk offering ${name}.`,
+        done: `Disk offering ${name} is updated.`,
+      }
     },
     args: ({ body }) => ({
       id: body.id,
@@ -70,15 +75,25 @@ export function offeringRows(cloudstack: CloudStack) {
 }
 
 function requireSize(body: DiskOfferingCreate): void {
-  if (body.customized === true && body.disk_size_gb !== undefined) throw invalidField('body.disk_size_gb', 'cannot be given when customized')
-  if (body.customized !== true && body.disk_size_gb === undefined) throw invalidField('body.disk_size_gb', 'is required unless customized')
+  if (body.customized === true && body.disk_size_gb !== undefined)
+    throw invalidField('body.disk_size_gb', 'cannot be given when customized')
+  if (body.customized !== true && body.disk_size_gb === undefined)
+    throw invalidField('body.disk_size_gb', 'is required unless customized')
   const { min_iops, max_iops } = body
-  if ((min_iops === undefined) !== (max_iops === undefined)) throw invalidField('body.min_iops', 'and max_iops go together')
-  if (min_iops !== undefined && max_iops !== undefined && min_iops > max_iops) throw invalidField('body.min_iops', 'is greater than max_iops')
-  if (body.customized_iops === true && min_iops !== undefined) throw invalidField('body.min_iops', 'cannot be given with customized_iops')
+  if ((min_iops === undefined) !== (max_iops === undefined))
+    throw invalidField('body.min_iops', 'and max_iops go together')
+  if (min_iops !== undefined && max_iops !== undefined && min_iops > max_iops)
+    throw invalidField('body.min_iops', 'is greater than max_iops')
+  if (body.customized_iops === true && min_iops !== undefined)
+    throw invalidField('body.min_iops', 'cannot be given with customized_iops')
 }
 
-function rateArgs(body: Pick<DiskOfferingCreate, 'cache_mode' | 'bytes_read_rate' | 'bytes_write_rate' | 'iops_read_rate' | 'iops_write_rate'>) {
+function rateArgs(
+  body: Pick<
+    DiskOfferingCreate,
+    'cache_mode' | 'bytes_read_rate' | 'bytes_write_rate' | 'iops_read_rate' | 'iops_write_rate'
+  >,
+) {
   return {
     cachemode: body.cache_mode,
     bytesreadrate: body.bytes_read_rate,

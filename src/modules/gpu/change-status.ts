@@ -15,7 +15,11 @@ type In<Op extends keyof typeof gpu.routes> = Input<(typeof gpu.routes)[Op]>
 export function gpuDeviceRepinInflight({ database }: GpuDeps) {
   return async ({ body }: In<'gpuDeviceRepinInflight'>) => {
     const page = pageOf(body)
-    const filter = { job_type: 'repin', job_status: 'running', ...(body?.host_id === undefined ? {} : { resource_id: body.host_id }) }
+    const filter = {
+      job_type: 'repin',
+      job_status: 'running',
+      ...(body?.host_id === undefined ? {} : { resource_id: body.host_id }),
+    }
     const { rows, count } = await listJobs(database.db, filter, page, null)
     return { gpu_repins: rows.map(changeOf), count, ...page }
   }
@@ -44,13 +48,19 @@ export function gpuDeviceRepinStatus({ database, cloudstack, nodes }: GpuDeps) {
   }
 }
 
-async function seenBy(ask: () => Promise<NodeGpu[]>, ctx: RequestContext): Promise<{ gpus: NodeGpu[] | null; reason?: string }> {
+async function seenBy(
+  ask: () => Promise<NodeGpu[]>,
+  ctx: RequestContext,
+): Promise<{ gpus: NodeGpu[] | null; reason?: string }> {
   try {
     return { gpus: await ask() }
   } catch (error) {
     if (ctx.signal.aborted || !(error instanceof UpstreamError || error instanceof ApiError)) throw error
     ctx.log.info({ err: error }, 'the node of a GPU host did not answer')
-    return { gpus: null, reason: error instanceof ApiError ? error.message : 'The agent of the node cannot be reached.' }
+    return {
+      gpus: null,
+      reason: error instanceof ApiError ? error.message : 'The agent of the node cannot be reached.',
+    }
   }
 }
 

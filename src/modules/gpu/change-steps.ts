@@ -24,7 +24,9 @@ export type ChangeRun<Input extends ChangeInput> = Run<ChangeDeps, Input>
 const DISCOVERY_TIMEOUT_MS = 100_000
 
 /** Checks once more, because time has passed, and keeps what the later steps and an undo go by. */
-export function checkStep<Input extends ChangeInput>(plan: (run: ChangeRun<Input>, gpus: NodeGpu[]) => Promise<void>): Step<ChangeDeps, Input> {
+export function checkStep<Input extends ChangeInput>(
+  plan: (run: ChangeRun<Input>, gpus: NodeGpu[]) => Promise<void>,
+): Step<ChangeDeps, Input> {
   return {
     name: 'check',
     title: 'Check that no machine uses the GPUs',
@@ -62,7 +64,7 @@ export function discoverStep<Input extends ChangeInput>(): Step<ChangeDeps, Inpu
 /** Records of parts that the node no longer has: only ones this change took out of the pool or found out of it. */
 export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
   const stale = async (run: ChangeRun<Input>): Promise<GpuDevice[]> => {
-    const present = partsOf(run.input, await run.deps.nodes.list(run.input.host, run.signal))
+    const present = await presentParts(run)
     const touched = textsIn(run, 'touched')
     return (await hostDevices(run)).filter((device) => touched.includes(device.id) && !present.has(addressOf(device)))
   }
@@ -84,7 +86,7 @@ export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input>
 export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
   /** What was in the pool before and is still there, and what has come new; what was kept out stays out. */
   const wanted = async (run: ChangeRun<Input>): Promise<GpuDevice[]> => {
-    const present = partsOf(run.input, await run.deps.nodes.list(run.input.host, run.signal))
+    const present = await presentParts(run)
     const kept_out = textsIn(run, 'kept_out')
     const mine = devicesOf(await hostDevices(run), present)
     return mine.filter((device) => !kept_out.includes(addressOf(device)) && device.managed_state !== 'Managed')
@@ -100,15 +102,28 @@ export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input>
 /** After an undone act the platform must see the old parts again before they go back into the pool. */
 export async function discover<Input extends ChangeInput>(run: ChangeRun<Input>): Promise<void> {
   const { cloudstack } = run.deps
-  await orRefusal(cloudstack.call('discoverGpuDevices', { id: run.input.host.id }, { signal: run.signal, timeout_ms: DISCOVERY_TIMEOUT_MS }))
+  await orRefusal(
+    cloudstack.call(
+      'discoverGpuDevices',
+      { id: run.input.host.id },
+      { signal: run.signal, timeout_ms: DISCOVERY_TIMEOUT_MS },
+    ),
+  )
 }
 
-export async function requireGpus<Input extends ChangeInput>(run: ChangeRun<Input>, gpus: readonly NodeGpu[]): Promise<NodeGpu[]> {
+export function requireGpus<Input extends ChangeInput>(run: ChangeRun<Input>, gpus: readonly NodeGpu[]): NodeGpu[] {
   return run.input.bus_addresses.map((bus_address) => {
     const gpu = gpus.find((one) => one.bus_address === bus_address)
     if (gpu === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', `The node has no GPU at ${bus_address}.`)
     return gpu
   })
+}
+
+/** A node that does not show a GPU of the change tells nothing about its parts: records are not removed on its word. */
+async function presentParts<Input extends ChangeInput>(run: ChangeRun<Input>): Promise<Set<string>> {
+  const gpus = await run.deps.nodes.list(run.input.host, run.signal)
+  requireGpus(run, gpus)
+  return partsOf(run.input, gpus)
 }
 
 /** The GPUs of the change, their virtual functions and their mediated devices, by address. */
@@ -125,22 +140,38 @@ function partsOf(input: ChangeInput, gpus: readonly NodeGpu[]): Set<string> {
 
 function devicesOf(devices: readonly GpuDevice[], parts: ReadonlySet<string>): GpuDevice[] {
   const direct = new Set(devices.filter((device) => parts.has(addressOf(device))).map(({ id }) => id))
-  return devices.filter(({ id, parent_device_id }) => direct.has(id) || (parent_device_id !== null && direct.has(parent_device_id)))
+  return devices.filter(
+    ({ id, parent_device_id }) => direct.has(id) || (parent_device_id !== null && direct.has(parent_device_id)),
+  )
 }
 
 function hostDevices<Input extends ChangeInput>(run: ChangeRun<Input>): Promise<GpuDevice[]> {
   return orRefusal(devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal }))
 }
 
-async function pooled<Input extends ChangeInput>(run: ChangeRun<Input>, addresses: readonly string[]): Promise<GpuDevice[]> {
-  return (await hostDevices(run)).filter((device) => addresses.includes(addressOf(device)) && device.managed_state === 'Managed')
+async function pooled<Input extends ChangeInput>(
+  run: ChangeRun<Input>,
+  addresses: readonly string[],
+): Promise<GpuDevice[]> {
+  return (await hostDevices(run)).filter(
+    (device) => addresses.includes(addressOf(device)) && device.managed_state === 'Managed',
+  )
 }
 
-async function unpooled<Input extends ChangeInput>(run: ChangeRun<Input>, addresses: readonly string[]): Promise<GpuDevice[]> {
-  return (await hostDevices(run)).filter((device) => addresses.includes(addressOf(device)) && device.managed_state !== 'Managed')
+async function unpooled<Input extends ChangeInput>(
+  run: ChangeRun<Input>,
+  addresses: readonly string[],
+): Promise<GpuDevice[]> {
+  return (await hostDevices(run)).filter(
+    (device) => addresses.includes(addressOf(device)) && device.managed_state !== 'Managed',
+  )
 }
 
-async function setPool<Input extends ChangeInput>(run: ChangeRun<Input>, command: 'manageGpuDevice' | 'unmanageGpuDevice', devices: readonly GpuDevice[]): Promise<void> {
+async function setPool<Input extends ChangeInput>(
+  run: ChangeRun<Input>,
+  command: 'manageGpuDevice' | 'unmanageGpuDevice',
+  devices: readonly GpuDevice[],
+): Promise<void> {
   if (devices.length === 0) return
   await orRefusal(run.deps.cloudstack.call(command, { ids: devices.map(({ id }) => id) }, { signal: run.signal }))
 }

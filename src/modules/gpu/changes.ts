@@ -27,16 +27,27 @@ export const CHANGE_TYPES = ['gpu.convert', 'gpu.repin'] as const
 export function gpuDeviceConvert(deps: GpuDeps) {
   return async ({ body }: In<'gpuDeviceConvert'>, ctx: RequestContext): Promise<ActionAccepted> => {
     const { host, gpus } = await readyHost(deps, body.host_id, ctx)
-    const chosen = body.bus_addresses === undefined ? gpus.filter((one) => !one.console) : body.bus_addresses.map((name) => gpuAt(gpus, name))
+    const chosen =
+      body.bus_addresses === undefined
+        ? gpus.filter((one) => !one.console)
+        : body.bus_addresses.map((name) => gpuAt(gpus, name))
     if (chosen.length === 0) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The node has no GPU that could be converted.')
     const on_console = chosen.find((one) => one.console)
-    if (on_console !== undefined) throw new ApiError('GPU_MODE_UNSUPPORTED', `${on_console.bus_address} shows the console of the node.`)
+    if (on_console !== undefined)
+      throw new ApiError('GPU_MODE_UNSUPPORTED', `${on_console.bus_address} shows the console of the node.`)
     const bus_addresses = chosen.map(({ bus_address }) => bus_address)
     const gpus_text = bus_addresses.length === 1 ? '1 GPU' : `${bus_addresses.length} GPUs`
-    return admit(deps, ctx, host, gpuConvertJob, { host, bus_addresses, mode: body.mode }, {
-      description: `Converting ${gpus_text} of ${host.name} to ${body.mode}.`,
-      metadata: { host_id: host.id, bus_addresses, target: body.mode },
-    })
+    return admit(
+      deps,
+      ctx,
+      host,
+      gpuConvertJob,
+      { host, bus_addresses, mode: body.mode },
+      {
+        description: `Converting ${gpus_text} of ${host.name} to ${body.mode}.`,
+        metadata: { host_id: host.id, bus_addresses, target: body.mode },
+      },
+    )
   }
 }
 
@@ -52,10 +63,17 @@ export function gpuDeviceRepin(deps: GpuDeps) {
       ...(count === undefined ? {} : { count }),
     }
     wantedParts(gpuAt(gpus, bus_address), order)
-    return admit(deps, ctx, host, gpuRepinJob, { host, bus_addresses: [bus_address], ...order }, {
-      description: `Repinning ${bus_address} of ${host.name} to ${profile.name}.`,
-      metadata: { host_id: host.id, bus_addresses: [bus_address], target: profile.name },
-    })
+    return admit(
+      deps,
+      ctx,
+      host,
+      gpuRepinJob,
+      { host, bus_addresses: [bus_address], ...order },
+      {
+        description: `Repinning ${bus_address} of ${host.name} to ${profile.name}.`,
+        metadata: { host_id: host.id, bus_addresses: [bus_address], target: profile.name },
+      },
+    )
   }
 }
 
@@ -63,15 +81,26 @@ export function vgpuProfileSync(deps: GpuDeps) {
   return async ({ body }: In<'vgpuProfileSync'>, ctx: RequestContext): Promise<ActionAccepted> => {
     const host = await requireUpHost(deps.cloudstack, body.host_id, { signal: ctx.signal })
     await deps.nodes.list(host, ctx.signal)
-    return admit(deps, ctx, host, gpuProfileSyncJob, { host }, {
-      description: `Syncing the vGPU profiles of ${host.name}.`,
-      metadata: { host_id: host.id },
-    })
+    return admit(
+      deps,
+      ctx,
+      host,
+      gpuProfileSyncJob,
+      { host },
+      {
+        description: `Syncing the vGPU profiles of ${host.name}.`,
+        metadata: { host_id: host.id },
+      },
+    )
   }
 }
 
 /** Nothing of the host may be in use, because drivers are changed under it; the node must answer. */
-async function readyHost(deps: GpuDeps, host_id: string, ctx: RequestContext): Promise<{ host: GpuHost; gpus: NodeGpu[] }> {
+async function readyHost(
+  deps: GpuDeps,
+  host_id: string,
+  ctx: RequestContext,
+): Promise<{ host: GpuHost; gpus: NodeGpu[] }> {
   const host = await requireUpHost(deps.cloudstack, host_id, { signal: ctx.signal })
   requireUnused(await devicesOfHost(deps.cloudstack, host_id, { signal: ctx.signal }))
   return { host, gpus: await deps.nodes.list(host, ctx.signal) }
@@ -117,5 +146,6 @@ async function requireAlone(trx: Trx, host: GpuHost, operation_id: string): Prom
     .where('job_status', '=', 'running')
     .where('id', '!=', operation_id)
     .executeTakeFirst()
-  if (other !== undefined) throw new ApiError('GPU_JOB_RUNNING', `The job ${other.id} is changing the GPUs of ${host.name}.`)
+  if (other !== undefined)
+    throw new ApiError('GPU_JOB_RUNNING', `The job ${other.id} is changing the GPUs of ${host.name}.`)
 }

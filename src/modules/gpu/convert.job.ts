@@ -31,25 +31,38 @@ export const gpuConvertJob = defineJob<ChangeDeps>()({
   steps: [
     checkStep<ConvertInput>(keepModes),
     unmanageStep<ConvertInput>(),
-    { name: 'convert', title: 'Convert GPUs on the node', weight: 4, holds: isConverted, run: convert, undo: convertBack, timeout_ms: NODE_TIMEOUT_MS },
+    {
+      name: 'convert',
+      title: 'Convert GPUs on the node',
+      weight: 4,
+      holds: isConverted,
+      run: convert,
+      undo: convertBack,
+      timeout_ms: NODE_TIMEOUT_MS,
+    },
     discoverStep<ConvertInput>(),
     forgetStep<ConvertInput>(),
     manageStep<ConvertInput>(),
   ],
   on_failure: 'undo',
-  done: (run) => `${run.input.bus_addresses.join(', ')} of ${run.input.host.name} ${run.input.bus_addresses.length === 1 ? 'is' : 'are'} in mode ${run.input.mode}.`,
+  done: (run) =>
+    `${run.input.bus_addresses.join(', ')} of ${run.input.host.name} ${run.input.bus_addresses.length === 1 ? 'is' : 'are'} in mode ${run.input.mode}.`,
 })
 
 /** Parts that machines could get must be gone before, or the undo could not bring them back as they were. */
 async function keepModes(run: ConvertRun, all: NodeGpu[]): Promise<void> {
-  const gpus = await requireGpus(run, all)
+  const gpus = requireGpus(run, all)
   const cut = gpus.find(({ vgpus, mode }) => vgpus.length > 0 && mode !== run.input.mode)
-  if (cut !== undefined) throw new ApiError('GPU_DEVICE_IN_USE', `${cut.bus_address} is cut into ${cut.vgpus.length} vGPUs; remove them first.`)
+  if (cut !== undefined)
+    throw new ApiError(
+      'GPU_DEVICE_IN_USE',
+      `${cut.bus_address} is cut into ${cut.vgpus.length} vGPUs; remove them first.`,
+    )
   await run.save({ modes: gpus.map(({ bus_address, mode }) => `${mode} ${bus_address}`) })
 }
 
 async function isConverted(run: ConvertRun): Promise<boolean> {
-  const gpus = await requireGpus(run, await run.deps.nodes.list(run.input.host, run.signal))
+  const gpus = requireGpus(run, await run.deps.nodes.list(run.input.host, run.signal))
   return gpus.every(({ mode }) => mode === run.input.mode)
 }
 
@@ -63,10 +76,16 @@ const RESTORABLE = ['passthrough', 'vgpu', 'host'] as const satisfies readonly A
 async function convertBack(run: ConvertRun): Promise<void> {
   const before = Array.isArray(run.state.modes) ? run.state.modes.map(String) : []
   for (const mode of RESTORABLE) {
-    const bus_addresses = before.filter((entry) => entry.startsWith(`${mode} `)).map((entry) => entry.slice(mode.length + 1))
+    const bus_addresses = before
+      .filter((entry) => entry.startsWith(`${mode} `))
+      .map((entry) => entry.slice(mode.length + 1))
     if (bus_addresses.length > 0) await run.deps.nodes.convert(run.input.host, { bus_addresses, mode }, run.signal)
   }
   const unbound = before.filter((entry) => entry.startsWith('none '))
-  if (unbound.length > 0) await run.note('WARN', `GPUs that no driver held before are left as they are: ${unbound.map((entry) => entry.slice(5)).join(', ')}.`)
+  if (unbound.length > 0)
+    await run.note(
+      'WARN',
+      `GPUs that no driver held before are left as they are: ${unbound.map((entry) => entry.slice(5)).join(', ')}.`,
+    )
   await discover(run)
 }

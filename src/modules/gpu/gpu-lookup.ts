@@ -18,20 +18,38 @@ export async function requireUpHost(cloudstack: CloudStack, id: string, options:
   throw new ApiError('HOST_STATE', `The host is ${state}; this needs Up.`)
 }
 
-export async function readHost(cloudstack: CloudStack, id: string, options: ListOptions): Promise<GpuHost & { state: string }> {
+export async function readHost(
+  cloudstack: CloudStack,
+  id: string,
+  options: ListOptions,
+): Promise<GpuHost & { state: string }> {
   const row = await findOne(cloudstack, 'listHosts', 'host', { id, type: 'Routing', details: 'min' }, options)
   if (row === undefined) throw new ApiError('HOST_NOT_FOUND', 'There is no host with this host_id.')
-  return { id, name: textOf(row, 'name') ?? '', ip_address: textOf(row, 'ipaddress'), state: textOf(row, 'state') ?? 'Unknown' }
+  return {
+    id,
+    name: textOf(row, 'name') ?? '',
+    ip_address: textOf(row, 'ipaddress'),
+    state: textOf(row, 'state') ?? 'Unknown',
+  }
 }
 
-export async function devicesOfHost(cloudstack: CloudStack, host_id: string, options: ListOptions): Promise<GpuDevice[]> {
+export async function devicesOfHost(
+  cloudstack: CloudStack,
+  host_id: string,
+  options: ListOptions,
+): Promise<GpuDevice[]> {
   const devices: GpuDevice[] = []
-  for await (const device of cloudstack.listAll('listGpuDevices', { hostid: host_id }, DEVICE_ITEM, options)) devices.push(device)
+  for await (const device of cloudstack.listAll('listGpuDevices', { hostid: host_id }, DEVICE_ITEM, options))
+    devices.push(device)
   return devices
 }
 
 /** Throws GPU_DEVICE_NOT_FOUND naming the first id that is none. */
-export async function devicesById(cloudstack: CloudStack, ids: readonly string[], options: ListOptions): Promise<GpuDevice[]> {
+export async function devicesById(
+  cloudstack: CloudStack,
+  ids: readonly string[],
+  options: ListOptions,
+): Promise<GpuDevice[]> {
   const devices: GpuDevice[] = []
   for (const id of ids) {
     const row = await findOne(cloudstack, 'listGpuDevices', 'gpudevice', { id }, options)
@@ -47,7 +65,10 @@ export function requireUnused(devices: readonly GpuDevice[]): void {
   const used = devices.find((device) => states.includes(device.state) || device.virtual_machine_id !== null)
   if (used === undefined) return
   const by = used.virtual_machine_name === null ? '' : ` to ${used.virtual_machine_name}`
-  throw new ApiError('GPU_DEVICE_IN_USE', `GPU device ${used.bus_address} (${used.id}) is ${used.state}${by}; this needs Free.`)
+  throw new ApiError(
+    'GPU_DEVICE_IN_USE',
+    `GPU device ${used.bus_address} (${used.id}) is ${used.state}${by}; this needs Free.`,
+  )
 }
 
 export async function requireCard(cloudstack: CloudStack, id: string, options: ListOptions): Promise<GpuCard> {
@@ -58,7 +79,8 @@ export async function requireCard(cloudstack: CloudStack, id: string, options: L
 
 export async function requireProfile(cloudstack: CloudStack, id: string, options: ListOptions): Promise<VgpuProfile> {
   const row = await findOne(cloudstack, 'listVgpuProfiles', 'vgpuprofile', { id }, options)
-  if (row === undefined) throw new ApiError('VGPU_PROFILE_NOT_FOUND', 'There is no vGPU profile with this vgpu_profile_id.')
+  if (row === undefined)
+    throw new ApiError('VGPU_PROFILE_NOT_FOUND', 'There is no vGPU profile with this vgpu_profile_id.')
   return profileOf(row)
 }
 
@@ -66,6 +88,11 @@ export async function requireProfile(cloudstack: CloudStack, id: string, options
 export function wholeAddress(bus_address: string): string {
   const text = bus_address.toLowerCase()
   return /^[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]$/.test(text) ? `0000:${text}` : text
+}
+
+/** Drivers and platform put different brands in front of one profile's name: GRID A16-4Q, NVIDIA A16-4Q. */
+export function bareName(name: string): string {
+  return name.replace(/^(GRID|NVIDIA) /, '')
 }
 
 export function deviceOf(row: Raw): GpuDevice {

@@ -40,7 +40,13 @@ export function gpuLists(cloudstack: CloudStack) {
     },
     vgpuProfileList: async ({ body }: In<'vgpuProfileList'>, ctx: RequestContext) => {
       const page = pageOf(body)
-      const args = { id: body?.id, name: body?.name, gpucardid: body?.card_id, activeonly: body?.active_only, keyword: body?.keyword }
+      const args = {
+        id: body?.id,
+        name: body?.name,
+        gpucardid: body?.card_id,
+        activeonly: body?.active_only,
+        keyword: body?.keyword,
+      }
       const { rows, count } = await cloudstack.listPage('listVgpuProfiles', args, PROFILE_ITEM, page, optionsOf(ctx))
       return { vgpu_profiles: rows, count, ...page }
     },
@@ -70,8 +76,15 @@ export function gpuRows(cloudstack: CloudStack) {
     command: 'createVgpuProfile',
     about: async ({ body }, ctx) => {
       await requireCard(cloudstack, body.card_id, optionsOf(ctx))
-      const { rows } = await cloudstack.listPage('listVgpuProfiles', { name: body.name }, PROFILE_ITEM, { page: 1, page_size: 50 }, optionsOf(ctx))
-      if (rows.some(({ name }) => name === body.name)) throw new ApiError('VGPU_PROFILE_EXISTS', `A vGPU profile is called ${body.name} already.`)
+      const { rows } = await cloudstack.listPage(
+        'listVgpuProfiles',
+        { name: body.name },
+        PROFILE_ITEM,
+        { page: 1, page_size: 50 },
+        optionsOf(ctx),
+      )
+      if (rows.some(({ name }) => name === body.name))
+        throw new ApiError('VGPU_PROFILE_EXISTS', `A vGPU profile is called ${body.name} already.`)
       return {
         resource_id: null,
         resource_name: body.name,
@@ -92,7 +105,8 @@ export function gpuRows(cloudstack: CloudStack) {
     reply: (answer, _input, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')
-      if (made === null || id === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform did not describe the vGPU profile.')
+      if (made === null || id === null)
+        throw new ApiError('COMPUTE_ERROR', 'The compute platform did not describe the vGPU profile.')
       return requireProfile(cloudstack, id, optionsOf(ctx)).catch(() => profileOf(made))
     },
   }
@@ -136,7 +150,11 @@ function poolSubject(ids: readonly string[], doing: string, direction: string, d
 async function readBack(cloudstack: CloudStack, ids: readonly string[], wanted: string, ctx: RequestContext) {
   const devices = await devicesById(cloudstack, ids, optionsOf(ctx))
   const other = devices.find(({ managed_state }) => managed_state !== wanted)
-  if (other !== undefined) throw new ApiError('COMPUTE_ERROR', `The compute platform reports success, but GPU device ${other.id} is ${other.managed_state}.`)
+  if (other !== undefined)
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      `The compute platform reports success, but GPU device ${other.id} is ${other.managed_state}.`,
+    )
   return countedOf(devices)
 }
 

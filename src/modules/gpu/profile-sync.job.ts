@@ -7,7 +7,7 @@ import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { ChangeDeps } from './change-steps.ts'
 import { HostInput } from './convert.job.ts'
-import { CARD_ITEM, PROFILE_ITEM } from './gpu-lookup.ts'
+import { bareName, CARD_ITEM, PROFILE_ITEM } from './gpu-lookup.ts'
 
 const SyncInput = Type.Object({ host: HostInput })
 type SyncRun = Run<ChangeDeps, Static<typeof SyncInput>>
@@ -39,14 +39,18 @@ async function readCatalogue(run: SyncRun): Promise<void> {
   for (const gpu of gpus) {
     for (const type of gpu.vgpu_types) {
       if (type.name === null) continue
+      const bare = bareName(type.name)
       const fitting = cards.filter((card) => card.vendor_id === gpu.vendor_id && card.device_id === gpu.device_id)
       // Cards of one chip share their numbers; the profile's name then tells which one is meant.
-      const card = fitting.find(({ name }) => type.name?.startsWith(`${name}-`)) ?? (fitting.length === 1 ? fitting[0] : undefined)
+      const card =
+        fitting.find(({ name }) => bare.startsWith(`${bareName(name)}-`)) ??
+        (fitting.length === 1 ? fitting[0] : undefined)
       if (card !== undefined) wanted.set(type.name, { name: type.name, gpucardid: card.id, args: sizesOf(type) })
       else await run.note('WARN', noCard(gpu, type.name, fitting.length))
     }
   }
-  if (gpus.every(({ vgpu_types }) => vgpu_types.length === 0)) await run.note('WARN', 'No driver of the node offers vGPUs at present.')
+  if (gpus.every(({ vgpu_types }) => vgpu_types.length === 0))
+    await run.note('WARN', 'No driver of the node offers vGPUs at present.')
   await run.save({ wanted: [...wanted.values()] })
 }
 
@@ -71,8 +75,8 @@ function sizesOf(type: GpuVgpuType): Record<string, number> {
 async function missing(run: SyncRun): Promise<Wanted[]> {
   const names = new Set<string>()
   const profiles = run.deps.cloudstack.listAll('listVgpuProfiles', {}, PROFILE_ITEM, { signal: run.signal })
-  for await (const { name } of profiles) names.add(name)
-  return wantedIn(run).filter(({ name }) => !names.has(name))
+  for await (const { name } of profiles) names.add(bareName(name))
+  return wantedIn(run).filter(({ name }) => !names.has(bareName(name)))
 }
 
 async function isComplete(run: SyncRun): Promise<boolean> {
@@ -83,7 +87,9 @@ async function createMissing(run: SyncRun): Promise<void> {
   const open = await orRefusal(missing(run))
   for (const [index, { name, gpucardid, args }] of open.entries()) {
     try {
-      await orRefusal(run.deps.cloudstack.call('createVgpuProfile', { name, gpucardid, ...args }, { signal: run.signal }))
+      await orRefusal(
+        run.deps.cloudstack.call('createVgpuProfile', { name, gpucardid, ...args }, { signal: run.signal }),
+      )
     } catch (error) {
       // Names are unique over all cards: somebody else made it meanwhile.
       if (!(error instanceof ApiError && error.code === 'COMPUTE_CONFLICT')) throw error

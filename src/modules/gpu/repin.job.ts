@@ -10,7 +10,7 @@ import {
   type ChangeDeps, type ChangeRun, checkStep, discover, discoverStep, forgetStep, manageStep, requireGpus, unmanageStep,
 } from './change-steps.ts' // biome-ignore format: one import
 import { HostInput } from './convert.job.ts'
-import { devicesOfHost, requireUnused, wholeAddress } from './gpu-lookup.ts'
+import { bareName, devicesOfHost, requireUnused, wholeAddress } from './gpu-lookup.ts'
 
 const RepinInput = Type.Object({
   host: HostInput,
@@ -35,7 +35,15 @@ export const gpuRepinJob = defineJob<ChangeDeps>()({
   steps: [
     checkStep<RepinInput>(planParts),
     unmanageStep<RepinInput>(),
-    { name: 'repin', title: 'Set the vGPUs on the node', weight: 4, holds: isPinned, run: pin, undo: pinBack, timeout_ms: NODE_TIMEOUT_MS },
+    {
+      name: 'repin',
+      title: 'Set the vGPUs on the node',
+      weight: 4,
+      holds: isPinned,
+      run: pin,
+      undo: pinBack,
+      timeout_ms: NODE_TIMEOUT_MS,
+    },
     discoverStep<RepinInput>(),
     forgetStep<RepinInput>(),
     { name: 'relabel', title: 'Tell the platform the profile of the parts', holds: isLabelled, run: relabel },
@@ -47,42 +55,66 @@ export const gpuRepinJob = defineJob<ChangeDeps>()({
 
 /** The whole wanted set, UUIDs included, is kept before the node is asked: a repeated act wants the same. */
 async function planParts(run: RepinRun, all: NodeGpu[]): Promise<void> {
-  const [gpu] = await requireGpus(run, all)
+  const [gpu] = requireGpus(run, all)
   if (gpu === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The job names no GPU.')
   await run.save({ wanted: wantedParts(gpu, run.input), before: gpu.vgpus })
 }
 
 /** Throws GPU_MODE_UNSUPPORTED when the GPU cannot be cut like that. Parts that are so already are kept. */
-export function wantedParts(gpu: NodeGpu, order: Pick<RepinInput, 'profile_name' | 'vgpu_type' | 'count'>): GpuInstance[] {
+export function wantedParts(
+  gpu: NodeGpu,
+  order: Pick<RepinInput, 'profile_name' | 'vgpu_type' | 'count'>,
+): GpuInstance[] {
   const { bus_address, vgpu_kind } = gpu
   if (gpu.mode !== 'vgpu' || vgpu_kind === null) {
-    throw new ApiError('GPU_MODE_UNSUPPORTED', `${bus_address} is in mode ${gpu.mode} and offers no vGPUs; convert it to vgpu first.`)
+    throw new ApiError(
+      'GPU_MODE_UNSUPPORTED',
+      `${bus_address} is in mode ${gpu.mode} and offers no vGPUs; convert it to vgpu first.`,
+    )
   }
   const type = typeFor(gpu, order)
   const holders = gpu.virtual_functions.length > 0 ? gpu.virtual_functions : [bus_address]
   const fit = mostParts(gpu, type)
   const count = order.count ?? fit
-  if (count === null) throw new ApiError('GPU_MODE_UNSUPPORTED', `The driver of ${bus_address} does not say how many ${order.profile_name} fit; give count.`)
-  if (fit !== null && count > fit) throw new ApiError('GPU_MODE_UNSUPPORTED', `${bus_address} has room for ${fit} ${order.profile_name}, not for ${count}.`)
-  if (vgpu_kind === 'vendor') return holders.slice(0, count).map((holder) => ({ bus_address: holder, uuid: null, type }))
+  if (count === null)
+    throw new ApiError(
+      'GPU_MODE_UNSUPPORTED',
+      `The driver of ${bus_address} does not say how many ${order.profile_name} fit; give count.`,
+    )
+  if (fit !== null && count > fit)
+    throw new ApiError(
+      'GPU_MODE_UNSUPPORTED',
+      `${bus_address} has room for ${fit} ${order.profile_name}, not for ${count}.`,
+    )
+  if (vgpu_kind === 'vendor')
+    return holders.slice(0, count).map((holder) => ({ bus_address: holder, uuid: null, type }))
   const kept = gpu.vgpus.filter((vgpu) => vgpu.type === type).slice(0, count)
-  const free = holders.length > 1 ? holders.filter((holder) => kept.every((vgpu) => vgpu.bus_address !== holder)) : holders
-  const fresh = Array.from({ length: count - kept.length }, (_, index) => ({ bus_address: free[index % free.length] ?? bus_address, uuid: randomUUID(), type }))
+  const free =
+    holders.length > 1 ? holders.filter((holder) => kept.every((vgpu) => vgpu.bus_address !== holder)) : holders
+  const fresh = Array.from({ length: count - kept.length }, (_, index) => ({
+    bus_address: free[index % free.length] ?? bus_address,
+    uuid: randomUUID(),
+    type,
+  }))
   return [...kept, ...fresh]
 }
 
 function typeFor(gpu: NodeGpu, { profile_name, vgpu_type }: Pick<RepinInput, 'profile_name' | 'vgpu_type'>): string {
   if (vgpu_type !== undefined) return vgpu_type
-  const type = gpu.vgpu_types.find(({ name }) => name === profile_name)
+  const type = gpu.vgpu_types.find(({ name }) => name !== null && bareName(name) === bareName(profile_name))
   if (type !== undefined) return type.type
   const offered = gpu.vgpu_types.map(({ name, type: id }) => name ?? id).join(', ')
-  throw new ApiError('GPU_MODE_UNSUPPORTED', `The driver of ${gpu.bus_address} offers no ${profile_name} now (${offered || 'nothing at all'}); give vgpu_type when it only does not list it.`)
+  throw new ApiError(
+    'GPU_MODE_UNSUPPORTED',
+    `The driver of ${gpu.bus_address} offers no ${profile_name} now (${offered || 'nothing at all'}); give vgpu_type when it only does not list it.`,
+  )
 }
 
 /** Null: nobody says. A virtual function carries one vGPU. */
 function mostParts(gpu: NodeGpu, type: string): number | null {
   const known = gpu.vgpu_types.find((one) => one.type === type)
-  const room = known?.max_instances ?? (gpu.vgpu_kind === 'mdev' && gpu.vgpus.length === 0 ? (known?.available ?? null) : null)
+  const room =
+    known?.max_instances ?? (gpu.vgpu_kind === 'mdev' && gpu.vgpus.length === 0 ? (known?.available ?? null) : null)
   const functions = gpu.virtual_functions.length
   if (functions === 0) return room
   return room === null ? (gpu.vgpu_kind === 'mdev' ? functions : null) : Math.min(room, functions)
@@ -91,14 +123,15 @@ function mostParts(gpu: NodeGpu, type: string): number | null {
 async function isPinned(run: RepinRun): Promise<boolean> {
   const wanted = partsIn(run, 'wanted')
   if (wanted === undefined) return false
-  const [gpu] = await requireGpus(run, await run.deps.nodes.list(run.input.host, run.signal))
+  const [gpu] = requireGpus(run, await run.deps.nodes.list(run.input.host, run.signal))
   return gpu !== undefined && isSameSet(gpu.vgpus, wanted)
 }
 
 async function pin(run: RepinRun): Promise<void> {
   const vgpus = partsIn(run, 'wanted')
   const [bus_address] = run.input.bus_addresses
-  if (vgpus === undefined || bus_address === undefined) throw new ApiError('INTERNAL_ERROR', 'The plan of the repin is missing.')
+  if (vgpus === undefined || bus_address === undefined)
+    throw new ApiError('INTERNAL_ERROR', 'The plan of the repin is missing.')
   await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run.signal)
 }
 
@@ -106,7 +139,9 @@ async function pin(run: RepinRun): Promise<void> {
 async function mislabelled(run: RepinRun): Promise<GpuDevice[]> {
   const parts = new Set((partsIn(run, 'wanted') ?? []).map(({ bus_address, uuid }) => uuid ?? bus_address))
   const devices = await orRefusal(devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal }))
-  return devices.filter((device) => parts.has(wholeAddress(device.bus_address)) && device.profile_id !== run.input.profile_id)
+  return devices.filter(
+    (device) => parts.has(wholeAddress(device.bus_address)) && device.profile_id !== run.input.profile_id,
+  )
 }
 
 async function isLabelled(run: RepinRun): Promise<boolean> {
@@ -117,7 +152,9 @@ async function relabel(run: RepinRun): Promise<void> {
   const devices = await mislabelled(run)
   requireUnused(devices)
   for (const { id } of devices) {
-    await orRefusal(run.deps.cloudstack.call('updateGpuDevice', { id, vgpuprofileid: run.input.profile_id }, { signal: run.signal }))
+    await orRefusal(
+      run.deps.cloudstack.call('updateGpuDevice', { id, vgpuprofileid: run.input.profile_id }, { signal: run.signal }),
+    )
   }
 }
 

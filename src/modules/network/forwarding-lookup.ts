@@ -11,8 +11,15 @@ export const RULE_ITEM = { key: 'portforwardingrule', read: ruleOf }
 
 /** Throws PORT_FORWARDING_NOT_FOUND; a foreign rule is not distinguishable from none. */
 export async function readRule(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<PortForwarding> {
-  const row = await findOne(cloudstack, 'listPortForwardingRules', RULE_ITEM.key, { id, ...scopeOfOne(ctx.caller.tenant_id) }, optionsOf(ctx))
-  if (row === undefined) throw new ApiError('PORT_FORWARDING_NOT_FOUND', 'There is no port-forwarding rule with this id.')
+  const row = await findOne(
+    cloudstack,
+    'listPortForwardingRules',
+    RULE_ITEM.key,
+    { id, ...scopeOfOne(ctx.caller.tenant_id) },
+    optionsOf(ctx),
+  )
+  if (row === undefined)
+    throw new ApiError('PORT_FORWARDING_NOT_FOUND', 'There is no port-forwarding rule with this id.')
   return ruleOf(row)
 }
 
@@ -65,8 +72,17 @@ export async function readTarget(cloudstack: CloudStack, id: string, ctx: Reques
 }
 
 /** All rules of one address, whoever made them: their ports are taken. */
-export function rulesOf(cloudstack: CloudStack, public_ip_id: string, ctx: RequestContext): AsyncGenerator<PortForwarding> {
-  return cloudstack.listAll('listPortForwardingRules', { ipaddressid: public_ip_id, ...scopeOf(null) }, RULE_ITEM, optionsOf(ctx))
+export function rulesOf(
+  cloudstack: CloudStack,
+  public_ip_id: string,
+  ctx: RequestContext,
+): AsyncGenerator<PortForwarding> {
+  return cloudstack.listAll(
+    'listPortForwardingRules',
+    { ipaddressid: public_ip_id, ...scopeOf(null) },
+    RULE_ITEM,
+    optionsOf(ctx),
+  )
 }
 
 /** Ports come as text. */

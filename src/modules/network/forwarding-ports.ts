@@ -43,13 +43,19 @@ export function newPrivatePorts(body: UpdatePorts, rule: PortForwarding): PortRa
   return inner
 }
 
-function requireOneMode(body: CreatePorts, single: readonly (keyof CreatePorts)[], range: readonly (keyof CreatePorts)[]): void {
+function requireOneMode(
+  body: CreatePorts,
+  single: readonly (keyof CreatePorts)[],
+  range: readonly (keyof CreatePorts)[],
+): void {
   const given = (names: readonly (keyof CreatePorts)[]) => names.filter((name) => body[name] !== undefined)
   const [singles, ranges] = [given(single), given(range)]
-  if (singles.length > 0 && ranges.length > 0) throw invalidField(`body.${ranges[0]}`, `cannot be given together with ${singles.join(' and ')}`)
+  if (singles.length > 0 && ranges.length > 0)
+    throw invalidField(`body.${ranges[0]}`, `cannot be given together with ${singles.join(' and ')}`)
   const wanted = ranges.length > 0 ? range : single
   const missing = wanted.find((name) => body[name] === undefined)
-  if (singles.length + ranges.length === 0) throw invalidField('body', `give either ${single.join(' and ')}, or ${range.join(', ')}`)
+  if (singles.length + ranges.length === 0)
+    throw invalidField('body', `give either ${single.join(' and ')}, or ${range.join(', ')}`)
   if (missing !== undefined) throw invalidField(`body.${missing}`, 'is required with the other ports')
 }
 
@@ -62,7 +68,10 @@ function orderedRange(start: number | undefined, end: number | undefined, side: 
 function requireSameWidth(outer: PortRange, inner: PortRange): void {
   const [public_ports, private_ports] = [outer.end - outer.start + 1, inner.end - inner.start + 1]
   if (public_ports === private_ports) return
-  throw invalidField('body.private_port_end', `makes ${private_ports} private ports for ${public_ports} public ones; they must be as many`)
+  throw invalidField(
+    'body.private_port_end',
+    `makes ${private_ports} private ports for ${public_ports} public ones; they must be as many`,
+  )
 }
 
 export function overlaps(rule: PortForwarding, ports: PortRange): boolean {

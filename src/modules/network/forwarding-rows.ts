@@ -78,7 +78,10 @@ async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, 
   ])
   requireUsable(address)
   if (body.open_firewall === true && address.vpc_id !== null) {
-    throw invalidField('body.open_firewall', 'cannot be true for an address of a VPC; its networks have access lists instead')
+    throw invalidField(
+      'body.open_firewall',
+      'cannot be true for an address of a VPC; its networks have access lists instead',
+    )
   }
   const network_id = await targetNetwork(cloudstack, address, body.network_id, ctx)
   const states: readonly string[] = FORWARDING_TARGET_STATES
@@ -109,19 +112,32 @@ function requireUsable(address: ForwardingAddress): void {
   if (address.state !== 'Allocated') {
     throw new ApiError('PUBLIC_IP_STATE', `The public address is ${address.state}; this needs Allocated.`)
   }
-  if (address.static_nat) throw new ApiError('PUBLIC_IP_STATE', 'The public address has static NAT; switch that off first.')
+  if (address.static_nat)
+    throw new ApiError('PUBLIC_IP_STATE', 'The public address has static NAT; switch that off first.')
 }
 
 /** The network of the address counts; without one the caller must name it, and it must be its own. */
-async function targetNetwork(cloudstack: CloudStack, address: ForwardingAddress, named: string | undefined, ctx: RequestContext): Promise<string> {
+async function targetNetwork(
+  cloudstack: CloudStack,
+  address: ForwardingAddress,
+  named: string | undefined,
+  ctx: RequestContext,
+): Promise<string> {
   if (address.network_id !== null) return address.network_id
-  if (named === undefined) throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
+  if (named === undefined)
+    throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
   const network = await readNetwork(cloudstack, named, ctx)
-  if (network.vpc_id !== address.vpc_id) throw invalidField('body.network_id', 'is not a network of the VPC that the address belongs to')
+  if (network.vpc_id !== address.vpc_id)
+    throw invalidField('body.network_id', 'is not a network of the VPC that the address belongs to')
   return network.id
 }
 
-async function requireFreePorts(cloudstack: CloudStack, body: PortForwardingCreate, ports: PortRange, ctx: RequestContext): Promise<void> {
+async function requireFreePorts(
+  cloudstack: CloudStack,
+  body: PortForwardingCreate,
+  ports: PortRange,
+  ctx: RequestContext,
+): Promise<void> {
   for await (const rule of rulesOf(cloudstack, body.public_ip_id, ctx)) {
     if (rule.protocol !== body.protocol || !overlaps(rule, ports)) continue
     const taken = wordsFor(rule.protocol, { start: rule.public_port_start ?? 0, end: rule.public_port_end ?? 0 })
@@ -135,7 +151,12 @@ function requireRuleState(rule: PortForwarding, operation: keyof typeof portForw
   throw new ApiError('PORT_FORWARDING_STATE', `The rule is ${rule.state}; this needs ${states.join(' or ')}.`)
 }
 
-async function aboutRule(cloudstack: CloudStack, rule: PortForwarding, ctx: RequestContext, words: { doing: string; done: string }): Promise<Subject> {
+async function aboutRule(
+  cloudstack: CloudStack,
+  rule: PortForwarding,
+  ctx: RequestContext,
+  words: { doing: string; done: string },
+): Promise<Subject> {
   const { tenant_id } = await readAddress(cloudstack, rule.public_ip_id ?? '', ctx)
   const ports = wordsFor(rule.protocol, { start: rule.public_port_start ?? 0, end: rule.public_port_end ?? 0 })
   const subject = `the rule of ${ports} of ${rule.public_ip_address ?? 'a public address'}`

@@ -12,9 +12,13 @@ import { networkOf } from './guest-network-view.ts'
 export async function readNetwork(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<GuestNetwork> {
   const { tenant_id } = ctx.caller
   const args = { id, traffictype: 'Guest', ...scopeOfOne(tenant_id) }
-  const row = await findOne(cloudstack, 'listNetworks', 'network', args, { signal: ctx.signal, traceparent: ctx.traceparent })
+  const row = await findOne(cloudstack, 'listNetworks', 'network', args, {
+    signal: ctx.signal,
+    traceparent: ctx.traceparent,
+  })
   // A shared network is listed for every tenant that may use it, but it is its owner's to change.
-  const foreign = row !== undefined && tenant_id !== null && textOf(row, 'type') === 'Shared' && textOf(row, 'domainid') !== tenant_id
+  const foreign =
+    row !== undefined && tenant_id !== null && textOf(row, 'type') === 'Shared' && textOf(row, 'domainid') !== tenant_id
   if (row === undefined || foreign) throw new ApiError('NETWORK_NOT_FOUND', 'There is no guest network with this id.')
   return networkOf(row)
 }

@@ -14,7 +14,8 @@ export function guestNetworkRows(cloudstack: CloudStack) {
     mode: 'job',
     command: 'updateNetwork',
     about: async ({ body }, ctx) => {
-      if (Object.keys(body).every((name) => name === 'id' || name === 'forced')) throw invalidField('body', 'names nothing to change')
+      if (Object.keys(body).every((name) => name === 'id' || name === 'forced'))
+        throw invalidField('body', 'names nothing to change')
       const network = await readNetwork(cloudstack, body.id, ctx)
       requireNetworkState(network, 'update')
       requirePossible(body, network)
@@ -48,7 +49,8 @@ export function guestNetworkRows(cloudstack: CloudStack) {
     mode: 'job',
     command: 'restartNetwork',
     about: async ({ params, body }, ctx) => {
-      if (body?.id !== undefined && body.id !== params.id) throw invalidField('body.id', 'differs from the id in the path')
+      if (body?.id !== undefined && body.id !== params.id)
+        throw invalidField('body.id', 'differs from the id in the path')
       const network = await readNetwork(cloudstack, params.id, ctx)
       requireNetworkState(network, 'restart')
       return {
@@ -74,7 +76,10 @@ type UpdateBody = Input<typeof guestNetworks.routes.guestNetworkUpdate>['body']
 
 function requirePossible(body: UpdateBody, network: { type: string; cidr: string | null }): void {
   if (body.network_offering_id !== undefined && network.type !== 'Isolated') {
-    throw invalidField('body.network_offering_id', `can be changed for an Isolated network only; this one is ${network.type}`)
+    throw invalidField(
+      'body.network_offering_id',
+      `can be changed for an Isolated network only; this one is ${network.type}`,
+    )
   }
   const { guest_vm_cidr } = body
   if (guest_vm_cidr === undefined) return

@@ -118,12 +118,17 @@ async function probeAll(run: RolloutRun): Promise<void> {
   const { probes } = run.input
   const nodes = await nodesById(run)
   let done = 0
-  await firstFailure(probes, async (probe) => {
-    const from = nodeOf(run, nodes, probe.from)
-    const to = nodeOf(run, nodes, probe.to)
-    await naming(from.name, () => prove(run, from, to, probe))
-    done += 1
-    run.progress((100 * done) / probes.length)
+  // A node answers one question about a bridge at a time, so its own probes follow one another.
+  const probers = [...new Set(probes.map(({ from }) => from))]
+  await firstFailure(probers, async (prober) => {
+    const from = nodeOf(run, nodes, prober)
+    for (const probe of probes.filter((one) => one.from === prober)) {
+      run.signal.throwIfAborted()
+      const to = nodeOf(run, nodes, probe.to)
+      await naming(from.name, () => prove(run, from, to, probe))
+      done += 1
+      run.progress((100 * done) / probes.length)
+    }
   })
 }
 

@@ -11,6 +11,8 @@ export interface Question<T> {
   ask(row: NodeRow, signal: AbortSignal): Promise<unknown>
   /** Agents may be of another version, or broken: what does not fit is an error of that node. */
   fits(value: unknown): value is T
+  /** Instead of the poll's own; 0: every look is a new one. */
+  fresh_ms?: number
 }
 
 export type Ask<T> = (rows: readonly NodeRow[]) => Promise<NodeOutcome<NodeRow, T>[]>
@@ -37,7 +39,7 @@ interface Entry<T> {
   silent_at?: number | undefined
 }
 
-const DEFAULTS = { concurrency: 64, timeout_ms: 4000, fresh_ms: 2000, retry_ms: 15_000 }
+const DEFAULTS = { concurrency: 128, timeout_ms: 4000, fresh_ms: 2000, retry_ms: 15_000 }
 const SWEEP_MS = 5000
 const SILENT_SWEEPS = 4
 
@@ -53,6 +55,7 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
   return {
     question<T>(question: Question<T>): Ask<T> {
       const entries = new Map<string, Entry<T>>()
+      const fresh_ms = question.fresh_ms ?? options.fresh_ms
       sweeps.push(() => forgetOld(entries, options))
       const refresh = (row: NodeRow, entry: Entry<T>): Promise<{ value: T } | { error: string }> => {
         entry.asking ??= limit(() => look(question, row, entry, options, closed.signal)).finally(() => {
@@ -70,7 +73,7 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
           if (Date.now() - silent_at > options.retry_ms) refresh(node, entry).catch(() => {})
           return { node, ...known.outcome }
         }
-        if (known !== undefined && Date.now() - known.at < options.fresh_ms) return { node, ...known.outcome }
+        if (known !== undefined && Date.now() - known.at < fresh_ms) return { node, ...known.outcome }
         return { node, ...(await refresh(node, entry)) }
       }
       return (rows) => Promise.all(rows.map(ask))

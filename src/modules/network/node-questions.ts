@@ -53,6 +53,8 @@ export function fleetQuestions(poll: NodePoll, calls: NodeCalls): FleetQuestions
       name: 'mtu',
       ask: (row, signal) => calls.client(row, agentMtu.routes, options(signal)).agentMtuRead(),
       fits: checking(AgentMtu),
+      // A rollout is planned from it.
+      fresh_ms: 0,
     }),
     usable_nics: poll.question(nics('usable NICs', false)),
     all_nics: poll.question(nics('all NICs', true)),

@@ -1,5 +1,10 @@
 // Finds network service providers and their elements.
-import { ELEMENT_TYPES, type ElementType, type ProviderElement, type ServiceProvider } from '#src/contract/network/providers.ts'
+import {
+  ELEMENT_TYPES,
+  type ElementType,
+  type ProviderElement,
+  type ServiceProvider,
+} from '#src/contract/network/providers.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
@@ -31,7 +36,12 @@ export async function readProvider(cloudstack: CloudStack, id: string, ctx: Requ
   throw new ApiError('PROVIDER_NOT_FOUND', 'There is no network service provider with this id.')
 }
 
-export async function isProvided(cloudstack: CloudStack, physical_network_id: string, name: string, ctx: RequestContext): Promise<boolean> {
+export async function isProvided(
+  cloudstack: CloudStack,
+  physical_network_id: string,
+  name: string,
+  ctx: RequestContext,
+): Promise<boolean> {
   const args = { physicalnetworkid: physical_network_id, name }
   for await (const provider of cloudstack.listAll('listNetworkServiceProviders', args, PROVIDER_ITEM, optionsOf(ctx))) {
     if (provider.name.toLowerCase() === name.toLowerCase()) return true
@@ -41,12 +51,23 @@ export async function isProvided(cloudstack: CloudStack, physical_network_id: st
 
 export async function providerIds(cloudstack: CloudStack, name: string, ctx: RequestContext): Promise<Set<string>> {
   const ids = new Set<string>()
-  for await (const provider of cloudstack.listAll('listNetworkServiceProviders', { name }, PROVIDER_ITEM, optionsOf(ctx))) ids.add(provider.id)
+  for await (const provider of cloudstack.listAll(
+    'listNetworkServiceProviders',
+    { name },
+    PROVIDER_ITEM,
+    optionsOf(ctx),
+  ))
+    ids.add(provider.id)
   return ids
 }
 
 /** Throws PROVIDER_ELEMENT_NOT_FOUND, also for an element of another kind. */
-export async function readElement(cloudstack: CloudStack, type: ElementType, id: string, ctx: RequestContext): Promise<ProviderElement> {
+export async function readElement(
+  cloudstack: CloudStack,
+  type: ElementType,
+  id: string,
+  ctx: RequestContext,
+): Promise<ProviderElement> {
   const { command, key } = ELEMENT_LISTS[type]
   const row = await findOne(cloudstack, command, key, { id }, optionsOf(ctx))
   const element = row === undefined ? undefined : elementOf(row, type)
@@ -54,9 +75,20 @@ export async function readElement(cloudstack: CloudStack, type: ElementType, id:
   throw new ApiError('PROVIDER_ELEMENT_NOT_FOUND', `There is no element of ${type} with this id.`)
 }
 
-export async function elementsOf(cloudstack: CloudStack, type: ElementType, nsp_id: string, ctx: RequestContext): Promise<ProviderElement[]> {
+export async function elementsOf(
+  cloudstack: CloudStack,
+  type: ElementType,
+  nsp_id: string,
+  ctx: RequestContext,
+): Promise<ProviderElement[]> {
   const { command, key } = ELEMENT_LISTS[type]
-  const { rows } = await cloudstack.listPage(command, { nspid: nsp_id }, { key, read: (row) => elementOf(row, type) }, { page: 1, page_size: 50 }, optionsOf(ctx))
+  const { rows } = await cloudstack.listPage(
+    command,
+    { nspid: nsp_id },
+    { key, read: (row) => elementOf(row, type) },
+    { page: 1, page_size: 50 },
+    optionsOf(ctx),
+  )
   return rows
 }
 

@@ -45,7 +45,8 @@ export function providerRows(cloudstack: CloudStack) {
     mode: 'job',
     command: 'updateNetworkServiceProvider',
     about: async ({ body }, ctx) => {
-      if (body.state === undefined && body.service_list === undefined) throw invalidField('body', 'names nothing to change')
+      if (body.state === undefined && body.service_list === undefined)
+        throw invalidField('body', 'names nothing to change')
       const provider = await readProvider(cloudstack, body.id, ctx)
       const { id, name } = provider
       if (body.service_list !== undefined && provider.can_enable_individual_service === false) {
@@ -70,7 +71,11 @@ async function requirePhysicalNetwork(cloudstack: CloudStack, id: string, ctx: R
   if (found === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'There is nothing with this physical_network_id.')
 }
 
-async function requireReady(cloudstack: CloudStack, provider: { id: string; name: string }, ctx: RequestContext): Promise<void> {
+async function requireReady(
+  cloudstack: CloudStack,
+  provider: { id: string; name: string },
+  ctx: RequestContext,
+): Promise<void> {
   if (!THROUGH_ELEMENT.has(provider.name)) return
   const elements = await elementsOf(cloudstack, provider.name as ElementType, provider.id, ctx)
   if (elements.some(({ enabled }) => enabled === true)) return
@@ -84,7 +89,8 @@ const creating = (type: ElementType, command: string, key: string) => (cloudstac
     command,
     about: async ({ body }, ctx) => {
       const provider = await readProvider(cloudstack, body.nsp_id, ctx)
-      if (provider.name !== type) throw invalidField('body.nsp_id', `is the provider ${provider.name}; this needs one that is ${type}`)
+      if (provider.name !== type)
+        throw invalidField('body.nsp_id', `is the provider ${provider.name}; this needs one that is ${type}`)
       if ((await elementsOf(cloudstack, type, provider.id, ctx)).length > 0) {
         throw new ApiError('PROVIDER_ELEMENT_EXISTS', `The provider ${type} has its element already.`)
       }

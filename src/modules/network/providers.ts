@@ -7,7 +7,15 @@ import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, refusing } from '../forward.ts'
-import { ELEMENT_LISTS, elementOf, elementTypeOf, optionsOf, PROVIDER_ITEM, providerIds, readElement } from './provider-lookup.ts'
+import {
+  ELEMENT_LISTS,
+  elementOf,
+  elementTypeOf,
+  optionsOf,
+  PROVIDER_ITEM,
+  providerIds,
+  readElement,
+} from './provider-lookup.ts'
 import { elementRows, providerRows } from './provider-rows.ts'
 
 type In<Op extends keyof typeof serviceProviders.routes> = Input<(typeof serviceProviders.routes)[Op]>
@@ -20,11 +28,20 @@ export function serviceProviderHandlers(deps: ForwardDeps): Handlers<typeof serv
     ...refusing({
       serviceProviderElementCreate: ({ params, body }: In<'serviceProviderElementCreate'>, ctx: RequestContext) => {
         const row = rowOf(elementRows.create, params.nsp_type)(cloudstack)
-        return forward(serviceProviders, deps, row).serviceProviderElementCreate({ params, body, query: undefined }, ctx)
+        return forward(serviceProviders, deps, row).serviceProviderElementCreate(
+          { params, body, query: undefined },
+          ctx,
+        )
       },
-      serviceProviderElementConfigure: ({ params, body }: In<'serviceProviderElementConfigure'>, ctx: RequestContext) => {
+      serviceProviderElementConfigure: (
+        { params, body }: In<'serviceProviderElementConfigure'>,
+        ctx: RequestContext,
+      ) => {
         const row = rowOf(elementRows.configure, params.nsp_type)(cloudstack)
-        return forward(serviceProviders, deps, row).serviceProviderElementConfigure({ params, body, query: undefined }, ctx)
+        return forward(serviceProviders, deps, row).serviceProviderElementConfigure(
+          { params, body, query: undefined },
+          ctx,
+        )
       },
       serviceProviderList: serviceProviderList(cloudstack),
       serviceProviderElementGet: ({ params, body }: In<'serviceProviderElementGet'>, ctx: RequestContext) =>
@@ -38,14 +55,28 @@ export function serviceProviderHandlers(deps: ForwardDeps): Handlers<typeof serv
 function rowOf<R>(table: Partial<Record<ElementType, R>>, nsp_type: string): R {
   const row = table[elementTypeOf(nsp_type)]
   if (row !== undefined) return row
-  throw invalidField('path.nsp_type', `elements of ${nsp_type} cannot be made; those of ${Object.keys(table).join(', ')} can`)
+  throw invalidField(
+    'path.nsp_type',
+    `elements of ${nsp_type} cannot be made; those of ${Object.keys(table).join(', ')} can`,
+  )
 }
 
 function serviceProviderList(cloudstack: CloudStack) {
   return async ({ body }: In<'serviceProviderList'>, ctx: RequestContext) => {
     const page = pageOf(body)
-    const args = { physicalnetworkid: body?.physical_network_id, name: body?.name, state: body?.state, keyword: body?.keyword }
-    const { rows, count } = await cloudstack.listPage('listNetworkServiceProviders', args, PROVIDER_ITEM, page, optionsOf(ctx))
+    const args = {
+      physicalnetworkid: body?.physical_network_id,
+      name: body?.name,
+      state: body?.state,
+      keyword: body?.keyword,
+    }
+    const { rows, count } = await cloudstack.listPage(
+      'listNetworkServiceProviders',
+      args,
+      PROVIDER_ITEM,
+      page,
+      optionsOf(ctx),
+    )
     return { service_providers: rows, count, ...page }
   }
 }
@@ -63,4 +94,3 @@ function serviceProviderElementList(cloudstack: CloudStack) {
     return { elements: rows, count, ...page }
   }
 }
-

@@ -14,7 +14,11 @@ const INTERVAL_KEPT_MS = 10 * 60_000
 const DEFAULT_INTERVAL_MS = 60_000
 const BITS_A_KIB = 8 * 1024
 
-export function networkStatsHandlers({ cloudstack }: { cloudstack: CloudStack }): Handlers<typeof networkStats.routes, RequestContext> {
+export function networkStatsHandlers({
+  cloudstack,
+}: {
+  cloudstack: CloudStack
+}): Handlers<typeof networkStats.routes, RequestContext> {
   const interval_ms = keptFor(INTERVAL_KEPT_MS, () => sampleInterval(cloudstack))
   return refusing({
     networkStatsGet: async (_input: unknown, ctx: RequestContext): Promise<NetworkStats> => {
@@ -51,8 +55,19 @@ interface NetworkCounts {
 }
 
 async function countNetworks(cloudstack: CloudStack, options: ListOptions): Promise<NetworkCounts> {
-  const counts: NetworkCounts = { total: 0, by_state: new Map(), by_type: new Map(), received_bytes: null, sent_bytes: null }
-  for await (const rows of cloudstack.listPages('listNetworks', { traffictype: 'Guest', ...WHOLE_SCOPE }, 'network', options)) {
+  const counts: NetworkCounts = {
+    total: 0,
+    by_state: new Map(),
+    by_type: new Map(),
+    received_bytes: null,
+    sent_bytes: null,
+  }
+  for await (const rows of cloudstack.listPages(
+    'listNetworks',
+    { traffictype: 'Guest', ...WHOLE_SCOPE },
+    'network',
+    options,
+  )) {
     for (const row of rows) {
       counts.total += 1
       addOne(counts.by_state, textOf(row, 'state') ?? 'Unknown')
@@ -65,7 +80,11 @@ async function countNetworks(cloudstack: CloudStack, options: ListOptions): Prom
 }
 
 async function countAddresses(cloudstack: CloudStack, options: ListOptions): Promise<Map<string, number>> {
-  const counts = new Map([['Allocated', 0], ['Associated', 0], ['Released', 0]])
+  const counts = new Map([
+    ['Allocated', 0],
+    ['Associated', 0],
+    ['Released', 0],
+  ])
   const args = { allocatedonly: false, forvirtualnetwork: true, ...WHOLE_SCOPE }
   for await (const rows of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress', options)) {
     for (const row of rows) addOne(counts, addressState(row))
@@ -82,7 +101,10 @@ function addressState(row: Raw): 'Allocated' | 'Associated' | 'Released' {
 }
 
 /** Rows that carry a tag are parts of the row without. */
-async function addressCapacity(cloudstack: CloudStack, options: ListOptions): Promise<{ used: number | null; total: number | null }> {
+async function addressCapacity(
+  cloudstack: CloudStack,
+  options: ListOptions,
+): Promise<{ used: number | null; total: number | null }> {
   const rows = rowsOf(await cloudstack.call('listCapacity', { type: PUBLIC_IPS }, options), 'capacity')
   let used: number | null = null
   let total: number | null = null
@@ -95,7 +117,11 @@ async function addressCapacity(cloudstack: CloudStack, options: ListOptions): Pr
 }
 
 /** What all running machines received and sent in the last sample, as a rate; null when none has a sample. */
-async function usedMbps(cloudstack: CloudStack, interval_ms: () => Promise<number>, options: ListOptions): Promise<number | null> {
+async function usedMbps(
+  cloudstack: CloudStack,
+  interval_ms: () => Promise<number>,
+  options: ListOptions,
+): Promise<number | null> {
   let kib: number | null = null
   const args = { details: 'min,stats', state: 'Running', accumulate: false, ...WHOLE_SCOPE }
   for await (const rows of cloudstack.listPages('listVirtualMachinesMetrics', args, 'virtualmachine', options)) {
@@ -115,7 +141,10 @@ async function sampleInterval(cloudstack: CloudStack): Promise<number> {
   return value_ms === null || value_ms <= 0 ? DEFAULT_INTERVAL_MS : value_ms
 }
 
-function bandwidthOf({ received_bytes, sent_bytes }: NetworkCounts, used_mbps: number | null): NetworkStats['dashboard']['bandwidth'] {
+function bandwidthOf(
+  { received_bytes, sent_bytes }: NetworkCounts,
+  used_mbps: number | null,
+): NetworkStats['dashboard']['bandwidth'] {
   return {
     estimated_usage: true,
     percentage: null,
@@ -132,11 +161,15 @@ function bandwidthOf({ received_bytes, sent_bytes }: NetworkCounts, used_mbps: n
 
 function unavailableOf(networks: NetworkCounts, used_mbps: number | null) {
   const uplinks = 'The compute platform does not know what the uplinks of the nodes can carry.'
-  const lacking = ['percentage', 'total_mbps', 'total_gbps'].map((name) => ({ field: `dashboard.bandwidth.${name}`, reason: uplinks }))
+  const lacking = ['percentage', 'total_mbps', 'total_gbps'].map((name) => ({
+    field: `dashboard.bandwidth.${name}`,
+    reason: uplinks,
+  }))
   if (networks.received_bytes === null) {
     lacking.push({ field: 'dashboard.bandwidth.received_bytes', reason: 'No guest network counts its traffic.' })
   }
-  if (used_mbps === null) lacking.push({ field: 'dashboard.bandwidth.used_mbps', reason: 'No running virtual machine has a sample.' })
+  if (used_mbps === null)
+    lacking.push({ field: 'dashboard.bandwidth.used_mbps', reason: 'No running virtual machine has a sample.' })
   return lacking
 }
 

@@ -5,7 +5,9 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
-import { databaseClock, recordDomain, recordMissing, type SeenDomain } from '#src/store/tenants.ts'
+import { LOCKS } from '#src/store/locks.ts'
+import { databaseClock, presentTenantIds, recordDomain, recordMissing, type SeenDomain } from '#src/store/tenants.ts'
+import { readDomain } from './lookup.ts'
 
 export interface ReconcilerOptions {
   cloudstack: CloudStack
@@ -14,7 +16,6 @@ export interface ReconcilerOptions {
   log: Log
 }
 
-const RECONCILER_LOCK = 7_405_005
 const LOCK_RETRY_MS = 2000
 
 export function createTenantReconciler(options: ReconcilerOptions) {
@@ -41,7 +42,7 @@ async function keepReconciling(options: ReconcilerOptions, stop: AbortSignal): P
     client.on('end', () => lost.abort())
     try {
       await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [RECONCILER_LOCK])
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [LOCKS.tenant_watcher])
       if (held.rows[0]?.held === true) await reconcileForever(options, AbortSignal.any([stop, lost.signal]))
     } catch (err) {
       if (!stop.aborted) options.log.warn({ err }, 'tenant reconciler failed; starting again')
@@ -82,12 +83,27 @@ async function reconcileTenants(
     seen.push(...rows.filter((row) => textOf(row, 'state') !== 'Inactive').map((row) => seenOf(row, active)))
   }
   // Those that are gone free their names before new owners are written.
-  const gone = await recordMissing(db, looked_at, seen.map((domain) => domain.id))
-  if (gone.length > 0) log.warn({ tenants: gone }, 'tenants are gone from the platform')
+  await markMissing({ cloudstack, database, log }, new Set(seen.map((domain) => domain.id)), looked_at, signal)
   for (const domain of seen) {
     const result = await recordDomain(db, domain, looked_at)
     if (result === 'made') log.info({ tenant_id: domain.id, name: domain.name }, 'tenant found on the platform')
   }
+}
+
+/** A row may move between pages while they are read: only what is not found by its own id either is gone. */
+async function markMissing(
+  { cloudstack, database, log }: Pick<ReconcilerOptions, 'cloudstack' | 'database' | 'log'>,
+  seen: ReadonlySet<string>,
+  looked_at: Date,
+  signal: AbortSignal,
+): Promise<void> {
+  const gone: string[] = []
+  for (const id of await presentTenantIds(database.db, looked_at)) {
+    if (!seen.has(id) && (await readDomain(cloudstack, id, signal)) === undefined) gone.push(id)
+  }
+  if (gone.length === 0) return
+  const marked = await recordMissing(database.db, looked_at, gone)
+  if (marked.length > 0) log.warn({ tenants: marked }, 'tenants are gone from the platform')
 }
 
 /** Domain to whether one of its accounts is enabled; domains without accounts are left out. */

@@ -1,7 +1,7 @@
 // The job that deactivates or activates a tenant: the platform has no switch for a domain, so each account is changed, and
 // what was changed is kept so that activating gives back exactly that (cloudstack.md 8.3).
 import { type Static, Type } from 'typebox'
-import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { textOf } from '#src/drivers/cloudstack/fields.ts'
 import { runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
@@ -127,14 +127,10 @@ async function runningMachines(run: StatusRun): Promise<string[]> {
   for await (const rows of run.deps.cloudstack.listPages('listVirtualMachines', args, 'virtualmachine', options)) {
     // Disabling an account leaves the machines of projects alone.
     const own = rows.filter((row) => textOf(row, 'projectid') === null)
-    ids.push(...rowIds(own))
+    ids.push(...own.map((row) => textOf(row, 'id') ?? ''))
     if (ids.length >= MOST_KEPT) break
   }
   return ids
-}
-
-function rowIds(rows: ReturnType<typeof rowsOf>): string[] {
-  return rows.map((row) => textOf(row, 'id') ?? '')
 }
 
 export function statusSentence(

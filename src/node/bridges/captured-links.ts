@@ -9,7 +9,9 @@ export function rememberLinks(host: Host): Host {
   const added = new Map<string, Row>()
   let next_index = 10_000
   const add = (args: readonly string[]): RunResult => {
-    const after = (word: string): string | undefined => (args.includes(word) ? args[args.indexOf(word) + 1] : undefined)
+    // `ip link add link bond0 …`: the first `link` is the command.
+    const words = args.slice(2)
+    const after = (word: string): string | undefined => (words.includes(word) ? words[words.indexOf(word) + 1] : undefined)
     const kind = after('type') ?? ''
     const name = after('name') ?? args[2] ?? ''
     if (added.has(name)) return ended(2, 'RTNETLINK answers: File exists\n')

@@ -22,12 +22,17 @@ export function isSame(a: GpuInstance, b: GpuInstance): boolean {
 
 function requirePossible(gpu: NodeGpu, vgpus: readonly GpuInstance[]): void {
   const { bus_address, vgpu_kind, mode } = gpu
-  if (vgpu_kind === null) throw new ApiError('GPU_MODE_UNSUPPORTED', `${bus_address} is in mode ${mode} and offers no vGPUs.`)
+  if (vgpu_kind === null)
+    throw new ApiError('GPU_MODE_UNSUPPORTED', `${bus_address} is in mode ${mode} and offers no vGPUs.`)
   const holders = gpu.virtual_functions.length > 0 ? gpu.virtual_functions : [bus_address]
   for (const vgpu of vgpus) {
-    if (!holders.includes(vgpu.bus_address)) throw new ApiError('GPU_DEVICE_NOT_FOUND', `${vgpu.bus_address} is no part of ${bus_address}.`)
+    if (!holders.includes(vgpu.bus_address))
+      throw new ApiError('GPU_DEVICE_NOT_FOUND', `${vgpu.bus_address} is no part of ${bus_address}.`)
     if ((vgpu.uuid === null) !== (vgpu_kind === 'vendor')) {
-      throw new ApiError('GPU_MODE_UNSUPPORTED', `vGPUs of ${bus_address} are ${vgpu_kind === 'mdev' ? 'mediated devices, which need a UUID' : 'its virtual functions, which have no UUID'}.`)
+      throw new ApiError(
+        'GPU_MODE_UNSUPPORTED',
+        `vGPUs of ${bus_address} are ${vgpu_kind === 'mdev' ? 'mediated devices, which need a UUID' : 'its virtual functions, which have no UUID'}.`,
+      )
     }
     // The maker's driver lists only what can be made now, so its numbers are not held against its list.
     if (vgpu_kind === 'mdev' && !gpu.vgpu_types.some(({ type }) => type === vgpu.type)) {

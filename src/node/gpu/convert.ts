@@ -34,12 +34,19 @@ async function requirePossible(host: Host, gpu: NodeGpu, mode: Mode): Promise<vo
   const { bus_address } = gpu
   if (gpu.mode === mode) return
   if (gpu.console) throw unsupported(`${bus_address} shows the console of the node.`)
-  if (gpu.vgpus.length > 0) throw new ApiError('GPU_DEVICE_IN_USE', `${bus_address} is cut into ${gpu.vgpus.length} vGPUs; remove them first.`)
+  if (gpu.vgpus.length > 0)
+    throw new ApiError('GPU_DEVICE_IN_USE', `${bus_address} is cut into ${gpu.vgpus.length} vGPUs; remove them first.`)
   if (mode !== 'passthrough') return
   if (gpu.iommu_group === null) throw unsupported('The IOMMU of the node is off; passthrough needs it.')
-  if ((await host.list(`${DRIVERS}/${VFIO}`)) === null) throw unsupported('The driver vfio-pci is not loaded on the node.')
-  const foreign = (await groupMembers(host, gpu)).filter((member) => slotOf(member) !== slotOf(bus_address) && !gpu.virtual_functions.includes(member))
-  if (foreign.length > 0) throw unsupported(`${bus_address} shares its IOMMU group with ${foreign.join(', ')}, which would have to go with it.`)
+  if ((await host.list(`${DRIVERS}/${VFIO}`)) === null)
+    throw unsupported('The driver vfio-pci is not loaded on the node.')
+  const foreign = (await groupMembers(host, gpu)).filter(
+    (member) => slotOf(member) !== slotOf(bus_address) && !gpu.virtual_functions.includes(member),
+  )
+  if (foreign.length > 0)
+    throw unsupported(
+      `${bus_address} shares its IOMMU group with ${foreign.join(', ')}, which would have to go with it.`,
+    )
 }
 
 async function convertOne(host: Host, gpu: NodeGpu, mode: Mode): Promise<void> {
@@ -58,7 +65,10 @@ async function cut(host: Host, before: NodeGpu): Promise<void> {
   if (gpu.max_virtual_functions !== null) await setVirtualFunctions(host, gpu, gpu.max_virtual_functions)
   const after = await requireGpu(host, gpu.bus_address)
   if (after.mode !== 'vgpu') {
-    throw new ApiError('GPU_CHANGE_FAILED', `The driver ${after.driver ?? 'of none'} offers no vGPUs of ${gpu.bus_address}; is it the maker’s driver for vGPUs?`)
+    throw new ApiError(
+      'GPU_CHANGE_FAILED',
+      `The driver ${after.driver ?? 'of none'} offers no vGPUs of ${gpu.bus_address}; is it the maker’s driver for vGPUs?`,
+    )
   }
 }
 
@@ -69,7 +79,8 @@ async function setVirtualFunctions(host: Host, gpu: NodeGpu, wanted: number): Pr
   if (now === wanted) return
   const what = `give ${gpu.bus_address} ${wanted} virtual functions`
   // The kernel changes the number by way of none only.
-  if (now !== 0 && wanted !== 0) await writeVerified(host, { path, text: '0', what, holds: async () => (await present()) === 0 })
+  if (now !== 0 && wanted !== 0)
+    await writeVerified(host, { path, text: '0', what, holds: async () => (await present()) === 0 })
   await writeVerified(host, { path, text: String(wanted), what, holds: async () => (await present()) === wanted })
 }
 
@@ -113,7 +124,9 @@ function driverName(text: string | null): string | null {
 /** The GPU and what sits in the same slot and group, such as its sound: all must go together. The GPU comes last. */
 async function companions(host: Host, gpu: NodeGpu): Promise<string[]> {
   const slot = slotOf(gpu.bus_address)
-  const members = (await groupMembers(host, gpu)).filter((member) => slotOf(member) === slot && !gpu.virtual_functions.includes(member))
+  const members = (await groupMembers(host, gpu)).filter(
+    (member) => slotOf(member) === slot && !gpu.virtual_functions.includes(member),
+  )
   const others = members.filter((member) => member !== gpu.bus_address)
   // For its own driver, sound chips may stay without one.
   const held: string[] = []

@@ -50,7 +50,12 @@ export async function readGpu(host: Host, bus_address: string): Promise<NodeGpu 
   }
 }
 
-function modeOf(driver: string | null, max: number | null, functions: readonly string[], kind: string | null): NodeGpu['mode'] {
+function modeOf(
+  driver: string | null,
+  max: number | null,
+  functions: readonly string[],
+  kind: string | null,
+): NodeGpu['mode'] {
   if (driver === null) return 'none'
   if (driver === 'vfio-pci') return 'passthrough'
   const is_cut = max !== null && max > 0 ? functions.length > 0 : kind !== null
@@ -84,7 +89,8 @@ async function readVgpus(host: Host, holders: readonly string[]): Promise<Vgpus>
     const current = await textOf(host, `${path}/nvidia/current_vgpu_type`)
     if (current !== null) {
       vgpu_kind = 'vendor'
-      for (const type of parseCreatable(await host.read(`${path}/nvidia/creatable_vgpu_types`))) types.set(type.type, type)
+      for (const type of parseCreatable(await host.read(`${path}/nvidia/creatable_vgpu_types`)))
+        types.set(type.type, type)
       if (current !== '0') vgpus.push({ bus_address: holder, uuid: null, type: current })
       continue
     }
@@ -107,7 +113,7 @@ export function parseCreatable(text: string | null): GpuVgpuType[] {
   for (const line of text?.split('\n') ?? []) {
     const match = /^\s*(\d+)\s*:\s*(\S.*?)\s*$/.exec(line)
     if (match?.[1] === undefined || match[2] === undefined) continue
-    types.push({ ...UNKNOWN_SIZE, type: match[1], name: shortName(match[2]) })
+    types.push({ ...UNKNOWN_SIZE, type: match[1], name: match[2] })
   }
   return types
 }
@@ -118,10 +124,9 @@ const UNKNOWN_SIZE = {
 
 async function mdevType(host: Host, device: string, type: string): Promise<GpuVgpuType> {
   const path = `${device}/mdev_supported_types/${type}`
-  const name = await textOf(host, `${path}/name`)
   return {
     type,
-    name: name === null ? null : shortName(name),
+    name: await textOf(host, `${path}/name`),
     available: await numberIn(host, `${path}/available_instances`),
     ...parseDescription((await host.read(`${path}/description`)) ?? ''),
   }
@@ -140,11 +145,6 @@ export function parseDescription(text: string): Omit<GpuVgpuType, 'type' | 'name
     max_resolution_x: whole(/max_resolution=(\d+)x\d+/),
     max_resolution_y: whole(/max_resolution=\d+x(\d+)/),
   }
-}
-
-/** The platform names profiles as the maker's tables do, without the brand that old drivers put in front. */
-function shortName(name: string): string {
-  return name.replace(/^GRID /, '')
 }
 
 const MDEV = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/

@@ -24,7 +24,8 @@ export async function writeVerified(host: Host, { path, text, what, holds }: Act
   }
   const end_ms = host.monotonic() + SETTLE_MS
   while (!(await holds())) {
-    if (host.monotonic() > end_ms) throw new ApiError('GPU_CHANGE_FAILED', `The kernel took the order to ${what}, but it is not so.`)
+    if (host.monotonic() > end_ms)
+      throw new ApiError('GPU_CHANGE_FAILED', `The kernel took the order to ${what}, but it is not so.`)
     await pause(LOOK_AGAIN_MS)
   }
 }

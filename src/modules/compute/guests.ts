@@ -1,0 +1,132 @@
+// Affinity groups, user data, console and firmware of machines.
+import { type VmConsole, type VmFirmware, vmGuests } from '#src/contract/compute/guests.ts'
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { flagOf, integerOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { recordChange } from '#src/store/app-events.ts'
+import { type ForwardDeps, forward, type JobRowSpec, refusing, type SyncRow } from '../forward.ts'
+import { requireOwn } from './ownership.ts'
+import { configureTpm } from './tpm.ts'
+import { aboutVm, rawVm, readVm, requireState, vmSubject } from './vm-lookup.ts'
+import { VM_DETAILS, vmOf } from './vm-view.ts'
+
+type Routes = typeof vmGuests.routes
+type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+export function vmGuestHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vmGuests, deps, { vmAffinityUpdate: affinityRow(cloudstack), vmUserDataReset: userDataRow(cloudstack) }),
+    ...refusing({
+      vmConsoleCreate: createConsole(deps),
+      vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> => configureTpm(deps, input.body, ctx),
+    }),
+  }
+}
+
+function affinityRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmAffinityUpdate'>> {
+  return {
+    mode: 'job',
+    command: 'updateVMAffinityGroup',
+    about: async ({ body }, ctx) => {
+      const vm = vmOf(await rawVm(cloudstack, body.virtual_machine_id, ctx, 'min'))
+      requireState(vm, vmCan.affinityUpdate)
+      for (const id of body.affinity_group_ids) await requireOwn(cloudstack, ctx.caller.tenant_id, 'affinity_group', id)
+      return {
+        ...vmSubject(vm),
+        description: `Changing the affinity groups of virtual machine ${vm.name}.`,
+        done: `The affinity groups of virtual machine ${vm.name} are changed.`,
+      }
+    },
+    args: ({ body }) => ({ id: body.virtual_machine_id, affinitygroupids: body.affinity_group_ids }),
+    reply: async (_result, { body }, ctx) => {
+      const raw = await rawVm(cloudstack, body.virtual_machine_id, ctx, `${VM_DETAILS},affgrp`)
+      const affinity_groups = rowsOf(raw, 'affinitygroup').map((row) => ({ id: textOf(row, 'id') ?? '', name: textOf(row, 'name') }))
+      return { ...vmOf(raw), affinity_groups }
+    },
+  }
+}
+
+/** The longest that the platform takes over POST, before Base64 (cloudstack.md A.5). */
+const MOST_USER_DATA_BYTES = 1024 * 1024
+
+function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
+  const about = aboutVm(cloudstack, 'userDataReset', { doing: 'Resetting the user data of', done: 'given new user data' })
+  return {
+    mode: 'sync',
+    command: 'resetUserDataForVirtualMachine',
+    timeout_ms: 120_000,
+    about: async (input, ctx) => {
+      const { user_data, user_data_id, user_data_details } = input.body
+      if ((user_data === undefined) === (user_data_id === undefined))
+        throw invalidField('body.user_data', 'give exactly one of user_data and user_data_id')
+      if (user_data_details !== undefined && user_data_id === undefined)
+        throw invalidField('body.user_data_details', 'needs user_data_id')
+      if (user_data !== undefined && Buffer.byteLength(user_data, 'base64') > MOST_USER_DATA_BYTES)
+        throw invalidField('body.user_data', 'is longer than 1 MiB')
+      const subject = await about(input, ctx)
+      await requireOwn(cloudstack, ctx.caller.tenant_id, 'user_data', user_data_id)
+      return subject
+    },
+    args: ({ body }) => ({
+      id: body.virtual_machine_id,
+      userdata: body.user_data,
+      userdataid: body.user_data_id,
+      userdatadetails: body.user_data_details,
+    }),
+    reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
+  }
+}
+
+function createConsole(deps: ForwardDeps) {
+  return async ({ body }: In<'vmConsoleCreate'>, ctx: RequestContext): Promise<VmConsole> => {
+    const vm = vmOf(await rawVm(deps.cloudstack, body.virtual_machine_id, ctx, 'min'))
+    requireState(vm, vmCan.console)
+    const about = {
+      resource_type: 'VM',
+      resource_uuid: vm.id,
+      tenant_id: vm.tenant_id,
+      description: `Opening a console of virtual machine ${vm.name}.`,
+    }
+    return recordChange(deps, ctx, about, () =>
+      orRefusal(
+        (async () => {
+          const args = { virtualmachineid: vm.id, token: body.token }
+          const answer = await deps.cloudstack.call('createConsoleEndpoint', args, { traceparent: ctx.traceparent })
+          return consoleOf(objectOf(answer, 'consoleendpoint') ?? {}, vm.id)
+        })(),
+      ),
+    )
+  }
+}
+
+/** Failure comes with status 200: only `success` tells (cloudstack.md 10, 8). */
+function consoleOf(endpoint: Raw, virtual_machine_id: string): VmConsole {
+  if (flagOf(endpoint, 'success') !== true) {
+    const cause = new Error(textOf(endpoint, 'details') ?? 'no reason was given')
+    if (/must be running/i.test(cause.message))
+      throw new ApiError('VM_STATE', `The virtual machine does not run any more; this needs ${vmCan.console.join(' or ')}.`, { cause })
+    const soon = /few minutes/i.test(cause.message) ? ' It will be ready in a few minutes.' : ''
+    throw new ApiError('CONSOLE_UNAVAILABLE', `The compute platform could not open the console.${soon}`, { cause })
+  }
+  const socket = objectOf(endpoint, 'websocket')
+  return {
+    virtual_machine_id,
+    url: textOf(endpoint, 'url'),
+    websocket:
+      socket === null
+        ? null
+        : {
+            host: textOf(socket, 'host') ?? '',
+            port: integerOf(socket, 'port') ?? 0,
+            path: textOf(socket, 'path') ?? '',
+            token: textOf(socket, 'token') ?? '',
+            extra: textOf(socket, 'extra'),
+          },
+  }
+}

@@ -1,0 +1,128 @@
+// Moving, resizing and recovering machines.
+import { type ComputeSize, vmMoves } from '#src/contract/compute/moves.ts'
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, forward, handOver, refusing, type SyncRow } from '../forward.ts'
+import { hostOf } from './infrastructure.ts'
+import { restoreVm } from './restore.ts'
+import { planScale } from './scaling.ts'
+import { optionsOf } from './vm-list.ts'
+import { aboutVm, readVm, requireState, vmSubject } from './vm-lookup.ts'
+
+type Routes = typeof vmMoves.routes
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+/** Hypervisors that can grow a running machine at all (cloudstack.md 6.4). */
+const LIVE_HYPERVISORS = ['KVM', 'VMware', 'XenServer', 'Simulator']
+
+export function vmMoveHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vmMoves, deps, { vmRecover: recoverRow(cloudstack) }),
+    ...refusing({
+      vmMigrate: migrateVm(deps),
+      vmMigrateCandidates: migrationHosts(cloudstack),
+      vmScale: scaleVm(deps, LIVE_HYPERVISORS),
+      vmRestore: restoreVm(deps),
+    }),
+  }
+}
+
+/** Also behind the settings' own compute call, which knows fewer hypervisors. */
+export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
+  return async ({ body }: { body: ComputeSize }, ctx: RequestContext) => {
+    const { vm, args } = await planScale(deps.cloudstack, body, ctx, live_on)
+    const subject = {
+      ...vmSubject(vm),
+      description: `Scaling virtual machine ${vm.name}.`,
+      done: `Virtual machine ${vm.name} is scaled.`,
+    }
+    const call = { command: 'scaleVirtualMachine', args, resource_type: 'VM' }
+    return handOver(deps, ctx, call, subject, () => readVm(deps.cloudstack, vm.id, ctx))
+  }
+}
+
+function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & RouteSpec> {
+  return {
+    mode: 'sync',
+    command: 'recoverVirtualMachine',
+    timeout_ms: 120_000,
+    about: aboutVm(cloudstack, 'recover', { doing: 'Recovering', done: 'recovered' }),
+    args: ({ body }) => ({ id: body.virtual_machine_id }),
+    reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
+  }
+}
+
+function migrateVm(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmMigrate'>, ctx: RequestContext) => {
+    const { host_id, storage_id, auto_select } = body
+    const chosen = [host_id !== undefined, storage_id !== undefined, auto_select === true].filter(Boolean)
+    if (chosen.length !== 1) throw invalidField('body.host_id', 'give exactly one of host_id, storage_id and auto_select')
+    const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+    requireState(vm, storage_id === undefined ? vmCan.migrate : vmCan.migrateStorage)
+    if (storage_id === undefined && (vm.gpu_count ?? 0) > 0)
+      throw new ApiError('VM_HAS_GPU', 'A virtual machine with GPUs does not move while it runs; stop it first.')
+    const with_disks = host_id === undefined ? false : await needsDisksMoved(cloudstack, vm, host_id, ctx)
+    const subject = {
+      ...vmSubject(vm),
+      description: `Migrating virtual machine ${vm.name}.`,
+      done: `Virtual machine ${vm.name} is migrated.`,
+    }
+    const args = {
+      virtualmachineid: vm.id,
+      hostid: host_id,
+      ...(with_disks ? {} : { storageid: storage_id, autoselect: auto_select === true ? true : undefined }),
+    }
+    const command = with_disks ? 'migrateVirtualMachineWithVolume' : 'migrateVirtualMachine'
+    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () => readVm(cloudstack, vm.id, ctx))
+  }
+}
+
+/** Checks the destination, and whether it cannot reach the machine's present storage. */
+async function needsDisksMoved(cloudstack: CloudStack, vm: VirtualMachine, host_id: string, ctx: RequestContext): Promise<boolean> {
+  if (vm.host_id === host_id) throw new ApiError('COMPUTE_CONFLICT', 'The virtual machine runs on this host already.')
+  const host = await findOne(cloudstack, 'listHosts', 'host', { id: host_id, details: 'min' }, optionsOf(ctx))
+  if (host === undefined) throw new ApiError('HOST_NOT_FOUND', 'There is no host with this host_id.')
+  const states = [textOf(host, 'state'), textOf(host, 'resourcestate')]
+  if (states[0] !== 'Up' || states[1] !== 'Enabled')
+    throw new ApiError('HOST_STATE', `The host is ${states.join(', ')}; this needs Up, Enabled.`)
+  const args = { virtualmachineid: vm.id, keyword: textOf(host, 'name') ?? undefined }
+  for await (const row of cloudstack.listAll('findHostsForMigration', args, { key: 'host', read: (raw) => raw }, optionsOf(ctx))) {
+    if (textOf(row, 'id') === host_id) return flagOf(row, 'requiresStorageMotion') === true
+  }
+  return false
+}
+
+function migrationHosts(cloudstack: CloudStack) {
+  return async ({ body }: In<'vmMigrateCandidates'>, ctx: RequestContext) => {
+    const page = pageOf(body)
+    const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+    requireState(vm, vmCan.migrate)
+    const args = { virtualmachineid: vm.id, keyword: body.keyword }
+    const { rows, count } = await cloudstack.listPage(
+      'findHostsForMigration',
+      args,
+      { key: 'host', read: migrationHostOf },
+      page,
+      { ...optionsOf(ctx), timeout_ms: 60_000 },
+    )
+    return { hosts: rows, count, ...page }
+  }
+}
+
+function migrationHostOf(row: Raw) {
+  return {
+    ...hostOf(row),
+    suitable: flagOf(row, 'suitableformigration'),
+    has_enough_capacity: flagOf(row, 'hasenoughcapacity'),
+    requires_storage_motion: flagOf(row, 'requiresStorageMotion'),
+  }
+}

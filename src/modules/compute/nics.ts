@@ -1,0 +1,192 @@
+// NICs of machines and their addresses: each change is one call of the platform, after its preconditions.
+import { isIP, isIPv4 } from 'node:net'
+import { vmNics } from '#src/contract/compute/nics.ts'
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing } from '../forward.ts'
+import { findNic, findSecondaryIp, nicRecordOf } from './nic-lookup.ts'
+import { optionsOf } from './vm-list.ts'
+import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
+import { vmOf } from './vm-view.ts'
+import { requireNoSnapshots } from './volume-lookup.ts'
+
+type Routes = typeof vmNics.routes
+type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+export function vmNicHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vmNics, deps, { vmNicAdd: addRow(cloudstack), vmNicSetDefault: defaultRow(cloudstack) }),
+    ...refusing({
+      vmNicList: nicList(cloudstack),
+      vmNicIpAdd: addIp(deps),
+      vmNicIpRemove: removeIp(deps),
+      vmNicIpUpdate: updateIp(deps),
+    }),
+  }
+}
+
+function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
+  return {
+    mode: 'job',
+    command: 'addNicToVirtualMachine',
+    about: async ({ body }, ctx) => {
+      requireAddress(body.ip_address)
+      const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+      requireState(vm, vmCan.nicAdd)
+      if (vm.nics.some((nic) => nic.network_id === body.network_id))
+        throw new ApiError('NIC_EXISTS', 'The virtual machine has a NIC in this network already.')
+      await requireNoSnapshots(cloudstack, vm.id, ctx)
+      return {
+        ...vmSubject(vm),
+        description: `Adding a NIC to virtual machine ${vm.name}.`,
+        done: `Virtual machine ${vm.name} has another NIC.`,
+      }
+    },
+    // Whether the machine's owner may use the network is checked by the platform against the owner.
+    args: ({ body }) => ({
+      virtualmachineid: body.virtual_machine_id,
+      networkid: body.network_id,
+      ipaddress: body.ip_address,
+      macaddress: body.mac_address,
+    }),
+    reply: (_result, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
+  }
+}
+
+function defaultRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicSetDefault'>> {
+  return {
+    mode: 'job',
+    command: 'updateDefaultNicForVirtualMachine',
+    about: async ({ body }, ctx) => {
+      const vm = vmOf((await findNic(cloudstack, body, ctx)).vm)
+      requireState(vm, vmCan.nicSetDefault)
+      if (vm.nics.some((nic) => nic.id === body.nic_id && nic.is_default === true))
+        throw new ApiError('NIC_IS_DEFAULT', 'The NIC is the default one already.')
+      return {
+        ...vmSubject(vm),
+        description: `Changing the default NIC of virtual machine ${vm.name}.`,
+        done: `Virtual machine ${vm.name} has another default NIC.`,
+      }
+    },
+    args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, nicid: body.nic_id }),
+    reply: (_result, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
+  }
+}
+
+/** The platform ignores paging here, and turns any failure inside into a general one (cloudstack.md A.4): both are done by us. */
+function nicList(cloudstack: CloudStack) {
+  return async ({ body }: In<'vmNicList'>, ctx: RequestContext) => {
+    const page = pageOf(body)
+    const vm = await rawVm(cloudstack, body.virtual_machine_id, ctx, 'min')
+    const virtual_machine_id = textOf(vm, 'id') ?? ''
+    const args = { virtualmachineid: virtual_machine_id, networkid: body.network_id, page: 1, pagesize: 500 }
+    const rows = rowsOf(await listed(cloudstack, args, ctx), 'nic').map((row) => nicRecordOf(row, virtual_machine_id))
+    const keyword = body.keyword?.toLowerCase()
+    const found = rows.filter((nic) => {
+      const texts = [nic.ip_address, nic.ipv6_address, nic.mac_address, nic.network_name, ...nic.secondary_ips.map((one) => one.ip_address)]
+      return (
+        (body.nic_id === undefined || nic.id === body.nic_id) &&
+        (keyword === undefined || texts.some((text) => text?.toLowerCase().includes(keyword) === true))
+      )
+    })
+    const first = (page.page - 1) * page.page_size
+    return { nics: found.slice(first, first + page.page_size), count: found.length, ...page }
+  }
+}
+
+async function listed(cloudstack: CloudStack, args: Record<string, string | number | undefined>, ctx: RequestContext) {
+  try {
+    return await cloudstack.call('listNics', args, optionsOf(ctx))
+  } catch (error) {
+    // The machine may have gone since it was looked at.
+    if (error instanceof CloudStackError && error.status === 530) {
+      const still = await rawVm(cloudstack, String(args.virtualmachineid), ctx, 'min').catch(() => undefined)
+      if (still === undefined) throw vmNotFound()
+    }
+    throw error
+  }
+}
+
+function addIp(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmNicIpAdd'>, ctx: RequestContext) => {
+    requireAddress(body.ip_address)
+    const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
+    const vm = vmOf(raw)
+    requireState(vm, vmCan.nicIpAdd)
+    const call = {
+      command: 'addIpToNic',
+      args: { nicid: nic.id, ipaddress: body.ip_address },
+      creates: true,
+      resource_type: 'VM',
+    }
+    const subject = {
+      ...vmSubject(vm),
+      description: `Adding an address to a NIC of virtual machine ${vm.name}.`,
+      done: `A NIC of virtual machine ${vm.name} has another address.`,
+    }
+    return handOver(deps, ctx, call, subject, async (result) => {
+      const made = result === undefined ? null : objectOf(result, 'nicsecondaryip')
+      const id = made === null ? null : textOf(made, 'id')
+      if (id === null) return undefined
+      const found = await findSecondaryIp(cloudstack, { secondary_ip_id: id, virtual_machine_id: vm.id }, ctx)
+      return { id, ip_address: found.ip_address, nic_id: nic.id, network_id: nic.network_id, virtual_machine_id: vm.id }
+    })
+  }
+}
+
+function removeIp(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmNicIpRemove'>, ctx: RequestContext) => {
+    const { vm: raw, ip_address } = await findSecondaryIp(cloudstack, body, ctx)
+    const vm = vmOf(raw)
+    requireState(vm, vmCan.nicIpRemove)
+    await requireUnused(cloudstack, vm.id, ip_address, ctx)
+    const call = { command: 'removeIpFromNic', args: { id: body.secondary_ip_id }, resource_type: 'VM' }
+    const words = `address ${ip_address} from virtual machine ${vm.name}`
+    return handOver(deps, ctx, call, { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` })
+  }
+}
+
+/** The platform refuses an address in use without a reason (cloudstack.md 10, 10). */
+async function requireUnused(cloudstack: CloudStack, vm_id: string, ip_address: string, ctx: RequestContext): Promise<void> {
+  const rules = { listall: true, projectid: '-1' }
+  for await (const rule of cloudstack.listAll('listPortForwardingRules', rules, { key: 'portforwardingrule', read: (row) => row }, optionsOf(ctx))) {
+    if (textOf(rule, 'virtualmachineid') === vm_id && textOf(rule, 'vmguestip') === ip_address)
+      throw new ApiError('SECONDARY_IP_IN_USE', `A port-forwarding rule leads to ${ip_address}; remove it first.`)
+  }
+  const nat = { listall: true, projectid: '-1', isstaticnat: true }
+  for await (const address of cloudstack.listAll('listPublicIpAddresses', nat, { key: 'publicipaddress', read: (row) => row }, optionsOf(ctx))) {
+    if (textOf(address, 'virtualmachineid') === vm_id && textOf(address, 'vmipaddress') === ip_address)
+      throw new ApiError('SECONDARY_IP_IN_USE', `Static NAT leads to ${ip_address}; switch it off first.`)
+  }
+}
+
+function updateIp(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmNicIpUpdate'>, ctx: RequestContext) => {
+    if (body.ip_address !== undefined && !isIPv4(body.ip_address)) throw invalidField('body.ip_address', 'is not an IPv4 address')
+    const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
+    const vm = vmOf(raw)
+    requireState(vm, vmCan.nicIpUpdate)
+    const call = { command: 'updateVmNicIp', args: { nicid: nic.id, ipaddress: body.ip_address }, resource_type: 'VM' }
+    const subject = {
+      ...vmSubject(vm),
+      description: `Changing the address of a NIC of virtual machine ${vm.name}.`,
+      done: `A NIC of virtual machine ${vm.name} has another address.`,
+    }
+    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
+  }
+}
+
+function requireAddress(text: string | undefined): void {
+  if (text !== undefined && isIP(text) === 0) throw invalidField('body.ip_address', 'is not an IP address')
+}

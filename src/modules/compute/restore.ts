@@ -1,0 +1,147 @@
+// POST /compute/vms/restore: four sources, four commands of the platform, each with its own precondition.
+import type { vmMoves } from '#src/contract/compute/moves.ts'
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
+import type { Input } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, handOver } from '../forward.ts'
+import { diskOffering } from './disks.ts'
+import { optionsOf } from './vm-list.ts'
+import { readVm, requireState, vmSubject } from './vm-lookup.ts'
+import { readVmSnapshot, requireRevertible } from './vm-snapshots.ts'
+import { readVolume, requireNoSnapshots } from './volume-lookup.ts'
+
+type Body = Input<(typeof vmMoves.routes)['vmRestore']>['body']
+
+interface RestorePlan {
+  vm: VirtualMachine
+  command: string
+  args: Args
+}
+
+const FIELDS = {
+  template: ['template_id', 'disk_offering_id', 'root_disk_size_gb', 'expunge'],
+  backup: ['backup_id'],
+  vm_snapshot: ['snapshot_id'],
+  volume_snapshot: ['snapshot_id'],
+} as const
+
+export function restoreVm(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: { body: Body }, ctx: RequestContext) => {
+    requireFields(body)
+    const { vm, command, args } = await PLANS[body.source](cloudstack, body, ctx)
+    const subject = {
+      ...vmSubject(vm),
+      description: `Restoring virtual machine ${vm.name}.`,
+      done: `Virtual machine ${vm.name} is restored.`,
+    }
+    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () => readVm(cloudstack, vm.id, ctx))
+  }
+}
+
+/** A field of another source would be ignored in silence. */
+function requireFields(body: Body): void {
+  const allowed: readonly string[] = FIELDS[body.source]
+  for (const fields of Object.values(FIELDS)) {
+    for (const field of fields) {
+      if (body[field] !== undefined && !allowed.includes(field)) throw invalidField(`body.${field}`, `has no meaning with source ${body.source}`)
+    }
+  }
+}
+
+const PLANS: Record<Body['source'], (cloudstack: CloudStack, body: Body, ctx: RequestContext) => Promise<RestorePlan>> = {
+  template: fromTemplate,
+  backup: fromBackup,
+  vm_snapshot: fromVmSnapshot,
+  volume_snapshot: fromVolumeSnapshot,
+}
+
+async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
+  if (body.virtual_machine_id === undefined) throw invalidField('body.virtual_machine_id', 'is required with source template')
+  const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+  requireState(vm, vmCan.restore)
+  await requireNoSnapshots(cloudstack, vm.id, ctx)
+  if (body.template_id !== undefined) await requireTemplate(cloudstack, body.template_id, vm, ctx)
+  if (body.disk_offering_id !== undefined && (await diskOffering(cloudstack, body.disk_offering_id, ctx)) === undefined)
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this disk_offering_id.')
+  return {
+    vm,
+    command: 'restoreVirtualMachine',
+    args: {
+      virtualmachineid: vm.id,
+      templateid: body.template_id,
+      diskofferingid: body.disk_offering_id,
+      rootdisksize: body.root_disk_size_gb,
+      expunge: body.expunge,
+    },
+  }
+}
+
+/** A narrowed caller may use public images and those of its own tenant. */
+async function requireTemplate(cloudstack: CloudStack, id: string, vm: VirtualMachine, ctx: RequestContext): Promise<void> {
+  for (const [command, filter, key] of [
+    ['listTemplates', 'templatefilter', 'template'],
+    ['listIsos', 'isofilter', 'iso'],
+  ] as const) {
+    const args = { id, [filter]: 'all', listall: true }
+    if ((await findOne(cloudstack, command, key, args, optionsOf(ctx))) === undefined) continue
+    const content = await cloudstack.call(command, { ...args, page: 1, pagesize: 500 }, optionsOf(ctx))
+    const { tenant_id } = ctx.caller
+    const open = rowsOf(content, key).filter(
+      (row) => tenant_id === null || flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id,
+    )
+    if (open.length === 0) break
+    const here = open.filter((row) => textOf(row, 'zoneid') === vm.zone_id || textOf(row, 'zoneid') === null)
+    if (here.some((row) => flagOf(row, 'isready') === true)) return
+    throw new ApiError('COMPUTE_REJECTED', 'The template is not ready in the zone of the virtual machine.')
+  }
+  throw new ApiError('RESOURCE_NOT_FOUND', 'There is nothing with this template_id.')
+}
+
+async function fromBackup(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
+  if (body.backup_id === undefined) throw invalidField('body.backup_id', 'is required with source backup')
+  const args = { id: body.backup_id, ...scopeOfOne(ctx.caller.tenant_id) }
+  const backup = await findOne(cloudstack, 'listBackups', 'backup', args, optionsOf(ctx))
+  if (backup === undefined) throw new ApiError('BACKUP_NOT_FOUND', 'There is no backup with this backup_id.')
+  const vm = await machineOf(cloudstack, textOf(backup, 'virtualmachineid'), body, ctx)
+  const status = textOf(backup, 'status')
+  if (status !== 'BackedUp') throw new ApiError('BACKUP_STATE', `The backup is ${status}; this needs BackedUp.`)
+  requireState(vm, vmCan.restoreBackup)
+  return { vm, command: 'restoreBackup', args: { id: body.backup_id } }
+}
+
+async function fromVmSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
+  if (body.snapshot_id === undefined) throw invalidField('body.snapshot_id', 'is required with source vm_snapshot')
+  const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
+  const vm = await machineOf(cloudstack, snapshot.virtual_machine_id, body, ctx)
+  requireRevertible(snapshot, vm)
+  return { vm, command: 'revertToVMSnapshot', args: { vmsnapshotid: snapshot.id } }
+}
+
+async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
+  if (body.snapshot_id === undefined) throw invalidField('body.snapshot_id', 'is required with source volume_snapshot')
+  const args = { id: body.snapshot_id, ...scopeOfOne(ctx.caller.tenant_id) }
+  const snapshot = await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))
+  if (snapshot === undefined) throw new ApiError('SNAPSHOT_NOT_FOUND', 'There is no snapshot with this snapshot_id.')
+  const volume = await readVolume(cloudstack, textOf(snapshot, 'volumeid') ?? '', ctx)
+  if (volume.virtual_machine_id === null) throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')
+  const vm = await machineOf(cloudstack, volume.virtual_machine_id, body, ctx)
+  const state = textOf(snapshot, 'state')
+  if (state !== 'BackedUp') throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${state}; this needs BackedUp.`)
+  requireState(vm, vmCan.restoreVolume)
+  return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id } }
+}
+
+/** The machine that a copy is of; the one of the request must be the same. */
+async function machineOf(cloudstack: CloudStack, id: string | null, body: Body, ctx: RequestContext): Promise<VirtualMachine> {
+  if (body.virtual_machine_id !== undefined && body.virtual_machine_id !== id)
+    throw invalidField('body.virtual_machine_id', 'is not the virtual machine that the copy is of')
+  return readVm(cloudstack, id ?? '', ctx)
+}

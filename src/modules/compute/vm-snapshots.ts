@@ -1,0 +1,163 @@
+// Snapshots of whole machines.
+import { type VmSnapshot, vmSnapshots } from '#src/contract/compute/moves.ts'
+import { vmCan } from '#src/contract/compute/vm-can.ts'
+import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
+import { pageOf } from '#src/contract/common.ts'
+import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { flagOf, objectOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing } from '../forward.ts'
+import { optionsOf } from './vm-list.ts'
+import { readVm, requireState, vmSubject } from './vm-lookup.ts'
+
+type Routes = typeof vmSnapshots.routes
+type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+const LIST = 'listVMSnapshot'
+const KEY = 'vmSnapshot'
+
+export function vmSnapshotHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+  const { cloudstack } = deps
+  return {
+    ...forward(vmSnapshots, deps, { vmSnapshotCreate: createRow(cloudstack), vmSnapshotDelete: deleteRow(cloudstack) }),
+    ...refusing({ vmSnapshotList: snapshotList(cloudstack), vmSnapshotRevert: revertVm(deps) }),
+  }
+}
+
+function snapshotList(cloudstack: CloudStack) {
+  return async ({ body }: In<'vmSnapshotList'>, ctx: RequestContext) => {
+    const filter = body ?? {}
+    const page = pageOf(filter)
+    const args = {
+      vmsnapshotid: filter.id,
+      virtualmachineid: filter.virtual_machine_id,
+      name: filter.name,
+      state: filter.state,
+      keyword: filter.keyword,
+      ...scopeOf(ctx.caller.tenant_id),
+    }
+    const { rows, count } = await cloudstack.listPage(LIST, args, { key: KEY, read: vmSnapshotOf }, page, optionsOf(ctx))
+    return { vm_snapshots: rows, count, ...page }
+  }
+}
+
+/** Throws VM_SNAPSHOT_NOT_FOUND; the platform shows a snapshot by id whoever owns it, so the tenant is compared here. */
+export async function readVmSnapshot(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<VmSnapshot> {
+  const args = { vmsnapshotid: id, ...scopeOfOne(ctx.caller.tenant_id) }
+  const row = await findOne(cloudstack, LIST, KEY, args, optionsOf(ctx))
+  const snapshot = row === undefined ? undefined : vmSnapshotOf(row)
+  if (snapshot !== undefined) {
+    // Foreign machines are not found, and their snapshots neither.
+    if (ctx.caller.tenant_id === null || (await isOwn(cloudstack, snapshot, ctx))) return snapshot
+  }
+  throw new ApiError('VM_SNAPSHOT_NOT_FOUND', 'There is no snapshot of a virtual machine with this snapshot_id.')
+}
+
+async function isOwn(cloudstack: CloudStack, snapshot: VmSnapshot, ctx: RequestContext): Promise<boolean> {
+  const args = { id: snapshot.virtual_machine_id ?? '', details: 'min', ...scopeOfOne(ctx.caller.tenant_id) }
+  return (await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, optionsOf(ctx))) !== undefined
+}
+
+/** A running machine goes back to memory and disks, a stopped one to disks alone (cloudstack.md A.1, restore). */
+export function requireRevertible(snapshot: VmSnapshot, vm: VirtualMachine): void {
+  requireState(vm, snapshot.type === 'DiskAndMemory' ? vmCan.snapshotRevertMemory : vmCan.snapshotRevertDisk)
+  requireSnapshotState(snapshot, ['Ready'])
+}
+
+function requireSnapshotState(snapshot: VmSnapshot, states: readonly string[]): void {
+  if (states.includes(snapshot.state)) return
+  throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${snapshot.state}; this needs ${states.join(' or ')}.`)
+}
+
+function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>> {
+  return {
+    mode: 'create',
+    command: 'createVMSnapshot',
+    slow: true,
+    about: async ({ body }, ctx) => {
+      const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
+      requireState(vm, body.memory === true ? vmCan.snapshotMemory : vmCan.snapshotCreate)
+      return {
+        resource_id: null,
+        resource_name: body.name ?? vm.name,
+        tenant_id: vm.tenant_id,
+        description: `Creating a snapshot of virtual machine ${vm.name}.`,
+        done: `Virtual machine ${vm.name} has a new snapshot.`,
+      }
+    },
+    args: ({ body }) => ({
+      virtualmachineid: body.virtual_machine_id,
+      name: body.name,
+      description: body.description,
+      snapshotmemory: body.memory,
+      quiescevm: body.quiesce,
+    }),
+    reply: async (result, _input, ctx) => {
+      const made = result === undefined ? null : objectOf(result, 'vmsnapshot')
+      const id = made === null ? null : textOf(made, 'id')
+      return id === null ? undefined : readVmSnapshot(cloudstack, id, ctx)
+    },
+  }
+}
+
+function revertVm(deps: ForwardDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'vmSnapshotRevert'>, ctx: RequestContext) => {
+    const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
+    const vm = await readVm(cloudstack, snapshot.virtual_machine_id ?? '', ctx)
+    requireRevertible(snapshot, vm)
+    const subject = {
+      ...vmSubject(vm),
+      description: `Reverting virtual machine ${vm.name} to a snapshot.`,
+      done: `Virtual machine ${vm.name} is as its snapshot was.`,
+    }
+    const call = { command: 'revertToVMSnapshot', args: { vmsnapshotid: snapshot.id }, resource_type: 'VM', slow: true }
+    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
+  }
+}
+
+function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>> {
+  return {
+    mode: 'job',
+    command: 'deleteVMSnapshot',
+    slow: true,
+    about: async ({ body }, ctx) => {
+      const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
+      requireSnapshotState(snapshot, ['Ready', 'Error'])
+      const name = snapshot.display_name ?? snapshot.name
+      return {
+        resource_id: snapshot.id,
+        resource_name: name,
+        tenant_id: snapshot.tenant_id,
+        description: `Deleting snapshot ${name}.`,
+        done: `Snapshot ${name} is deleted.`,
+      }
+    },
+    args: ({ body }) => ({ vmsnapshotid: body.snapshot_id }),
+  }
+}
+
+function vmSnapshotOf(raw: Raw): VmSnapshot {
+  return {
+    id: textOf(raw, 'id') ?? '',
+    name: textOf(raw, 'name') ?? '',
+    display_name: textOf(raw, 'displayname'),
+    description: textOf(raw, 'description'),
+    state: textOf(raw, 'state') ?? 'Unknown',
+    type: textOf(raw, 'type') ?? 'Disk',
+    virtual_machine_id: textOf(raw, 'virtualmachineid'),
+    virtual_machine_name: textOf(raw, 'virtualmachinename'),
+    parent_id: textOf(raw, 'parent'),
+    is_current: flagOf(raw, 'current'),
+    tenant_id: textOf(raw, 'domainid'),
+    tenant_name: textOf(raw, 'domain'),
+    account: textOf(raw, 'account'),
+    project_id: textOf(raw, 'projectid'),
+    created_at: timeOf(raw, 'created'),
+  }
+}

@@ -1,0 +1,159 @@
+// The job that acquires a public address, ties it to a machine and names it; what fails on the way gives the address back.
+import { type Static, Type } from 'typebox'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { defineJob, type Run } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
+import { type AddressDns, NO_DNS } from './address-dns.ts'
+import { requirePublicIp } from './public-ips-view.ts'
+import { enableNat } from './static-nat.ts'
+
+export interface AcquireDeps {
+  cloudstack: CloudStack
+  dns: AddressDns | undefined
+}
+
+export const AcquireInput = Type.Object({
+  /** As on the wire. */
+  args: Type.Record(Type.String(), Type.String()),
+  ip_address: Type.Union([Type.String(), Type.Null()]),
+  nat: Type.Union([
+    Type.Object({ vm_id: Type.String(), vm_name: Type.String(), network_id: Type.String() }),
+    Type.Null(),
+  ]),
+  name: Type.Union([
+    Type.Object({
+      hostname: Type.String(),
+      dns_zone: Type.Union([Type.String(), Type.Null()]),
+      ttl: Type.Integer(),
+      create_ptr: Type.Boolean(),
+    }),
+    Type.Null(),
+  ]),
+})
+export type AcquireInput = Static<typeof AcquireInput>
+
+type AcquireRun = Run<AcquireDeps, AcquireInput>
+
+export const publicIpAcquireJob = defineJob<AcquireDeps>()({
+  type: 'public-ip.acquire',
+  input: AcquireInput,
+  resource_type: 'PUBLIC_IP',
+  on_failure: 'undo',
+  steps: [
+    { name: 'acquire', title: 'Acquire the address', weight: 3, run: acquire, undo: giveBack, retries: 0 },
+    {
+      name: 'nat',
+      title: 'Associate it with the virtual machine',
+      weight: 2,
+      applies: ({ input }) => (input.nat === null ? 'No machine was named.' : true),
+      run: associate,
+    },
+    {
+      name: 'dns',
+      title: 'Publish its name',
+      applies: ({ input, deps }) => (input.name === null || deps.dns === undefined ? 'No name is published.' : true),
+      run: publish,
+    },
+  ],
+  done: (run) => sentenceOf(run.state),
+})
+
+async function acquire(run: AcquireRun): Promise<void> {
+  if (typeof run.state.ip_id === 'string') return
+  try {
+    const result = await runKeptJob(run.deps.cloudstack, run, {
+      name: 'acquire',
+      command: 'associateIpAddress',
+      args: run.input.args,
+      job_id: run.job_id,
+      creates: true,
+    })
+    const row = objectOf(result, 'ipaddress')
+    const id = row === null ? null : textOf(row, 'id')
+    if (row === null || id === null) {
+      throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
+    }
+    const ip_address = textOf(row, 'ipaddress') ?? ''
+    await run.save({ ip_id: id, ip_address })
+    await run.about({ id, name: ip_address })
+  } catch (error) {
+    throw refusalOf(capacityRefusal(error))
+  }
+}
+
+/** The platform calls "none is free" a lack of capacity; to the caller it is an address that cannot be had. */
+function capacityRefusal(error: unknown): unknown {
+  const none =
+    error instanceof CloudStackError &&
+    (error.status === 533 || /insufficient address capacity|quarantine/i.test(error.detail ?? ''))
+  return none
+    ? new ApiError('PUBLIC_IP_UNAVAILABLE', 'No such public IP is free for this owner.', { cause: error })
+    : error
+}
+
+/** What a job that failed after the platform had made the address leaves behind counts, too. */
+async function giveBack(run: AcquireRun): Promise<void> {
+  const { cloudstack } = run.deps
+  const id = textOf(run.state, 'ip_id') ?? (await idOfKeptJob(run))
+  if (id === null) return
+  const look = () => requirePublicIp(cloudstack, id, { caller: { tenant_id: null }, signal: run.signal })
+  const address = await untilAnswered(run.signal, look).catch((error: unknown) => {
+    if (error instanceof ApiError && error.code === 'PUBLIC_IP_NOT_FOUND') return undefined
+    throw error
+  })
+  if (address === undefined || address.state === 'Released') return
+  await runKeptJob(cloudstack, run, { name: 'release', command: 'disassociateIpAddress', args: { id } })
+}
+
+async function idOfKeptJob(run: AcquireRun): Promise<string | null> {
+  const kept = textOf(run.state, 'acquire_job_id')
+  if (kept === null) return null
+  const job = await untilAnswered(run.signal, () => run.deps.cloudstack.queryJob(kept, { signal: run.signal }))
+  return job?.instance_id ?? null
+}
+
+async function associate(run: AcquireRun): Promise<void> {
+  const { nat } = run.input
+  const ip_id = textOf(run.state, 'ip_id')
+  if (nat === null || ip_id === null) return
+  const context = { caller: { ...run.caller, tenant_id: null }, signal: run.signal }
+  try {
+    await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
+  } catch (error) {
+    throw refusalOf(error)
+  }
+}
+
+/** The address is what was asked for; a name that could not be published is told, and the address stays. */
+async function publish(run: AcquireRun): Promise<void> {
+  const { dns } = run.deps
+  const { name } = run.input
+  const ip_address = textOf(run.state, 'ip_address')
+  if (dns === undefined || name === null || ip_address === null) return
+  try {
+    const made = await dns.publish({ ...name, dns_zone: name.dns_zone ?? undefined, ip_address })
+    await run.save({ dns_name: made.fqdn, ptr_created: made.ptr_created })
+  } catch (error) {
+    const { message } = asApiError(error)
+    await run.note('WARN', `The name was not published: ${message}`)
+    await run.save({ dns_failure: message })
+  }
+}
+
+function sentenceOf(state: Readonly<Record<string, unknown>>): string {
+  const failure = textOf(state, 'dns_failure')
+  const name = textOf(state, 'dns_name')
+  const done = `Public IP ${textOf(state, 'ip_address')} is acquired.`
+  if (failure !== null) return `${done} Its name was not published: ${failure}`
+  return name === null ? done : `${done} Its name is ${name}.`
+}
+
+/** What the answer adds when a name was asked for and there is no DNS. */
+export function missingDnsNote(create_dns: boolean, dns: AddressDns | undefined): string {
+  return create_dns && dns === undefined ? ` No name was published. ${NO_DNS}` : ''
+}

@@ -1,0 +1,144 @@
+// Guest networks on the nodes: what is checked before a job begins, and the results of the jobs.
+import { sql } from 'kysely'
+import type { guestNetworkJobs } from '#src/contract/network/guest-network-jobs.ts'
+import type { BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
+import type { Handlers, Input } from '#src/contract/route.ts'
+import { textOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import type { JobDefinition } from '#src/jobs/define.ts'
+import type { Jobs } from '#src/jobs/admit.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { Trx } from '#src/store/database.ts'
+import {
+  findSite,
+  type GuestNetworkOperation,
+  type GuestNetworkSite,
+  lastNetworkJobs,
+  latestNetworkJob,
+  reserveSite,
+  startNetworkJob,
+} from '#src/store/guest-networks.ts'
+import { LOCKS } from '#src/store/locks.ts'
+import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
+import { acceptedOf, refusing, submittedOrEnded } from '../forward.ts'
+import {
+  guestNetworkCheck,
+  guestNetworkCreate,
+  guestNetworkDelete,
+  type GuestNetworkDeps,
+  type GuestNetworkInput,
+} from './guest-network-nodes.job.ts'
+import { isConfigured, nodeName } from './node-page.ts'
+
+export interface GuestNetworkJobDeps extends GuestNetworkDeps {
+  jobs: Jobs
+}
+
+type CreateBody = Input<typeof guestNetworkJobs.routes.guestNetworkCreate>['body']
+type Definition = JobDefinition<GuestNetworkDeps, GuestNetworkInput>
+
+export function guestNetworkJobHandlers(deps: GuestNetworkJobDeps): Handlers<typeof guestNetworkJobs.routes, RequestContext> {
+  const { database } = deps
+  const onSite = (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
+    async ({ params }: { params: { id: string } }, ctx: RequestContext) => {
+      const site = await findSite(database.db, params.id)
+      if (site === undefined) throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
+      return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
+    }
+  return refusing({
+    async guestNetworkCreate({ body }: { body: CreateBody }, ctx: RequestContext) {
+      const site = siteOf(body)
+      const platform = await platformArgs(deps, body)
+      return begin(deps, ctx, {
+        definition: guestNetworkCreate, operation: 'create', verb: 'Creating', site, platform, reserve: true,
+      }) // biome-ignore format: one record
+    },
+    guestNetworkDelete: onSite(guestNetworkDelete, 'delete', 'Deleting'),
+    guestNetworkCheck: onSite(guestNetworkCheck, 'check', 'Checking'),
+    guestNetworkJobsLast: () => lastNetworkJobs(database.db),
+    async guestNetworkJobLatest({ query }: { query: { network?: string } }) {
+      const found = await latestNetworkJob(database.db, query.network)
+      if (found === undefined) throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
+      return found
+    },
+  })
+}
+
+interface Beginning {
+  definition: Definition
+  operation: GuestNetworkOperation
+  verb: string
+  site: GuestNetworkSite
+  platform: Record<string, string>
+  reserve: boolean
+}
+
+async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: Beginning) {
+  const { definition, operation, verb, site, platform, reserve } = beginning
+  const nodes = await hypervisors(deps)
+  const { name, network_id } = site
+  const subject = { resource_id: network_id, resource_name: name, description: `${verb} guest network ${name} on ${nodes.length} nodes.` }
+  await deps.jobs.admit(definition, {
+    id: ctx.operation_id,
+    input: { name, network_id, bridge: specOf(site), nodes, platform },
+    caller: ctx.caller,
+    action: ctx.operation,
+    description: subject.description,
+    resource_name: name,
+    ...(network_id === null ? {} : { resource_id: network_id }),
+    metadata: { network: name, bridge: site.bridge, nodes: nodes.map((node) => node.name) },
+    async also(trx) {
+      await sql`select pg_advisory_xact_lock(${LOCKS.guest_networks})`.execute(trx)
+      await startOrRefuse(trx, { job_id: ctx.operation_id, network: name, operation, total_nodes: nodes.length })
+      if (reserve && !(await reserveSite(trx, site))) {
+        throw new ApiError('NETWORK_EXISTS', `A guest network with the name ${name}, the bridge ${site.bridge} or this segment exists.`)
+      }
+    },
+  })
+  return acceptedOf(await submittedOrEnded(deps.jobs, ctx, () => true), subject)
+}
+
+async function startOrRefuse(trx: Trx, start: Parameters<typeof startNetworkJob>[1]): Promise<void> {
+  const running = await startNetworkJob(trx, start)
+  if (running !== undefined) throw new ApiError('NETWORK_JOB_RUNNING', `The job ${running} of this guest network is running.`)
+}
+
+async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetworkInput['nodes']> {
+  const rows = (await allNodes(database.db)).filter(
+    (row) => row.role !== 'management' && row.certificate !== null && isConfigured(row),
+  )
+  if (rows.length === 0) throw new ApiError('NODES_UNREACHABLE', 'No agent has joined from any hypervisor node.')
+  return rows.map((row) => ({ node_id: row.id, name: nodeName(row), fqdn: fqdnOf(row) ?? '', node_ip: nodeIpOf(row) ?? '' }))
+}
+
+function siteOf(body: CreateBody): GuestNetworkSite {
+  const { name, kind, segment_id, nic, mtu } = body
+  if (kind === 'vlan' && segment_id > 4094) throw invalidField('body.segment_id', 'a VLAN id ends at 4094')
+  if (kind === 'vlan' && nic === undefined) throw invalidField('body.nic', 'a VLAN needs the NIC it runs on')
+  const bridge = body.bridge ?? `gn${segment_id}`
+  return { name, network_id: null, bridge, kind, segment_id, nic: nic ?? null, mtu: mtu ?? null }
+}
+
+function specOf({ bridge, kind, segment_id, nic, mtu }: GuestNetworkSite): BridgeSpec {
+  return { bridge, kind, segment_id, ...(nic === null ? {} : { nic }), ...(mtu === null ? {} : { mtu }) }
+}
+
+async function platformArgs({ cloudstack }: GuestNetworkJobDeps, body: CreateBody): Promise<Record<string, string>> {
+  const offering = await findOne(cloudstack, 'listNetworkOfferings', 'networkoffering', { id: body.network_offering_id })
+  if (offering === undefined) throw invalidField('body.network_offering_id', 'there is no such network offering')
+  // The platform chooses the segment of an isolated network itself and refuses one that is given.
+  const isolated = textOf(offering, 'guestiptype') === 'Isolated'
+  const args: Record<string, string | undefined> = {
+    name: body.name,
+    displaytext: body.display_text ?? body.name,
+    zoneid: body.zone_id,
+    networkofferingid: body.network_offering_id,
+    vlan: isolated ? undefined : `${body.segment_id}`,
+    gateway: body.gateway,
+    netmask: body.netmask,
+    startip: body.start_ip,
+    endip: body.end_ip,
+  }
+  return Object.fromEntries(Object.entries(args).flatMap(([key, value]) => (value === undefined ? [] : [[key, value]])))
+}

@@ -1,0 +1,207 @@
+// The jobs that make, check and delete a guest network on every hypervisor node and on the compute platform: all or nothing.
+import { type Static, Type } from 'typebox'
+import type { BridgeResult } from '#src/contract/network/guest-network-jobs.ts'
+import { agentBridges, type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
+import { ApiError, apiErrorOf, UpstreamError } from '#src/kernel/errors.ts'
+import type { Database } from '#src/store/database.ts'
+import { dropSite, nameSite, saveBridgeResult } from '#src/store/guest-networks.ts'
+import { allNodes } from '#src/store/nodes.ts'
+import pLimit from 'p-limit'
+import { createOnPlatform, deleteFromPlatform, isOnPlatform, takeOffPlatform, usersOf } from './guest-network-platform.ts'
+import type { NodeCalls } from './node-calls.ts'
+
+export interface GuestNetworkDeps {
+  database: Database
+  calls: NodeCalls
+  cloudstack: CloudStack
+}
+
+const Node = Type.Object({ node_id: Type.String(), name: Type.String(), fqdn: Type.String(), node_ip: Type.String() })
+
+export const GuestNetworkInput = Type.Object({
+  name: Type.String(),
+  network_id: Type.Union([Type.String(), Type.Null()]),
+  bridge: BridgeSpec,
+  nodes: Type.Array(Node),
+  /** Arguments of the platform, for a network that is to be made. */
+  platform: Type.Record(Type.String(), Type.String()),
+})
+export type GuestNetworkInput = Static<typeof GuestNetworkInput>
+
+export type GuestNetworkRun = Run<GuestNetworkDeps, GuestNetworkInput>
+type NetworkStep = Step<GuestNetworkDeps, GuestNetworkInput>
+
+const CALL_MS = 30_000
+const AT_ONCE = 16
+
+const shared = { input: GuestNetworkInput, resource_type: 'GUEST_NETWORK' } as const
+
+const makeOnNodes: NetworkStep = {
+  name: 'nodes',
+  title: 'Make the bridge on every node',
+  weight: 4,
+  retries: 0,
+  run: (run) => onEveryNode(run, 'create', problemsOf),
+  undo: async (run) => {
+    await onEveryNode(run, 'delete', () => [], { keep_result: true })
+  },
+}
+
+export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
+  ...shared,
+  type: 'network.create',
+  steps: [
+    {
+      name: 'reach',
+      title: 'Reach every node',
+      retries: 0,
+      run: (run) => onEveryNode(run, 'check', () => [], { unreachable: true }),
+      undo: (run) => dropSite(run.deps.database.db, run.input.name),
+    },
+    makeOnNodes,
+    {
+      name: 'platform',
+      title: 'Make the network on the compute platform',
+      weight: 2,
+      run: async (run) => {
+        const network_id = await createOnPlatform(run)
+        await nameSite(run.deps.database.db, run.input.name, network_id)
+        await run.about({ id: network_id, name: run.input.name })
+      },
+      undo: takeOffPlatform,
+    },
+  ],
+  on_failure: 'undo',
+  done: ({ input }) => `Guest network ${input.name} is there, on ${input.nodes.length} nodes.`,
+})
+
+export const guestNetworkDelete = defineJob<GuestNetworkDeps>()({
+  ...shared,
+  type: 'network.delete',
+  steps: [
+    {
+      name: 'unused',
+      title: 'See that nobody uses the network',
+      retries: 0,
+      run: async (run) => {
+        const users = await usersOf(run)
+        if (users.length > 0) throw new ApiError('NETWORK_IN_USE', `Machines use the network: ${users.join(', ')}.`)
+        await onEveryNode(run, 'check', attached, { unreachable: true })
+      },
+    },
+    {
+      name: 'nodes',
+      title: 'Delete the bridge from every node',
+      weight: 4,
+      retries: 0,
+      run: (run) => onEveryNode(run, 'delete', () => []),
+      undo: async (run) => {
+        await onEveryNode(run, 'create', () => [], { keep_result: true })
+      },
+    },
+    {
+      name: 'platform',
+      title: 'Delete the network from the compute platform',
+      weight: 2,
+      holds: async (run) => !(await isOnPlatform(run)),
+      run: deleteFromPlatform,
+    },
+    {
+      name: 'forget',
+      title: 'Forget the network',
+      run: (run) => dropSite(run.deps.database.db, run.input.name),
+    },
+  ],
+  on_failure: 'undo',
+  done: ({ input }) => `Guest network ${input.name} is deleted from ${input.nodes.length} nodes.`,
+})
+
+export const guestNetworkCheck = defineJob<GuestNetworkDeps>()({
+  ...shared,
+  type: 'network.check',
+  steps: [
+    {
+      name: 'platform',
+      title: 'Look at the compute platform',
+      retries: 0,
+      run: async (run) => {
+        if (await isOnPlatform(run)) return
+        throw new ApiError('NETWORK_NOT_FOUND', `The compute platform has no network ${run.input.name} any more.`)
+      },
+    },
+    {
+      name: 'nodes',
+      title: 'Look at every node',
+      weight: 4,
+      retries: 0,
+      run: (run) => onEveryNode(run, 'check', problemsOf),
+    },
+  ],
+  on_failure: 'stop',
+  done: ({ input }) => `Guest network ${input.name} is as it should be on ${input.nodes.length} nodes.`,
+})
+
+function problemsOf({ problems }: BridgeReport): string[] {
+  return problems
+}
+
+function attached({ members, bridge }: BridgeReport): string[] {
+  return members.length === 0 ? [] : [`${members.join(', ')} at ${bridge}`]
+}
+
+interface Told {
+  node: GuestNetworkInput['nodes'][number]
+  error: string | null
+  reachable: boolean
+}
+
+/** Asks all nodes, keeps what each said, and throws when one of them failed; every failure is named. */
+async function onEveryNode(
+  run: GuestNetworkRun,
+  operation: 'create' | 'delete' | 'check',
+  judge: (report: BridgeReport) => string[],
+  { unreachable = false, keep_result = false } = {},
+): Promise<void> {
+  const { database } = run.deps
+  const rows = new Map((await allNodes(database.db)).map((row) => [row.id, row]))
+  const limit = pLimit(AT_ONCE)
+  let done = 0
+  const ask = async (node: Told['node']): Promise<Told> => {
+    try {
+      const row = rows.get(node.node_id)
+      if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
+      const client = run.deps.calls.client(row, agentBridges.routes, { timeout_ms: CALL_MS })
+      const body = run.input.bridge
+      const report = await { create: client.agentBridgeCreate, delete: client.agentBridgeDelete, check: client.agentBridgeCheck }[
+        operation
+      ]({ body })
+      const problems = judge(report)
+      return { node, error: problems.length === 0 ? null : problems.join('; '), reachable: true }
+    } catch (error) {
+      return { node, error: sentenceOf(error), reachable: !(unreachable && error instanceof UpstreamError) }
+    } finally {
+      done += 1
+      run.progress((100 * done) / run.input.nodes.length)
+    }
+  }
+  const told = await Promise.all(run.input.nodes.map((node) => limit(() => ask(node))))
+  if (!keep_result) await saveBridgeResult(database.db, run.job_id, resultOf(run.input.bridge.bridge, told))
+  const failed = told.filter(({ error }) => error !== null)
+  if (failed.length === 0) return
+  throw new ApiError('NETWORK_NODES_FAILED', failed.map(({ node, error }) => `${node.name}: ${error ?? ''}`).join(' '))
+}
+
+function resultOf(bridge_name: string, told: readonly Told[]): BridgeResult {
+  const failed_nodes = told.flatMap(({ node, error, reachable }) =>
+    error === null ? [] : [{ error, fqdn: node.fqdn, node_ip: node.node_ip, reachable }],
+  )
+  const nodes = told.filter(({ error }) => error === null).map(({ node }) => node.name)
+  return { bridge_name, failed: failed_nodes.length, succeeded: nodes.length, total: told.length, nodes, failed_nodes }
+}
+
+function sentenceOf(error: unknown): string {
+  if (error instanceof UpstreamError) return apiErrorOf(error).message
+  return error instanceof ApiError ? error.message : 'The node gave no usable answer.'
+}

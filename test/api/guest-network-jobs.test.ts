@@ -1,0 +1,139 @@
+// Guest networks on the nodes over real agents on captured hosts: made everywhere or nowhere, checked, deleted, and reported.
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, before, suite, test } from 'node:test'
+import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
+import { wellKnown } from '../../lab/world.ts'
+import { FACTS, type FakeAgent, joinNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+
+suite('guest networks on nodes', () => {
+  let lab: Lab
+  let agents: LabAgents
+  let zone_id = ''
+  let network_offering_id = ''
+  before(async () => {
+    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } } })
+    agents = await startLabAgents({
+      url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
+    }) // biome-ignore format: one call
+    await agents.ready()
+    const { body } = await lab.call('POST', '/network/guest-networks/list', {})
+    const shared = body.guest_networks.find((one: { type: string }) => one.type === 'L2') ??
+      body.guest_networks.find((one: { type: string }) => one.type === 'Shared')
+    zone_id = shared.zone_id
+    network_offering_id = shared.network_offering_id
+  })
+  const fakes: FakeAgent[] = []
+  after(async () => {
+    for (const fake of fakes) await fake.close()
+    await agents?.close()
+    await lab?.close()
+  })
+  const waiting = { headers: { prefer: 'wait=50' } }
+  const create = (name: string, segment_id: number, more: object = {}) =>
+    lab.call('POST', '/network/guest-networks', {
+      name, zone_id, network_offering_id, kind: 'vlan', segment_id, nic: 'bond0', gateway: '10.77.0.1', netmask: '255.255.255.0',
+      start_ip: '10.77.0.10', end_ip: '10.77.0.90', ...more,
+    }, waiting) // biome-ignore format: one call
+  const latest = async (network: string) =>
+    (await lab.call('GET', `/network/guest-networks/jobs/latest?network=${network}`)).body
+  const bridgesOf = async (target: string): Promise<string[]> => {
+    const { body } = await lab.call('GET', '/network/monitoring/node-summary', undefined, { headers: { 'x-target-node': target } })
+    return body.main_bridges.map((one: { name: string }) => one.name)
+  }
+  const onPlatform = async (name: string): Promise<{ id: string; vlan: string }[]> =>
+    (await lab.call('POST', '/network/guest-networks/list', { name })).body.guest_networks
+
+  test('a network is made on every hypervisor and on the platform, checked, and deleted from both', async () => {
+    const made = await create('office-700', 700, { mtu: 1450 })
+    assert.deepEqual([made.status, made.body.status], [200, 'SUCCESS'], made.text)
+    const [network, ...more] = await onPlatform('office-700')
+    assert.ok(network !== undefined && more.length === 0)
+    assert.equal(made.body.resource_id, network.id)
+    assert.match(network.vlan, /700/)
+    for (const node of ['kvm-01', 'kvm-02']) assert.ok((await bridgesOf(node)).includes('gn700'), node)
+    assert.equal((await bridgesOf('mgmt-01')).includes('gn700'), false, 'no machine runs on a management node')
+    const result = await latest('office-700')
+    assert.deepEqual(
+      [result.state, result.operation, result.total_nodes, result.bridge_result.succeeded, result.bridge_result.bridge_name],
+      ['completed', 'create', 2, 2, 'gn700'],
+    )
+    assert.equal((await create('office-700', 701)).body.code, 'NETWORK_EXISTS')
+    assert.equal((await create('office-other', 700)).body.code, 'NETWORK_EXISTS')
+
+    const check = () => lab.call('POST', `/network/guest-networks/${network.id}/check`, undefined, waiting)
+    assert.equal((await check()).body.status, 'SUCCESS')
+    const last = (await lab.call('GET', '/network/guest-networks/jobs/last')).body
+    assert.deepEqual(last.map((one: { network: string; operation: string }) => [one.network, one.operation]), [['office-700', 'check']])
+    assert.equal((await latest('office-700')).operation, 'create', 'a check is no create or delete')
+
+    const deleted = await lab.call('DELETE', `/network/guest-networks/${network.id}`, undefined, waiting)
+    assert.equal(deleted.body.status, 'SUCCESS', deleted.text)
+    assert.deepEqual(await onPlatform('office-700'), [])
+    for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn700'), false, node)
+    assert.equal((await check()).body.code, 'NETWORK_NOT_FOUND')
+    const again = await create('office-700', 700)
+    assert.equal(again.body.status, 'SUCCESS', again.text)
+    const [fresh] = await onPlatform('office-700')
+    await lab.call('DELETE', `/network/guest-networks/${fresh?.id ?? ''}`, undefined, waiting)
+  })
+
+  test('what the platform refuses leaves no bridge behind', async () => {
+    const taken = (await lab.call('POST', '/network/guest-networks/list', {})).body.guest_networks.find(
+      (one: { vlan: string | null }) => one.vlan !== null && Number.isInteger(Number(one.vlan)),
+    )
+    assert.ok(taken !== undefined)
+    const { status, body } = await create('office-twice', Number(taken.vlan))
+    assert.ok(status === 400 || status === 409, JSON.stringify(body))
+    assert.match(body.code, /^COMPUTE_/)
+    for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes(`gn${taken.vlan}`), false)
+    assert.equal((await latest('office-twice')).state, 'failed')
+  })
+
+  test('a node that cannot follow is named, and the others are as before', async () => {
+    const { status, body } = await create('office-702', 702, { nic: 'eth77' })
+    assert.deepEqual([status, body.code], [500, 'NETWORK_NODES_FAILED'])
+    assert.match(body.detail, /kvm-01.*eth77/)
+    const result = await latest('office-702')
+    assert.equal(result.bridge_result.failed, 2)
+    assert.equal(result.bridge_result.failed_nodes[0].reachable, true)
+    assert.deepEqual(await onPlatform('office-702'), [])
+  })
+
+  test('a request that cannot be is refused as such', async () => {
+    assert.equal((await create('office-9', 5000)).status, 400)
+    assert.equal((await create('office-9', 703, { nic: undefined })).status, 400)
+    assert.equal((await create('office-9', 703, { bridge: 'a b' })).status, 400)
+    assert.equal((await create('office-9', 703, { network_offering_id: wellKnown.zone })).status, 400)
+    assert.equal((await lab.call('DELETE', '/network/guest-networks/nosuch')).status, 404)
+    assert.equal((await lab.call('GET', '/network/guest-networks/jobs/latest?network=none')).status, 404)
+  })
+
+  test('a node that fails half-way: what the others did is taken back, the unreachable one is named as such', async () => {
+    let broken = true
+    const who = await joinNode(lab, '10.8.9.1', FACTS)
+    const fake: FakeAgent = await serveAs(who, (request, response) => {
+      const report = { bridge: 'gn704', present: false, problems: [], members: [] }
+      const create_call = request.url?.includes('create') ?? false
+      response.statusCode = broken && create_call ? 500 : 200
+      response.end(JSON.stringify(broken && create_call ? { code: 'BRIDGE_FAILED', detail: 'The disk is full.' } : report))
+    })
+    fakes.push(fake)
+    await sendHeartbeat(lab, who, fake.port)
+    const failed = await create('office-704', 704)
+    assert.deepEqual([failed.status, failed.body.code], [500, 'NETWORK_NODES_FAILED'])
+    assert.match(failed.body.detail, /fake-01.*disk is full/)
+    assert.deepEqual((await latest('office-704')).bridge_result.nodes.length, 2)
+    for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn704'), false, node)
+    broken = false
+    await fake.close()
+    const unreachable = await create('office-704', 704)
+    assert.equal(unreachable.body.code, 'NETWORK_NODES_FAILED')
+    const result = await latest('office-704')
+    assert.deepEqual(result.bridge_result.failed_nodes.map((one: { fqdn: string; reachable: boolean }) => [one.fqdn, one.reachable]), [
+      ['fake-01.example.internal', false],
+    ])
+    assert.deepEqual(await onPlatform('office-704'), [])
+  })
+})

@@ -1,0 +1,117 @@
+// Limits: how often a caller may call, an address sign in, and an address guess.
+import assert from 'node:assert/strict'
+import { after, before, suite, test } from 'node:test'
+import type { Reply } from '../support/http.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
+
+const BURST = 25
+const LOGINS = 4
+const RATE_LIMIT = { per_second: 0.5, burst: BURST, login_per_minute: LOGINS }
+
+/** Callers that tests have used up do not disturb others: each test makes its own. */
+async function tokenOf(lab: Lab, name: string): Promise<string> {
+  const { status, body, text } = await lab.call('POST', '/auth/tokens', { name, role: 'viewer' })
+  assert.equal(status, 201, text)
+  return body.token
+}
+
+/** Asks until the answer is 429; answers how many were let in before. */
+async function useUp(ask: () => Promise<Reply>, allowed: readonly number[]): Promise<{ let_in: number; refused: Reply }> {
+  for (let let_in = 0; let_in < 10 * BURST; let_in += 1) {
+    const reply = await ask()
+    if (reply.status === 429) return { let_in, refused: reply }
+    assert.ok(allowed.includes(reply.status), reply.text)
+  }
+  throw new Error('nothing was ever refused')
+}
+
+function assertRefusal({ headers, body }: Reply): number {
+  assert.equal(body.code, 'RATE_LIMITED')
+  assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/)
+  const seconds = headers.get('retry-after') ?? ''
+  assert.match(seconds, /^[1-9]\d*$/)
+  assert.match(body.detail, new RegExp(`${seconds} s`))
+  return Number(seconds)
+}
+
+suite('limits', () => {
+  let lab: Lab
+  before(async () => {
+    lab = await startLab({ config: { rate_limit: RATE_LIMIT } })
+  })
+  after(() => lab?.close())
+
+  test('a caller that has used its burst up is told when to come back, is let in then, and takes nothing from others', async () => {
+    const [greedy, modest] = [await tokenOf(lab, 'greedy'), await tokenOf(lab, 'modest')]
+    const ask = (token: string): Promise<Reply> => lab.call('GET', '/version', undefined, { token })
+    const { let_in, refused } = await useUp(() => ask(greedy), [200])
+    assert.ok(let_in >= BURST && let_in <= BURST + 2, `${let_in} were let in`)
+    const retry_after_s = assertRefusal(refused)
+    const refused_at = performance.now()
+    assert.equal((await ask(modest)).status, 200)
+    await until('the caller is let in again', async () => (await ask(greedy)).status === 200)
+    const waited_s = (performance.now() - refused_at) / 1000
+    assert.ok(waited_s <= retry_after_s + 1, `told ${retry_after_s} s, waited ${waited_s} s`)
+  })
+
+  test('a caller is limited as itself on every route, whichever it calls', async () => {
+    const token = await tokenOf(lab, 'wandering')
+    await useUp(() => lab.call('GET', '/version', undefined, { token }), [200])
+    const other = await lab.call('POST', '/events/app-events', {}, { token })
+    assert.equal(other.status, 429, other.text)
+  })
+})
+
+suite('limits of signing in', () => {
+  let lab: Lab
+  before(async () => {
+    lab = await startLab({ config: { rate_limit: { ...RATE_LIMIT, burst: 10_000 } } })
+    const made = await lab.call('POST', '/auth/users', { username: 'mira', password: 'correct horse battery', role: 'viewer' })
+    assert.equal(made.status, 201, made.text)
+  })
+  after(() => lab?.close())
+
+  const login = (username: string, password: string, headers: Record<string, string> = {}): Promise<Reply> =>
+    lab.call('POST', '/auth/login', { username, password }, { token: null, headers })
+
+  test('sign-in is limited by address: another name, the right password or a claimed address change nothing', async () => {
+    let n = 0
+    const { let_in, refused } = await useUp(() => login(`guess-${(n += 1)}`, 'wrong password'), [401])
+    assert.equal(let_in, LOGINS)
+    assertRefusal(refused)
+    assert.equal((await login('mira', 'correct horse battery')).status, 429)
+    assert.equal((await login('mira', 'correct horse battery', { 'x-forwarded-for': '198.51.100.9' })).status, 429)
+    const start = await lab.call('GET', '/auth/oidc/start', undefined, { token: null })
+    assert.equal(start.status, 429, 'the identity provider is no way round')
+    assert.equal((await lab.call('GET', '/version')).status, 200, 'a token still works')
+  })
+})
+
+suite('limits of guessing', () => {
+  let lab: Lab
+  before(async () => {
+    lab = await startLab({ config: { rate_limit: RATE_LIMIT, listen: { port: 0, trust_proxy: true } } })
+  })
+  after(() => lab?.close())
+
+  test('credentials that fail are limited by address, and who has a valid one still gets in from there', async () => {
+    let n = 0
+    const guess = (): Promise<Reply> => {
+      n += 1
+      return lab.call('GET', '/version', undefined, { token: `gp_${String(n).padStart(43, 'x')}` })
+    }
+    const { let_in, refused } = await useUp(guess, [401])
+    assert.ok(let_in >= BURST && let_in <= BURST + 2, `${let_in} guesses were let in`)
+    assertRefusal(refused)
+    assert.equal((await lab.call('GET', '/version')).status, 200)
+  })
+
+  test('nobody can be kept out by what another address did, where a trusted proxy tells addresses apart', async () => {
+    const from = (address: string): Promise<Reply> =>
+      lab.call('GET', '/version', undefined, { token: null, headers: { 'x-forwarded-for': address } })
+    await useUp(() => from('198.51.100.1'), [401])
+    assert.equal((await from('198.51.100.2')).status, 401)
+    assert.equal((await from('198.51.100.1')).status, 429)
+  })
+})

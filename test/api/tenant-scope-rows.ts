@@ -1,0 +1,135 @@
+// What a caller narrowed to acme meets on every route with `tenant: 'own'`: one row an operation. A new route gets a row
+// here; without one the test fails and names it.
+//
+// - `lists`: a read that would show things of globex to an unbound caller; the narrowed one must not see any.
+// - `refuses`: a call that names a thing of globex; it must be "not found", and change nothing.
+// - `common`: shows nothing that belongs to a tenant, or only what is the caller's own; the row says why.
+import type { Foreign } from './tenant-scope-world.ts'
+
+export type Input = (foreign: Foreign) => { params?: Record<string, string>; query?: string; body?: unknown }
+export type ScopeRow =
+  | { kind: 'lists'; input: Input; /** The unbound caller sees the same with this. */ marks: (foreign: Foreign) => string[] }
+  | { kind: 'refuses'; input: Input; code?: RegExp }
+  | { kind: 'common'; why: string }
+
+const NOT_FOUND = /_NOT_FOUND$/
+const body = (make: (foreign: Foreign) => unknown): Input => (foreign) => ({ body: make(foreign) })
+const refuses = (make: (foreign: Foreign) => unknown, code = NOT_FOUND): ScopeRow => ({
+  kind: 'refuses',
+  input: body(make),
+  code,
+})
+const vm = (more: object = {}): ScopeRow => refuses(({ vm_id }) => ({ virtual_machine_id: vm_id, ...more }))
+const at = (params: (foreign: Foreign) => Record<string, string>, sent?: unknown): ScopeRow => ({
+  kind: 'refuses',
+  input: (foreign) => ({ params: params(foreign), ...(sent === undefined ? {} : { body: sent }) }),
+  code: NOT_FOUND,
+})
+const lists = (marks: (foreign: Foreign) => string[], input: Input = () => ({})): ScopeRow => ({
+  kind: 'lists',
+  input,
+  marks,
+})
+const common = (why: string): ScopeRow => ({ kind: 'common', why })
+
+const OFFERINGS = 'Offerings are the site’s; the platform lists those that a tenant may use.'
+const SELF = 'Is about the caller’s own credential.'
+const tenant = ({ tenant_id }: Foreign) => ({ id: tenant_id })
+const address = ({ ip_id }: Foreign) => ({ ip_id })
+
+export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
+  versionGet: common('The version of the service.'),
+  authLogout: common(SELF),
+  callerGet: common(SELF),
+  passwordChange: common(SELF),
+  ticketCreate: common(SELF),
+  appEventList: lists(({ event_id }) => [event_id], body(() => ({ page_size: 200 }))),
+  appEventGet: at(({ event_id }) => ({ id: event_id })),
+  eventList: lists(({ platform_event_id }) => [platform_event_id], body(() => ({ page_size: 500 }))),
+  eventStream: common('Filtered message by message; test/api/events.test.ts holds it to that.'),
+  eventTypes: common('Words of the platform and of this service.'),
+  jobList: lists(({ job_id }) => [job_id], () => ({ query: 'page_size=500' })),
+  jobGet: at(({ job_id }) => ({ id: job_id })),
+  jobCancel: at(({ job_id }) => ({ id: job_id })),
+  vmProvision: refuses(
+    ({ tenant_id, zone_id, template_id, service_offering_id }) => ({
+      domain_id: tenant_id, zone_id, template_id, service_offering_id,
+    }), // biome-ignore format: one record
+    /^TENANT_SCOPE$/,
+  ),
+  vmList: lists(({ vm_id }) => [vm_id], body(() => ({ page_size: 500 }))),
+  vmGet: vm(),
+  vmGetByName: refuses(({ vm_name }) => ({ name: vm_name })),
+  vmIdGet: refuses(({ vm_name }) => ({ name: vm_name })),
+  vmStart: vm(),
+  vmStop: vm(),
+  vmReboot: vm(),
+  vmUpdate: vm({ display_name: 'mine now' }),
+  vmDestroy: vm(),
+  vmExpunge: vm(),
+  isoList: common('Images are the site’s.'),
+  vmDiskAttach: refuses(({ volume_id, own_vm_id }) => ({ volume_id, virtual_machine_id: own_vm_id })),
+  vmDiskDetach: refuses(({ volume_id }) => ({ volume_id })),
+  vmDiskCreate: refuses(({ vm_id, disk_offering_id }) => ({ virtual_machine_id: vm_id, name: 'x', disk_offering_id })),
+  vmDiskResize: refuses(({ volume_id }) => ({ volume_id, size_gb: 900 })),
+  vmIsoAttach: refuses(({ vm_id, iso_id }) => ({ virtual_machine_id: vm_id, iso_id })),
+  vmIsoDetach: vm(),
+  volumeList: lists(({ volume_id }) => [volume_id], body(() => ({ page_size: 500 }))),
+  vmNicAdd: refuses(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
+  vmNicList: vm(),
+  vmNicSetDefault: refuses(({ vm_id, nic_id }) => ({ virtual_machine_id: vm_id, nic_id })),
+  vmNicIpAdd: refuses(({ nic_id }) => ({ nic_id })),
+  vmNicIpRemove: refuses(({ secondary_ip_id }) => ({ secondary_ip_id })),
+  vmNicIpUpdate: refuses(({ nic_id }) => ({ nic_id, ip_address: '10.1.1.42' })),
+  vmScale: refuses(({ vm_id, service_offering_id }) => ({ virtual_machine_id: vm_id, service_offering_id })),
+  vmRecover: vm(),
+  vmRestore: refuses(({ vm_id, template_id }) => ({ source: 'template', virtual_machine_id: vm_id, template_id })),
+  vmSnapshotList: vm(),
+  vmSnapshotCreate: vm({ name: 'mine' }),
+  vmSnapshotRevert: refuses(({ vm_snapshot_id }) => ({ snapshot_id: vm_snapshot_id })),
+  vmSnapshotDelete: refuses(({ vm_snapshot_id }) => ({ snapshot_id: vm_snapshot_id })),
+  vmAffinityUpdate: vm({ affinity_group_ids: [] }),
+  vmUserDataReset: vm({ user_data: 'I2Nsb3VkLWNvbmZpZwo=' }),
+  vmConsoleCreate: vm(),
+  vmTpmConfigure: vm({ boot_type: 'UEFI', secure_boot: true, tpm_model: 'tpm-crb' }),
+  vmMetricsAggregate: common('Sums over the caller’s own machines; test/api/compute-reading.test.ts compares them.'),
+  vmUsageList: lists(({ vm_id }) => [vm_id], () => ({ query: 'page_size=500' })),
+  vmUsageGet: vm(),
+  zoneList: common('Zones are the site’s.'),
+  templateList: common('Templates are the site’s; the platform lists those that a tenant may use.'),
+  serviceOfferingList: common(OFFERINGS),
+  tenantList: lists(({ tenant_id }) => [tenant_id], () => ({ query: 'page_size=500' })),
+  tenantGet: at(tenant),
+  tenantLimitsGet: at(tenant),
+  tenantNetworkGet: at(tenant),
+  tenantAccountModeSet: at(tenant, { account_mode: 'departmental' }),
+  tenantAuthSourceSet: at(tenant, { auth_source: 'local' }),
+  publicIpList: lists(({ ip_id }) => [ip_id], () => ({ query: 'page_size=500' })),
+  publicIpAcquire: refuses(({ zone_id, network_id }) => ({ zone_id, network_id })),
+  publicIpGet: at(address),
+  publicIpAssociate: {
+    kind: 'refuses',
+    input: ({ ip_id, own_vm_id }) => ({ params: { ip_id }, body: { vm_id: own_vm_id } }),
+  },
+  publicIpDisassociate: at(address),
+  publicIpRelease: at(address),
+  publicIpDnsSet: {
+    kind: 'refuses',
+    input: ({ ip_id }) => ({ params: { ip_id }, body: { action: 'create', hostname: 'www' } }),
+    // Says so before it looks anything up while there is no DNS.
+    code: /_NOT_FOUND$|^DNS_NOT_CONFIGURED$/,
+  },
+  guestNetworkList: lists(({ network_id }) => [network_id], body(() => ({ page_size: 500 }))),
+  guestNetworkUpdate: refuses(({ network_id }) => ({ id: network_id, display_text: 'mine now' })),
+  guestNetworkRestart: at(({ network_id }) => ({ id: network_id }), { cleanup: false }),
+  portForwardingCreate: refuses(({ ip_id, own_vm_id }) => ({
+    protocol: 'tcp', public_ip_id: ip_id, virtual_machine_id: own_vm_id, public_port: 8443, private_port: 443,
+  })), // biome-ignore format: one record
+  portForwardingUpdate: refuses(({ rule_id }) => ({ id: rule_id, private_port: 8080 })),
+  portForwardingList: lists(({ rule_id }) => [rule_id], body(() => ({ page_size: 500 }))),
+  portForwardingDelete: at(({ rule_id }) => ({ id: rule_id })),
+  diskOfferingList: common(OFFERINGS),
+  diskOfferingGet: common(OFFERINGS),
+  diskOfferingGetByName: common(OFFERINGS),
+  diskOfferingIdGet: common(OFFERINGS),
+}

@@ -1,0 +1,470 @@
+// Tenants over HTTP: real handlers, real jobs, the lab's platform.
+import assert from 'node:assert/strict'
+import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { seededId, wellKnown, ZONE_NAME } from '../../lab/world.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
+
+let lab: Lab
+let ticking: NodeJS.Timeout
+
+before(async () => {
+  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200 } } })
+  ticking = setInterval(() => lab.platform.step(), 20)
+})
+after(async () => {
+  clearInterval(ticking)
+  await lab?.close()
+})
+beforeEach(async () => {
+  lab.platform.reset()
+  await known('acme')
+})
+/** What the platform would ignore in silence. */
+afterEach(async () => {
+  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
+  assert.deepEqual(Object.values(answer as object).flat(), [])
+})
+
+const ACME = wellKnown.domains.acme
+const GLOBEX = wellKnown.domains.globex
+const NOBODY = '00000000-0000-4000-8000-000000000000'
+const PUBLIC = publicRange()
+const NEW_RANGE = {
+  zone_id: wellKnown.zone, start_ip: '198.51.100.16', end_ip: '198.51.100.31', gateway: '198.51.100.1', netmask: '255.255.255.0',
+} // biome-ignore format: one record
+let number = 0
+const fresh = (): string => `tenant-${process.pid}-${(number += 1)}`
+
+function publicRange() {
+  return { id: wellKnown.public_range, zone_id: seededId('zone', ZONE_NAME) }
+}
+
+async function control(path: string, body: Record<string, unknown>): Promise<void> {
+  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
+  assert.equal(response.status, 200, await response.text())
+}
+
+interface TenantLike {
+  id: string
+  name: string
+  flag: string | null
+  source: string
+  is_active: boolean
+  path: string
+}
+
+async function tenantNamed(name: string): Promise<TenantLike | undefined> {
+  const { body } = await lab.call('GET', `/admin/tenants?name=${encodeURIComponent(name)}`)
+  return body.tenants.find((one: TenantLike) => one.flag !== 'REMOVED_ELSEWHERE')
+}
+
+/** The reconciler has seen the platform as it now is. */
+function known(name: string): Promise<TenantLike> {
+  return until(`tenant ${name} is known`, async () => {
+    const found = await tenantNamed(name)
+    return found?.flag === null ? found : undefined
+  })
+}
+
+const tables = () => lab.platform.world.tables
+
+async function calls(command: string): Promise<Record<string, string>[]> {
+  const answer = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string; params: Record<string, string> }[]
+  }
+  return answer.calls.filter((one) => one.command === command).map((one) => one.params)
+}
+
+function seededRange(): Record<string, string> {
+  const range = tables().vlans.get(PUBLIC.id)
+  assert.ok(range !== null)
+  return { zone_id: range.zoneid, start_ip: range.startip, end_ip: range.endip, gateway: range.gateway, netmask: range.netmask }
+}
+
+function freeSeededRange(): void {
+  for (const address of tables().addresses.filter((one) => one.vlanid === PUBLIC.id && one.state !== 'Free'))
+    tables().addresses.put({ ...address, state: 'Free' })
+}
+
+test('a tenant is created with its domain, its admin and a range of its own, and no password leaves the service', async () => {
+  const name = fresh()
+  const reply = await lab.call('POST', '/admin/tenants', {
+    name, network_domain: 'initech.example', description: 'Paper', ...NEW_RANGE,
+  }) // biome-ignore format: one record
+  assert.equal(reply.status, 200, reply.text)
+  const domain = tables().domains.get(reply.body.id)
+  assert.deepEqual([domain?.name, domain?.level, domain?.networkdomain], [name, 1, 'initech.example'])
+  const [account] = tables().accounts.filter((one) => one.domainid === reply.body.id)
+  assert.deepEqual([account?.name, account?.accounttype], [name, 2])
+  const [range] = tables().vlans.filter((one) => one.domainid === reply.body.id)
+  assert.deepEqual([range?.startip, range?.endip], ['198.51.100.16', '198.51.100.31'])
+  assert.deepEqual(
+    [reply.body.dedicated_vlan_id, reply.body.dedicated_ip_start, reply.body.flag, reply.body.source],
+    [range?.id, '198.51.100.16', null, 'service'],
+  )
+  const [user] = tables().users.by('account', account?.id ?? '')
+  const password = user?.password ?? ''
+  assert.ok(password.length > 20)
+  assert.ok(!lab.logs().includes(password))
+  assert.ok(!reply.text.includes(password))
+  const job = await lab.call('GET', `/jobs/${reply.headers.get('x-correlation-id')}`)
+  assert.equal(job.body.job_status, 'completed')
+  assert.ok(!job.text.includes(password))
+  assert.deepEqual((await lab.call('GET', `/admin/tenants/${reply.body.id}`)).body, { ...reply.body, last_seen_at: (await lab.call('GET', `/admin/tenants/${reply.body.id}`)).body.last_seen_at })
+})
+
+test('a range that exists is dedicated instead of made again', async () => {
+  freeSeededRange()
+  const before_count = tables().vlans.size
+  const reply = await lab.call('POST', '/admin/tenants', { name: fresh(), ...seededRange() })
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal(tables().vlans.size, before_count)
+  assert.equal(tables().vlans.get(PUBLIC.id)?.domainid, reply.body.id)
+  assert.equal(reply.body.dedicated_vlan_id, PUBLIC.id)
+})
+
+test('a tenant takes the id of a domain of another region', async () => {
+  const domain_uuid = '4b0d3f52-9c1e-4a76-8a53-d2c6f0b1e977'
+  const reply = await lab.call('POST', '/admin/tenants', { name: fresh(), domain_uuid })
+  assert.deepEqual([reply.status, reply.body.id], [200, domain_uuid], reply.text)
+  const again = await lab.call('POST', '/admin/tenants', { name: fresh(), domain_uuid })
+  assert.deepEqual([again.status, again.body.code], [409, 'TENANT_EXISTS'])
+})
+
+test('of two creates of one name at once one wins, the other is 409, and one domain stands', async () => {
+  const name = fresh()
+  const replies = await Promise.all([name, name.toUpperCase()].map((one) => lab.call('POST', '/admin/tenants', { name: one })))
+  assert.deepEqual(replies.map((one) => one.status).sort(), [200, 409], replies.map((one) => one.text).join())
+  assert.equal(replies.find((one) => one.status === 409)?.body.code, 'TENANT_EXISTS')
+  assert.equal(tables().domains.filter((one) => one.name.toLowerCase() === name).length, 1)
+})
+
+test('the name of a domain that stands on the platform is 409 TENANT_EXISTS', async () => {
+  const reply = await lab.call('POST', '/admin/tenants', { name: 'ACME' })
+  assert.deepEqual([reply.status, reply.body.code], [409, 'TENANT_EXISTS'])
+})
+
+for (const [what, body, path] of [
+  ['a name with a slash', { name: 'a/b' }, 'name'],
+  ['an empty name', { name: '' }, 'name'],
+  ['the name of the root', { name: 'Root' }, 'body.name'],
+  ['a bad network domain', { name: 'x1', network_domain: '-bad-' }, 'network_domain'],
+  ['a range without its gateway', { name: 'x2', ...NEW_RANGE, gateway: undefined }, 'body.gateway'],
+  ['only a zone', { name: 'x3', zone_id: wellKnown.zone }, 'body.start_ip'],
+  ['a range that ends before it starts', { name: 'x4', ...NEW_RANGE, end_ip: '198.51.100.2' }, 'body.end_ip'],
+  ['a gateway of another network', { name: 'x5', ...NEW_RANGE, gateway: '192.0.2.1' }, 'body.gateway'],
+  ['a netmask with a hole', { name: 'x6', ...NEW_RANGE, netmask: '255.0.255.0' }, 'body.netmask'],
+  ['an unknown field', { name: 'x7', domainid: 'x' }, 'domainid'],
+] as const) {
+  test(`creating with ${what} is 400 and changes nothing`, async () => {
+    const before_count = tables().domains.size
+    const reply = await lab.call('POST', '/admin/tenants', body)
+    assert.deepEqual([reply.status, reply.body.code], [400, 'INVALID_REQUEST'], reply.text)
+    assert.match(JSON.stringify(reply.body.errors), new RegExp(path))
+    assert.equal(tables().domains.size, before_count)
+  })
+}
+
+test('creating in an unknown zone is 404 RESOURCE_NOT_FOUND', async () => {
+  const reply = await lab.call('POST', '/admin/tenants', { name: fresh(), ...NEW_RANGE, zone_id: NOBODY })
+  assert.deepEqual([reply.status, reply.body.code], [404, 'RESOURCE_NOT_FOUND'])
+})
+
+test('creating with a range of another tenant is 409 and leaves nothing', async () => {
+  tables().vlans.put({ ...must(tables().vlans.get(PUBLIC.id)), domainid: GLOBEX })
+  const name = fresh()
+  const reply = await lab.call('POST', '/admin/tenants', { name, ...seededRange() })
+  assert.deepEqual([reply.status, reply.body.code], [409, 'IP_RANGE_IN_USE'])
+  assert.equal(await tenantNamed(name), undefined)
+})
+
+for (const [command, times] of [['createDomain', 1], ['createAccount', 1], ['createVlanIpRange', 1]] as const) {
+  test(`when the platform refuses ${command} nothing stays, and the name is free again`, async () => {
+    const name = fresh()
+    const before_vlans = tables().vlans.size
+    await control('fail', { command, times, code: 431, text: 'planted refusal' })
+    const reply = await lab.call('POST', '/admin/tenants', { name, ...NEW_RANGE })
+    assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
+    assert.equal(tables().domains.filter((one) => one.name === name).length, 0)
+    assert.equal(tables().accounts.filter((one) => one.name === name).length, 0)
+    assert.equal(tables().vlans.size, before_vlans)
+    assert.equal(await tenantNamed(name), undefined)
+    const again = await lab.call('POST', '/admin/tenants', { name })
+    assert.equal(again.status, 200, again.text)
+  })
+  test(`when the answer of ${command} is lost its work is found again and done once`, async () => {
+    const name = fresh()
+    await control('lose-answer', { command, times: 1 })
+    const reply = await lab.call('POST', '/admin/tenants', { name, ...NEW_RANGE })
+    assert.equal(reply.status, 200, reply.text)
+    assert.equal(tables().domains.filter((one) => one.name === name).length, 1)
+    assert.equal(tables().accounts.filter((one) => one.name === name).length, 1)
+    assert.equal(tables().vlans.filter((one) => one.domainid === reply.body.id).length, 1)
+    assert.equal((await calls(command)).length, 1)
+  })
+}
+
+test('a domain that cannot be removed again stays listed with a flag', async () => {
+  const name = fresh()
+  await control('fail', { command: 'createAccount', times: 1, code: 431, text: 'planted refusal' })
+  await control('fail', { command: 'deleteDomain', times: 9, code: 530, text: 'planted failure' })
+  const reply = await lab.call('POST', '/admin/tenants', { name })
+  assert.equal(reply.status, 400, reply.text)
+  const left = await tenantNamed(name)
+  assert.equal(left?.flag, 'CREATE_FAILED')
+  const refused = await lab.call('GET', `/admin/tenants/${left?.id}/limits`)
+  assert.deepEqual([refused.status, refused.body.code], [409, 'TENANT_STATE'])
+})
+
+test('a domain made on the platform appears, a renamed one is followed, a removed one is flagged and frees its name', async () => {
+  const name = fresh()
+  const id = '5f1c7f38-2a0b-4e66-b1de-7a4e6c9d0b21'
+  const acme = must(tables().domains.get(ACME))
+  tables().domains.put({ ...acme, id, name, path: `ROOT/${name}` })
+  const found = await known(name)
+  assert.deepEqual([found.id, found.source], [id, 'platform'])
+  tables().domains.put({ ...acme, id, name: `${name}-two`, path: `ROOT/${name}-two` })
+  assert.equal((await known(`${name}-two`)).id, id)
+  tables().domains.remove(id)
+  await until('the removal is seen', async () => (await lab.call('GET', `/admin/tenants/${id}`)).body.flag === 'REMOVED_ELSEWHERE')
+  const limits = await lab.call('GET', `/admin/tenants/${id}/limits`)
+  assert.deepEqual([limits.status, limits.body.code], [409, 'TENANT_STATE'])
+  const again = await lab.call('POST', '/admin/tenants', { name: `${name}-two` })
+  assert.equal(again.status, 200, again.text)
+  assert.notEqual(again.body.id, id)
+})
+
+test('the list pages and filters', async () => {
+  const all = await lab.call('GET', '/admin/tenants?flag=NONE&page_size=500')
+  assert.equal(all.body.count, all.body.tenants.length)
+  const second = await lab.call('GET', '/admin/tenants?flag=NONE&page=2&page_size=1')
+  assert.deepEqual(second.body.tenants, [all.body.tenants[1]])
+  const some = await lab.call('GET', '/admin/tenants?keyword=LOB&flag=NONE')
+  assert.deepEqual(some.body.tenants.map((one: TenantLike) => one.id), [GLOBEX])
+  assert.equal((await lab.call('GET', '/admin/tenants?page_size=501')).status, 400)
+})
+
+test('an unknown tenant is 404 TENANT_NOT_FOUND on every route that names one', async () => {
+  for (const [method, path, body] of [
+    ['GET', `/admin/tenants/${NOBODY}`, undefined],
+    ['GET', `/admin/tenants/${NOBODY}/limits`, undefined],
+    ['PUT', `/admin/tenants/${NOBODY}/limits`, { cpus: 1 }],
+    ['GET', `/admin/tenants/${NOBODY}/network`, undefined],
+    ['POST', `/admin/tenants/${NOBODY}/network`, NEW_RANGE],
+    ['PUT', `/admin/tenants/${NOBODY}/status`, { is_active: false }],
+    ['POST', `/tenants/${NOBODY}/account-mode`, { account_mode: 'flat' }],
+    ['POST', `/tenants/${NOBODY}/auth-source`, { auth_source: 'local' }],
+  ] as const) {
+    const reply = await lab.call(method, path, body)
+    assert.deepEqual([reply.status, reply.body.code], [404, 'TENANT_NOT_FOUND'], `${method} ${path}`)
+  }
+})
+
+test('limits are read in our units, changed fields alone are sent, and the answer is what the platform holds', async () => {
+  const before_put = await lab.call('GET', `/admin/tenants/${ACME}/limits`)
+  assert.equal(before_put.status, 200, before_put.text)
+  assert.deepEqual([before_put.body.instances, before_put.body.memory, before_put.body.primary_storage], [60, 819_200, 20_000])
+  const reply = await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 12, instances: 60, memory: 4096, vpcs: -1 })
+  assert.equal(reply.status, 200, reply.text)
+  assert.deepEqual(reply.body, { ...before_put.body, cpus: 12, memory: 4096, vpcs: -1 })
+  const sent = (await calls('updateResourceLimit')).map((one) => `${one.resourcetype}=${one.max}`).sort()
+  assert.deepEqual(sent, ['8=12', '9=4096', '7=-1'].filter((one) => one !== `7=${before_put.body.vpcs}`).sort())
+  assert.equal(tables().limits.get(`${ACME}/8`)?.max, 12)
+})
+
+test('limits out of range are 400, and when one is refused the answer says which were set', async () => {
+  assert.equal((await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: -2 })).status, 400)
+  await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 11 })
+  await control('fail', { command: 'updateResourceLimit', times: 0, code: 431, text: 'x' })
+  // The first call passes, the second is refused.
+  const reply = await refusedSecond()
+  assert.equal(reply.status, 400, reply.text)
+  assert.match(reply.body.detail, /Set before it: cpus = 21/)
+  assert.match(reply.body.detail, /Not tried: networks = 3/)
+  assert.equal(tables().limits.get(`${ACME}/8`)?.max, 21)
+})
+
+/** The platform refuses the memory alone: a parent's limit does that. */
+async function refusedSecond() {
+  const acme = must(tables().domains.get(ACME))
+  tables().domains.put({ ...acme, id: NOBODY.replace('4000', '4001'), name: 'parent', path: 'ROOT/parent', parentid: acme.parentid })
+  tables().domains.put({ ...acme, parentid: NOBODY.replace('4000', '4001') })
+  tables().limits.put({ id: `${NOBODY.replace('4000', '4001')}/9`, owner: 'domain', ownerid: NOBODY.replace('4000', '4001'), resourcetype: 9, max: 100 })
+  for (const type of [8, 6])
+    tables().limits.put({ id: `${NOBODY.replace('4000', '4001')}/${type}`, owner: 'domain', ownerid: NOBODY.replace('4000', '4001'), resourcetype: type, max: -1 })
+  return lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 21, memory: 5000, networks: 3 })
+}
+
+test('a lost answer to a limit is read back, and the change succeeds', async () => {
+  await control('lose-answer', { command: 'updateResourceLimit', times: 1 })
+  const reply = await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 17 })
+  assert.deepEqual([reply.status, reply.body.cpus], [200, 17], reply.text)
+})
+
+test('a tenant without a range is 404; a range is dedicated once, shown, and noticed when it is released elsewhere', async () => {
+  freeSeededRange()
+  const none = await lab.call('GET', `/admin/tenants/${GLOBEX}/network`)
+  assert.deepEqual([none.status, none.body.code], [404, 'TENANT_NETWORK_NOT_FOUND'])
+  const reply = await lab.call('POST', `/admin/tenants/${GLOBEX}/network`, seededRange())
+  assert.equal(reply.status, 200, reply.text)
+  assert.deepEqual([reply.body.vlan_range_id, reply.body.status, reply.body.tenant_name], [PUBLIC.id, 'DEDICATED', 'globex'])
+  assert.equal(tables().vlans.get(PUBLIC.id)?.domainid, GLOBEX)
+  assert.deepEqual((await lab.call('GET', `/admin/tenants/${GLOBEX}/network`)).body, reply.body)
+  const again = await lab.call('POST', `/admin/tenants/${GLOBEX}/network`, seededRange())
+  assert.deepEqual(again.body, reply.body)
+  assert.equal((await calls('dedicatePublicIpRange')).length, 1)
+  const other = await lab.call('POST', `/admin/tenants/${ACME}/network`, seededRange())
+  assert.deepEqual([other.status, other.body.code], [409, 'IP_RANGE_IN_USE'])
+  tables().vlans.put({ ...must(tables().vlans.get(PUBLIC.id)), domainid: null })
+  assert.equal((await lab.call('GET', `/admin/tenants/${GLOBEX}/network`)).body.status, 'RELEASED_ELSEWHERE')
+  const back = await lab.call('POST', `/admin/tenants/${GLOBEX}/network`, seededRange())
+  assert.deepEqual([back.status, back.body.status], [200, 'DEDICATED'], back.text)
+})
+
+test('dedicating a range that is unknown, in use, or a second one is refused by code', async () => {
+  const unknown = await lab.call('POST', `/admin/tenants/${ACME}/network`, NEW_RANGE)
+  assert.deepEqual([unknown.status, unknown.body.code], [400, 'IP_RANGE_NOT_FOUND'])
+  const created = await lab.call('POST', '/admin/tenants', { name: fresh(), ...NEW_RANGE })
+  assert.equal(created.status, 200, created.text)
+  const [address] = tables().addresses.filter((one) => one.vlanid === PUBLIC.id && one.state === 'Free')
+  tables().addresses.put({ ...must(address ?? null), state: 'Allocated', accountid: wellKnown.accounts.acme })
+  const used = await lab.call('POST', `/admin/tenants/${GLOBEX}/network`, seededRange())
+  assert.deepEqual([used.status, used.body.code], [409, 'IP_RANGE_IN_USE'], used.text)
+  const second = await lab.call('POST', `/admin/tenants/${created.body.id}/network`, seededRange())
+  assert.deepEqual([second.status, second.body.code], [409, 'TENANT_NETWORK_EXISTS'], second.text)
+})
+
+test('deactivating locks the accounts and leaves machines running; nothing new is made; activating restores', async () => {
+  const running = () => tables().vms.by('account', wellKnown.accounts.acme).filter((vm) => vm.state === 'Running').length
+  const ran = running()
+  assert.ok(ran > 0)
+  const off = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
+  assert.equal(off.status, 200, off.text)
+  assert.deepEqual([off.body.is_active, off.body.tenant_id], [false, ACME])
+  assert.match(off.body.message, /locked/)
+  assert.equal(tables().accounts.get(wellKnown.accounts.acme)?.state, 'locked')
+  assert.equal(running(), ran)
+  const refused = await lab.call('POST', '/ddi/public-ips', { zone_id: wellKnown.zone, network_id: wellKnown.networks['acme-net'] })
+  assert.deepEqual([refused.status, refused.body.code], [400, 'TENANT_INACTIVE'], refused.text)
+  const on = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
+  assert.equal(on.status, 200, on.text)
+  assert.equal(tables().accounts.get(wellKnown.accounts.acme)?.state, 'enabled')
+})
+
+test('with stop_instances the machines stop, and activating names them and starts none', async () => {
+  const ran = tables().vms.by('account', wellKnown.accounts.acme).filter((vm) => vm.state === 'Running' && vm.projectid === null).map((vm) => vm.id)
+  const off = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false, stop_instances: true })
+  assert.equal(off.status, 200, off.text)
+  assert.equal(tables().accounts.get(wellKnown.accounts.acme)?.state, 'disabled')
+  assert.deepEqual(off.body.stopped_virtual_machine_ids.toSorted(), ran.toSorted())
+  assert.ok(ran.every((id) => tables().vms.get(id)?.state === 'Stopped'))
+  const on = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
+  assert.equal(on.status, 200, on.text)
+  assert.deepEqual(on.body.stopped_virtual_machine_ids.toSorted(), ran.toSorted())
+  assert.ok(ran.every((id) => tables().vms.get(id)?.state === 'Stopped'))
+})
+
+test('an account that was disabled before stays so; a status change that the platform refuses is told', async () => {
+  const extra = must(tables().accounts.get(wellKnown.accounts.acme))
+  tables().accounts.put({ ...extra, id: NOBODY.replace('4000', '4002'), name: 'left', state: 'disabled' })
+  await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
+  await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
+  assert.equal(tables().accounts.get(NOBODY.replace('4000', '4002'))?.state, 'disabled')
+  await control('fail', { command: 'disableAccount', times: 1, code: 431, text: 'planted refusal' })
+  const reply = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
+  assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
+  assert.match(reply.body.detail, /account acme could not be changed/)
+  const odd = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true, stop_instances: true })
+  assert.equal(odd.status, 400)
+})
+
+test('the account mode is kept', async () => {
+  const reply = await lab.call('POST', `/tenants/${ACME}/account-mode`, { account_mode: 'departmental' })
+  assert.deepEqual([reply.status, reply.body.account_mode], [200, 'departmental'], reply.text)
+  assert.equal((await lab.call('GET', `/admin/tenants/${ACME}`)).body.account_mode, 'departmental')
+  assert.equal((await lab.call('POST', `/tenants/${ACME}/account-mode`, { account_mode: 'x' })).status, 400)
+})
+
+const LDAP = {
+  hostname: 'ldap.acme.example', port: 636, base_dn: 'dc=acme,dc=example', bind_dn: 'cn=reader', bind_password: 'planted-bind-secret-9',
+  group: 'cn=cloud,dc=acme,dc=example',
+} // biome-ignore format: one record
+
+test('ldap is set up for the tenant alone, its password is sealed, and local takes it down again', async () => {
+  const reply = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'ldap', ldap: LDAP })
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal(reply.body.settings.has_bind_password, true)
+  assert.equal(tables().ldaplinks.get(ACME)?.['ldapdomain'], LDAP.group)
+  const directories = () => tables().ldap.filter((one) => one['domainid'] === ACME)
+  assert.deepEqual(directories().map((one) => [one['hostname'], one['port']]), [[LDAP.hostname, LDAP.port]])
+  assert.ok(!reply.text.includes(LDAP.bind_password))
+  assert.ok(!lab.logs().includes(LDAP.bind_password))
+  const moved = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'ldap', ldap: { ...LDAP, hostname: 'two.acme.example' } })
+  assert.equal(moved.status, 200, moved.text)
+  assert.deepEqual(directories().map((one) => one['hostname']), ['two.acme.example'])
+  const local = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'local' })
+  assert.deepEqual([local.status, directories().length], [200, 0], local.text)
+})
+
+test('when linking the directory is refused the server that was added is taken away again', async () => {
+  await control('fail', { command: 'linkDomainToLdap', times: 1, code: 530, text: 'planted' })
+  const reply = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'ldap', ldap: LDAP })
+  assert.equal(reply.status, 500, reply.text)
+  assert.equal(tables().ldap.filter((one) => one['domainid'] === ACME).length, 0)
+})
+
+test('saml needs the platform to have it, then switches users and back', async () => {
+  const off = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'saml' })
+  assert.deepEqual([off.status, off.body.code], [500, 'IDENTITY_NOT_CONFIGURED'], off.text)
+  const setting = must(tables().configurations.by('name', 'saml2.enabled')[0] ?? null)
+  tables().configurations.put({ ...setting, value: 'true' })
+  const on = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'saml', saml: { identity_provider_id: 'https://idp.example' } })
+  assert.equal(on.status, 200, on.text)
+  const users = () => tables().users.by('account', wellKnown.accounts.acme).map((one) => one.usersource)
+  assert.deepEqual(users(), ['saml2'])
+  await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'local' })
+  assert.deepEqual(users(), ['native'])
+})
+
+for (const [what, body, code, status] of [
+  ['ldap without settings', { auth_source: 'ldap' }, 'INVALID_REQUEST', 400],
+  ['settings that do not belong', { auth_source: 'local', ldap: LDAP }, 'INVALID_REQUEST', 400],
+  ['a URL as directory server', { auth_source: 'ldap', ldap: { ...LDAP, hostname: 'ldap://x/y' } }, 'INVALID_REQUEST', 400],
+  ['a reader without password', { auth_source: 'ldap', ldap: { ...LDAP, bind_password: undefined } }, 'INVALID_REQUEST', 400],
+  ['oidc without an issuer', { auth_source: 'oidc' }, 'IDENTITY_NOT_CONFIGURED', 500],
+] as const) {
+  test(`auth-source with ${what} is ${status} ${code}`, async () => {
+    const reply = await lab.call('POST', `/tenants/${ACME}/auth-source`, body)
+    assert.deepEqual([reply.status, reply.body.code], [status, code], reply.text)
+  })
+}
+
+test('counts follow what is set: a range, limits and a chosen authentication source make a tenant fully onboarded', async () => {
+  const before_all = (await lab.call('GET', '/admin/tenants/stats')).body
+  assert.equal(before_all.total, before_all.active + before_all.inactive)
+  assert.equal(before_all.total, before_all.fully_onboarded + before_all.partially_onboarded)
+  const { body: made } = await lab.call('POST', '/admin/tenants', { name: fresh(), ...NEW_RANGE })
+  assert.equal((await lab.call('GET', '/admin/tenants/stats')).body.fully_onboarded, before_all.fully_onboarded)
+  await lab.call('PUT', `/admin/tenants/${made.id}/limits`, { cpus: 5 })
+  await lab.call('POST', `/tenants/${made.id}/auth-source`, { auth_source: 'local' })
+  const full = (await lab.call('GET', '/admin/tenants/stats')).body
+  assert.deepEqual([full.fully_onboarded, full.billable], [before_all.fully_onboarded + 1, before_all.billable + 1])
+  assert.equal((await lab.call('GET', `/admin/tenants/${made.id}`)).body.onboarding, 'full')
+  await lab.call('PUT', `/admin/tenants/${made.id}/status`, { is_active: false })
+  assert.equal((await lab.call('GET', '/admin/tenants/stats')).body.billable, before_all.billable)
+  assert.deepEqual((await lab.call('GET', '/admin/tenants/is-multi-tenant')).body, true)
+})
+
+test('a platform that does not answer is 500, and nothing is claimed', async () => {
+  const name = fresh()
+  await control('silent', { command: 'listDomains', times: 50 })
+  const reply = await lab.call('POST', '/admin/tenants', { name })
+  assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_TIMEOUT'], reply.text)
+  assert.equal(await tenantNamed(name), undefined)
+})
+
+function must<T>(value: T | null | undefined): T {
+  assert.ok(value !== null && value !== undefined)
+  return value
+}

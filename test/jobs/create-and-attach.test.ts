@@ -1,0 +1,107 @@
+// Creating and attaching a disk through every crash, failure and repetition: afterwards there is exactly one volume, attached
+// to its machine, or none at all.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Writable } from 'node:stream'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { wellKnown } from '../../lab/world.ts'
+import { encodeArgs } from '#src/drivers/cloudstack/args.ts'
+import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { diskCreateJob } from '#src/modules/compute/disk-create.job.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { NOBODY } from '../support/platform-calls.ts'
+
+const VM = wellKnown.vms['db-01']
+const VOLUME_ID = '5d1f4a38-0b5c-4b0e-9a65-0d4d3f2b7a11'
+const ends: (() => Promise<void>)[] = []
+after(async () => {
+  for (const end of ends) await end()
+})
+
+interface World {
+  platform: CloudStackLab
+  count: number
+}
+
+/** A platform whose time runs fast: each job ends a few hundredths of a second after it began. */
+async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bindJob>; input: unknown }> {
+  const platform = await startCloudStack({ time: 'step', port: 0 })
+  const timer = setInterval(() => platform.step(), 20)
+  const cloudstack = createCloudStack(
+    { url: platform.url, api_key: platform.api_key, secret_key: platform.secret_key, algorithm: 'hmac-sha1', timeout_ms: 1500, read_timeout_ms: 1500 },
+    { log: createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) }) },
+  )
+  ends.push(async () => {
+    clearInterval(timer)
+    await cloudstack.close()
+    await platform.close()
+  })
+  const create = encodeArgs({
+    name: 'more',
+    zoneid: wellKnown.zone,
+    diskofferingid: wellKnown.disk_offerings['ssd-20'],
+    account: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.name,
+    domainid: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.domainid,
+  })
+  const input = { name: 'more', volume_id: VOLUME_ID, virtual_machine_id: VM, virtual_machine_name: 'db-01', device_id: null, create }
+  return { world: { platform, count: platform.world.tables.volumes.size }, bound: bindJob(diskCreateJob, { cloudstack }), input }
+}
+
+function attachedOnce({ platform, count }: World, job: JobRow, where: string): void {
+  const { volumes } = platform.world.tables
+  assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
+  assert.equal(volumes.size, count + 1, where)
+  assert.deepEqual([volumes.get(VOLUME_ID)?.virtualmachineid, volumes.get(VOLUME_ID)?.state], [VM, 'Ready'], where)
+}
+
+function noneLeft({ platform, count }: World, job: JobRow, where: string): void {
+  const { volumes } = platform.world.tables
+  // An attached volume holds data of a guest that may use it already: it stays, and the job says so.
+  const kept = volumes.get(VOLUME_ID)?.virtualmachineid === VM
+  assert.equal(volumes.size, kept ? count + 1 : count, `${where}: ${job.failure_reason}`)
+  if (kept) assert.match(job.status, /is attached and was left alone/, where)
+}
+
+const walk: Walk<World> = { make: makeWorld, completed: attachedOnce, failed: noneLeft }
+
+test('a crash at any point ends in exactly one volume, attached', { timeout: 180_000 }, async () => {
+  const strict: Walk<World> = { ...walk, failed: attachedOnce }
+  assert.ok((await crashEverywhere(strict)) >= 6)
+})
+
+test('a failure of any step leaves no volume behind, unless the guest has it', { timeout: 120_000 }, async () => {
+  assert.equal(await failEverywhere(walk), 3)
+})
+
+test('every step may run twice', { timeout: 60_000 }, async () => {
+  await repeatEverywhere(walk)
+})
+
+for (const command of ['createVolume', 'attachVolume']) {
+  test(`a lost answer of ${command} makes no second volume`, { timeout: 60_000 }, async () => {
+    const { world, bound, input } = await makeWorld()
+    const body = JSON.stringify({ command, times: 1 })
+    await fetch(`${world.platform.control_url}/lose-answer`, { method: 'POST', body })
+    await repeatOnce({ world, bound, input }, attachedOnce)
+  })
+}
+
+test('a volume that the platform refuses is none', { timeout: 60_000 }, async () => {
+  const { world, bound, input } = await makeWorld()
+  const refused = { ...(input as object), create: { name: 'more', zoneid: wellKnown.zone, diskofferingid: NOBODY } }
+  await repeatOnce({ world, bound, input: refused }, (after_world, job, where) => {
+    assert.deepEqual([job.job_status, job.failure_code], ['failed', 'RESOURCE_NOT_FOUND'], where)
+    noneLeft(after_world, job, where)
+  })
+})
+
+/** One clean run. */
+async function repeatOnce(
+  made: Awaited<ReturnType<typeof makeWorld>>,
+  check: (world: World, job: JobRow, where: string) => void,
+): Promise<void> {
+  await repeatEverywhere({ make: async () => ({ ...made, bound: { ...made.bound } }), completed: check, failed: check })
+}

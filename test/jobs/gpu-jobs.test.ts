@@ -1,0 +1,183 @@
+// The GPU jobs survive a crash at every point, a failure of every step, and every step run twice: node and pool are whole.
+import assert from 'node:assert/strict'
+import { Writable } from 'node:stream'
+import { after, test } from 'node:test'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { seededId, wellKnown } from '../../lab/world.ts'
+import type { GpuInstance } from '#src/contract/nodes/agent-gpu.ts'
+import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { bindJob, type BoundJob } from '#src/jobs/define.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { createLog } from '#src/kernel/log.ts'
+import type { ChangeDeps } from '#src/modules/gpu/change-steps.ts'
+import { gpuConvertJob } from '#src/modules/gpu/convert.job.ts'
+import { gpuProfileSyncJob } from '#src/modules/gpu/profile-sync.job.ts'
+import { gpuRepinJob } from '#src/modules/gpu/repin.job.ts'
+import { assignVgpus } from '#src/node/gpu/assign.ts'
+import { convertGpus } from '#src/node/gpu/convert.ts'
+import { readGpus } from '#src/node/gpu/inventory.ts'
+import { type GpuKernel, gpuKernel } from '../support/gpu-kernel.ts'
+import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { admit, startJobProcess, testSecrets } from '../support/job-process.ts'
+import { createTestDatabase } from '../support/test-database.ts'
+
+const A = '0000:3b:00.0'
+const host = { id: wellKnown.hosts['kvm-01'], name: 'kvm-01', ip_address: '10.0.0.11' }
+const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+
+interface World {
+  kernel: GpuKernel
+  platform: CloudStackLab
+  before_vgpus: GpuInstance[]
+}
+
+const open: { kernel: GpuKernel; platform: CloudStackLab; cloudstack: CloudStack }[] = []
+after(async () => {
+  for (const { kernel, platform, cloudstack } of open) {
+    await cloudstack.close()
+    await platform.close()
+    kernel.remove()
+  }
+})
+
+/** A site with one card of one host: the platform's simulator, and the node's code on a folder that looks like /sys. */
+async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ world: World; deps: ChangeDeps }> {
+  const platform = await startCloudStack({ time: 'step', port: 0 })
+  for (const one of platform.world.tables.gpudevices.by('host', host.id))
+    platform.world.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
+  const { url, api_key, secret_key } = platform
+  const config = { url, api_key, secret_key, algorithm: 'auto', timeout_ms: 5000, read_timeout_ms: 5000 } as const
+  const cloudstack = createCloudStack(config, { log })
+  const kernel = gpuKernel([{ bus_address: A, driver, own_driver: 'nvidia', kind: 'mdev' }])
+  open.push({ kernel, platform, cloudstack })
+  const list = async () => readGpus(kernel.host)
+  const deps: ChangeDeps = {
+    cloudstack,
+    nodes: {
+      list,
+      convert: async (_host, change) => {
+        await convertGpus(kernel.host, change)
+        return list()
+      },
+      assign: async (_host, change) => {
+        await assignVgpus(kernel.host, change)
+        return list()
+      },
+    },
+  }
+  return { world: { kernel, platform, before_vgpus: [] }, deps }
+}
+
+function assertPoolWhole({ platform }: World, where: string): void {
+  const devices = platform.world.tables.gpudevices.by('host', host.id)
+  assert.deepEqual(
+    devices.map(({ managedstate }) => managedstate).filter((one) => one !== 'Managed'),
+    [],
+    where,
+  )
+  assert.ok(
+    devices.some(({ id }) => id === seededId('gpudevice', 'kvm-01/3b:00.0')),
+    where,
+  )
+}
+
+async function modeOf({ kernel }: World): Promise<string | undefined> {
+  return (await readGpus(kernel.host))[0]?.mode
+}
+
+const converting: Walk<World> = {
+  make: async () => {
+    const { world, deps } = await site('vfio-pci')
+    return { world, bound: bindJob(gpuConvertJob, deps), input: { host, bus_addresses: [A], mode: 'vgpu' } }
+  },
+  completed: async (world, job, where) => {
+    assert.equal(await modeOf(world), 'vgpu', where)
+    assert.equal(job.failure_code, null, where)
+    assertPoolWhole(world, where)
+  },
+  failed: async (world, job, where) => {
+    assert.equal(job.job_status, 'failed', where)
+    assert.equal(await modeOf(world), 'passthrough', where)
+    assertPoolWhole(world, where)
+  },
+}
+
+const vgpus = async ({ kernel }: World): Promise<GpuInstance[]> => (await readGpus(kernel.host))[0]?.vgpus ?? []
+
+const repinning: Walk<World> = {
+  make: async () => {
+    const { world, deps } = await site('nvidia')
+    const one = { bus_address: A, uuid: '30000000-0000-4000-8000-000000000001', type: 'nvidia-559' }
+    await assignVgpus(world.kernel.host, { bus_address: A, vgpus: [one] })
+    world.before_vgpus = [one]
+    const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
+    return { world, bound: bindJob(gpuRepinJob, deps), input: { host, bus_addresses: [A], count: 3, ...profile } }
+  },
+  completed: async (world, _job, where) => {
+    assert.deepEqual(
+      (await vgpus(world)).map(({ type }) => type),
+      ['nvidia-558', 'nvidia-558', 'nvidia-558'],
+      where,
+    )
+    assertPoolWhole(world, where)
+  },
+  failed: async (world, job, where) => {
+    assert.equal(job.job_status, 'failed', where)
+    assert.deepEqual(await vgpus(world), world.before_vgpus, where)
+    assertPoolWhole(world, where)
+  },
+}
+
+const syncing: Walk<World> = {
+  make: async () => {
+    const { world, deps } = await site('nvidia')
+    return { world, bound: bindJob(gpuProfileSyncJob, deps), input: { host } }
+  },
+  completed: ({ platform }, _job, where) => {
+    const names = [...platform.world.tables.vgpuprofiles.values()].map(({ name }) => name)
+    assert.deepEqual(
+      names.filter((name) => name.endsWith('A16-8Q')),
+      ['GRID A16-8Q'],
+      where,
+    )
+  },
+  failed: (_world, job, where) => assert.equal(job.job_status, 'failed', where),
+}
+
+test('a node that stops showing the GPU loses no record of it', async () => {
+  const { world, deps } = await site('nvidia')
+  const list = deps.nodes.list
+  let asked = 0
+  // The check, the probe before the act, and the proof after it see the card; then /sys is gone.
+  deps.nodes.list = async (...args) => ((asked += 1) <= 3 ? list(...args) : [])
+  const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
+  const input = { host, bus_addresses: [A], count: 1, ...profile }
+  const job = await runToEnd(bindJob(gpuRepinJob, deps), input)
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'GPU_DEVICE_NOT_FOUND'], job.status)
+  assertPoolWhole(world, 'after the failure')
+})
+
+async function runToEnd(bound: BoundJob, input: unknown): Promise<JobRow> {
+  const database = await createTestDatabase()
+  const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound: [bound] })
+  try {
+    return await ended(process, (await admit(process, bound, input)).id)
+  } finally {
+    await process.stop()
+    await database.drop()
+  }
+}
+
+for (const [name, walk] of [
+  ['conversion', converting],
+  ['repin', repinning],
+  ['profile sync', syncing],
+] as const) {
+  test(`a ${name} that crashes at any point is finished by the next process, or put back`, async () => {
+    assert.ok((await crashEverywhere(walk)) >= 6)
+  })
+  test(`a ${name} whose steps fail in turn is put back`, async () => {
+    assert.ok((await failEverywhere(walk)) >= 2)
+  })
+  test(`every step of a ${name} may run twice`, () => repeatEverywhere(walk))
+}

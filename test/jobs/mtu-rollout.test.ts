@@ -1,0 +1,146 @@
+// The rollout's walk: killed at every point, failed at every step, every step twice, over nodes that keep what they were
+// told, revert by themselves, and refuse what is not theirs to do.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { after, before, suite, test } from 'node:test'
+import type { MtuNodeApplyResult } from '#src/contract/network/mtu.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { mtuRollout, type RolloutInput } from '#src/modules/network/mtu-rollout.job.ts'
+import type { NodeCalls } from '#src/modules/network/node-calls.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+
+interface FakeNode {
+  live: number
+  carries: number
+  kept: number
+  pending: { mtu: number; old: number; used: boolean } | null
+}
+
+interface World {
+  nodes: Map<string, FakeNode>
+  /** A node that used more than another one carries. */
+  narrow: string[]
+}
+
+const IDS = [randomUUID(), randomUUID(), randomUUID()]
+
+suite('MTU rollout job', () => {
+  let test_database: TestDatabase
+  let database: Database
+  before(async () => {
+    test_database = await createTestDatabase()
+    const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+    database = openDatabase({ connection: test_database.connection, pool_size: 2, log })
+    for (const [at, id] of IDS.entries()) {
+      await database.db.insertInto('node').values({ id, bmc_ip: `10.0.0.${at + 1}`, registered_by: 'test' } as never).execute()
+    }
+  })
+  after(async () => {
+    await database.close()
+    await test_database.drop()
+  })
+
+  const walk = (mtu: number, hole = false): Walk<World> => ({
+    async make() {
+      await database.transact((trx) => declareMtu(trx, { role: 'management', mtu, bridges: ['br0'] }, 'test'))
+      const world: World = { nodes: new Map(IDS.map((id) => [id, { live: 1500, carries: 1500, kept: 1500, pending: null }])), narrow: [] }
+      const input: RolloutInput = {
+        nodes: IDS.map((node_id, at) => ({
+          node_id, name: `n${at}`,
+          bridges: [{ bridge: 'br0', role: 'management', old_mtu: 1500, mtu, addresses: [`10.1.0.${at}`], mac: null }],
+        })),
+        probes: IDS.map((from, at) => ({
+          from, to: IDS[(at + 1) % 3] ?? '', bridge: 'br0', peer_bridge: 'br0', target: `10.1.0.${(at + 1) % 3}`, mtu,
+        })),
+        before: [{ role: 'management', mtu: 1500, bridges: ['br0'] }],
+        roles: [{ role: 'management', mtu }],
+        declared_by: 'test',
+        window_secs: 60,
+      } // biome-ignore format: records
+      const deps = { database, calls: fakeCalls(world, hole) }
+      return { world, bound: bindJob(mtuRollout, deps), input }
+    },
+    async completed(world, job, where) {
+      assert.equal(hole, false, where)
+      await same(world, job, where, mtu)
+    },
+    failed: (world, job, where) => same(world, job, where, 1500),
+  })
+  async function same({ nodes, narrow }: World, _job: JobRow, where: string, mtu: number): Promise<void> {
+    for (const node of nodes.values()) assert.deepEqual([node.live, node.kept, node.pending], [mtu, mtu, null], where)
+    assert.deepEqual(narrow, [], where)
+    assert.deepEqual((await declaredMtus(database.db)).map((one) => one.mtu), [mtu], where)
+  }
+
+  test('killed at any point, upwards and downwards, all nodes end alike', async () => {
+    assert.ok((await crashEverywhere(walk(9000))) > 15)
+    await crashEverywhere(walk(1300))
+  })
+  test('a step that fails leaves every node and the declaration as before', async () => {
+    await failEverywhere(walk(9000))
+  })
+  test('every step may run twice', async () => {
+    await repeatEverywhere({ ...walk(9000), failed: () => assert.fail('it failed') })
+  })
+  test('a way that cannot be proved undoes everything, however often the process dies meanwhile', async () => {
+    await crashEverywhere(walk(9000, true))
+  })
+})
+
+function fakeCalls({ nodes, narrow }: World, hole: boolean): NodeCalls {
+  const apply = (node: FakeNode, body: { mtu: number; phase?: string }): Partial<MtuNodeApplyResult> => {
+    const { pending } = node
+    const mine = pending !== null && pending.mtu === body.mtu
+    switch (body.phase) {
+      case 'prepare':
+        if (pending !== null) throw new ApiError('MTU_CHANGE_RUNNING')
+        node.pending = { mtu: body.mtu, old: node.live, used: false }
+        if (body.mtu > node.live) node.carries = body.mtu
+        else node.live = body.mtu
+        break
+      case 'use':
+        if (!mine) throw new ApiError('MTU_NOTHING_PENDING')
+        node.live = body.mtu
+        node.carries = body.mtu
+        pending.used = true
+        break
+      case 'probe':
+        if (!mine) throw new ApiError('MTU_NOTHING_PENDING')
+        return { probe_verdict: hole ? 'fail' : 'pass', detail: 'a black hole' }
+      case 'commit':
+        if (!mine || !pending.used) throw new ApiError('MTU_NOTHING_PENDING')
+        node.kept = body.mtu
+        node.pending = null
+        break
+      case 'revert':
+        if (!mine) throw new ApiError('MTU_NOTHING_PENDING')
+        Object.assign(node, { live: pending.old, carries: pending.old, pending: null })
+        return { reverted: true }
+      default:
+        if (pending !== null) throw new ApiError('MTU_CHANGE_RUNNING')
+        Object.assign(node, { live: body.mtu, carries: body.mtu, kept: body.mtu })
+    }
+    // While it goes forward nobody may use more than everybody carries.
+    const all = [...nodes.values()]
+    if (['prepare', 'use', 'commit'].includes(body.phase ?? '') && all.some((one) => all.some((other) => one.live > other.carries))) {
+      narrow.push(`${body.phase} ${body.mtu}`)
+    }
+    return {}
+  }
+  const client = (row: { id: string }) => {
+    const node = nodes.get(row.id)
+    assert.ok(node !== undefined)
+    return {
+      mtuNodeApply: async ({ body }: { body: { mtu: number; phase?: string } }) => apply(node, body),
+      agentMtuRead: async () => ({ bridges: [{ bridge: 'br0', mtu: node.live, pending: node.pending }], underlay_mtu: null }),
+    }
+  }
+  return { client: client as unknown as NodeCalls['client'] }
+}

@@ -1,0 +1,129 @@
+// Creating a tenant is all or nothing: killed at any point it is finished or undone by the next process, and the platform
+// never keeps a domain, an account or a range that no tenant stands for.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { after, test } from 'node:test'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { DEFAULT_SIZE, wellKnown } from '../../lab/world.ts'
+import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { type TenantInput, tenantCreateJob } from '#src/modules/tenants/create.job.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { claimTenant, findTenant } from '#src/store/tenants.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { createTestDatabase } from '../support/test-database.ts'
+
+interface World {
+  platform: CloudStackLab
+  database: Database
+  input: TenantInput
+  vlans: number
+}
+
+const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+const open: (() => Promise<void>)[] = []
+after(async () => {
+  for (const close of open.reverse()) await close()
+})
+
+/** One database of tenants and one platform serve all walks: every run makes a tenant of its own. */
+const shared = (async () => {
+  const platform = await startCloudStack({ time: 'step', port: 0, size: DEFAULT_SIZE })
+  const ticking = setInterval(() => platform.step(), 10)
+  const test_database = await createTestDatabase()
+  const database = openDatabase({ connection: test_database.connection, pool_size: 4, log })
+  const { url, api_key, secret_key } = platform
+  const cloudstack = createCloudStack(
+    { url, api_key, secret_key, algorithm: 'hmac-sha1', timeout_ms: 3000, read_timeout_ms: 3000 },
+    { log },
+  )
+  open.push(async () => {
+    clearInterval(ticking)
+    await cloudstack.close()
+    await database.close()
+    await test_database.drop()
+    await platform.close()
+  })
+  return { platform, database, cloudstack }
+})()
+
+let made = 0
+
+async function make(existing: boolean) {
+  const { platform, database, cloudstack } = await shared
+  const name = `walk-${(made += 1)}`
+  const id = randomUUID()
+  const second = made % 250
+  const range = {
+    zone_id: wellKnown.zone,
+    start_ip: `198.18.${second}.16`,
+    end_ip: `198.18.${second}.19`,
+    gateway: `198.18.${second}.1`,
+    netmask: '255.255.255.0',
+  }
+  if (existing) {
+    const args = { zoneid: range.zone_id, startip: range.start_ip, endip: range.end_ip, vlan: '77', forvirtualnetwork: true }
+    await cloudstack.call('createVlanIpRange', { ...args, gateway: range.gateway, netmask: range.netmask })
+  }
+  const input: TenantInput = { id, name, range, account: name, username: `${name}-admin`, password: 'planted-Password-1' }
+  const claim = { id, name, description: '', network_domain: null, created_by: 'test' }
+  const account = { admin_account: name, admin_username: input.username, admin_password: 'sealed' }
+  assert.ok(await claimTenant(database.db, { ...claim, ...account }))
+  const world: World = { platform, database, input, vlans: platform.world.tables.vlans.size }
+  return { world, bound: bindJob(tenantCreateJob, { cloudstack, database }), input }
+}
+
+function walk(existing: boolean): Walk<World> {
+  return {
+    make: () => make(existing),
+    async completed({ platform, database, input, vlans }, _job, where) {
+      const { tables } = platform.world
+      assert.equal(tables.domains.filter((one) => one.name === input.name).length, 1, where)
+      assert.equal(tables.accounts.filter((one) => one.domainid === input.id).length, 1, where)
+      assert.equal(tables.vlans.filter((one) => one.domainid === input.id).length, 1, where)
+      assert.equal(tables.vlans.size, existing ? vlans : vlans + 1, where)
+      const row = await findTenant(database.db, input.id)
+      assert.deepEqual([row?.stage, row?.range_start_ip], ['ready', input.range?.start_ip], where)
+    },
+    async failed({ platform, database, input, vlans }, job, where) {
+      const { tables } = platform.world
+      assert.equal(job.job_status, 'failed', where)
+      assert.equal(tables.domains.filter((one) => one.name === input.name || one.id === input.id).length, 0, where)
+      assert.equal(tables.accounts.filter((one) => one.name === input.name).length, 0, where)
+      assert.equal(tables.users.filter((one) => one.username === input.username).length, 0, where)
+      assert.equal(tables.vlans.filter((one) => one.domainid === input.id).length, 0, where)
+      assert.equal(tables.vlans.size, vlans, where)
+      assert.equal(await findTenant(database.db, input.id), undefined, where)
+    },
+  }
+}
+
+for (const existing of [false, true]) {
+  const which = existing ? 'an existing range' : 'a new range'
+  test(`a tenant with ${which}, its process killed at any point, is made once by the next process`, async () => {
+    assert.ok((await crashEverywhere(walk(existing))) >= 12)
+  })
+  test(`a tenant with ${which} leaves nothing behind, whichever step fails`, async () => {
+    assert.equal(await failEverywhere(walk(existing)), 5)
+  })
+}
+
+test('every step of creating a tenant may run twice', () => repeatEverywhere(walk(false)))
+
+test('a process killed while it undoes is followed by one that undoes the rest', async () => {
+  const broken: Walk<World> = {
+    ...walk(false),
+    async make() {
+      const { world, bound, input } = await make(false)
+      const steps = tenantCreateJob.steps.map((step) =>
+        step.name === 'record'
+          ? { ...step, run: () => Promise.reject(new Error('planted failure of the last step')) }
+          : step,
+      )
+      return { world, bound: bindJob({ ...tenantCreateJob, steps }, bound.deps as never), input }
+    },
+  }
+  assert.ok((await crashEverywhere(broken)) >= 14)
+})
