@@ -18,7 +18,12 @@ const { key, certificate, authority, delays_ms }: FleetAgents = JSON.parse(readF
 const { nics, main_bridges } = exampleNodeNet
 const many = <T extends { name: string }>(rows: readonly T[]): T[] =>
   Array.from({ length: COPIES }, (_none, copy) => rows.map((row) => ({ ...row, name: `${row.name}-${copy}` }))).flat()
-const picture = JSON.stringify({ ...exampleNodeNet, vxlan_count: 0, nics: many(nics), main_bridges: many(main_bridges) })
+const picture = JSON.stringify({
+  ...exampleNodeNet,
+  vxlan_count: 0,
+  nics: many(nics),
+  main_bridges: many(main_bridges),
+})
 
 const ports = await Promise.all(
   delays_ms.map(async (delay_ms) => {

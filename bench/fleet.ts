@@ -17,7 +17,7 @@ const SLOW = 5
 const PROCESSES = 4
 const SLOWEST_HEALTHY_MS = 500
 const TOO_SLOW_MS = 60_000
-const ROUNDS = 8
+const ROUNDS = 6
 /** Answers are shared for two seconds: a round that begins later asks every agent anew. */
 const STALE_MS = 2200
 
@@ -37,7 +37,11 @@ export async function run(): Promise<BenchResult[]> {
       ports.push(...(program.ready['ports'] ?? '').split(',').map(Number))
     }
     // Nobody listens at port 1.
-    await registerAll(stand, identity.certificate, ports.map((port, at) => (at < DEAD ? 1 : port)))
+    await registerAll(
+      stand,
+      identity.certificate,
+      ports.map((port, at) => (at < DEAD ? 1 : port)),
+    )
     return await measure(stand)
   } finally {
     for (const program of programs) await program.stop()
@@ -49,24 +53,25 @@ export async function run(): Promise<BenchResult[]> {
 async function measure(stand: Stand): Promise<BenchResult[]> {
   const idle = stand.control.memory_bytes()
   const first = await dashboard(stand)
-  const fresh: number[] = []
+  const fresh: Look[] = []
   for (let round = 0; round < ROUNDS; round += 1) {
     await pause(STALE_MS)
-    fresh.push((await dashboard(stand)).took_ms)
+    fresh.push(await dashboard(stand))
   }
   const paged: number[] = []
   for (let page = 0; page < 20; page += 1) paged.push((await dashboard(stand)).took_ms)
-  const { online, offline } = first
-  if (online !== NODES - DEAD - SLOW || offline !== DEAD + SLOW) {
-    throw new Error(`the dashboard saw ${online} nodes online and ${offline} offline`)
-  }
-  const p95 = percentile(fresh, 95)
+  const wronged = NODES - DEAD - SLOW - Math.min(...fresh.map(({ online }) => online))
+  const p95 = percentile(
+    fresh.map(({ took_ms }) => took_ms),
+    95,
+  )
   const grown = (stand.control.peak_memory_bytes() - idle) / 2 ** 20
   const agent = `${SLOWEST_HEALTHY_MS} ms of the slowest healthy agent`
   return [
     { name: 'dashboard of 1,000 agents, p95', value: p95 / SLOWEST_HEALTHY_MS, unit: 'x', limit: 3, against: `${p95.toFixed(0)} ms against ${agent}` },
     { name: 'first dashboard (TLS to every agent, 10 silent ones)', value: first.took_ms, unit: 'ms', limit: 15_000, against: `${agent}; time limit 4,000 ms a silent node` },
     { name: 'next page of the same look', value: median(paged), unit: 'ms', limit: 250, against: 'answers of all agents shared for 2 s' },
+    { name: 'healthy agents taken for silent', value: wronged, unit: 'nodes', limit: 0, against: `${DEAD} dead and ${SLOW} slow among ${NODES}` },
     { name: 'memory at the peak above idle', value: grown, unit: 'MB', limit: 400, against: `${(idle / 2 ** 20).toFixed(0)} MB idle` },
   ] // biome-ignore format: a table
 }
@@ -81,12 +86,17 @@ function delaysOf(process_at: number): number[] {
   })
 }
 
-async function dashboard(stand: Stand): Promise<{ took_ms: number; online: number; offline: number }> {
+interface Look {
+  took_ms: number
+  online: number
+}
+
+async function dashboard(stand: Stand): Promise<Look> {
   const started = performance.now()
   const { summary } = await call(stand, '/network/monitoring/dashboard', { page_size: 50 })
   const took_ms = performance.now() - started
-  const { online_nodes, offline_nodes } = summary as Record<string, number>
-  return { took_ms, online: online_nodes ?? 0, offline: offline_nodes ?? 0 }
+  const { online_nodes } = summary as Record<string, number>
+  return { took_ms, online: online_nodes ?? 0 }
 }
 
 async function call(stand: Stand, path: string, body: object): Promise<Record<string, unknown>> {

@@ -89,8 +89,6 @@ export type Unavailable = Static<typeof Unavailable>
 
 export const Done = Type.Object({ message: Type.String() }, { title: 'Done' })
 
-export const JobRef = Type.Object({ id: Id }, { additionalProperties: false })
-
 /** Page number and size with the defaults filled in. */
 export function pageOf(query: { page?: number; page_size?: number } | undefined): { page: number; page_size: number } {
   return { page: query?.page ?? 1, page_size: query?.page_size ?? 50 }

@@ -56,7 +56,9 @@ export const TenantCreate = Closed(
       maxLength: 63,
       description: 'Name of the domain: letters, digits, hyphens, dots, underscores; unique whatever the case.',
     }),
-    domain_uuid: Type.Optional(Type.String({ format: 'uuid', description: 'Takes the id of a domain of another region.' })),
+    domain_uuid: Type.Optional(
+      Type.String({ format: 'uuid', description: 'Takes the id of a domain of another region.' }),
+    ),
     network_domain: Type.Optional(Type.String({ pattern: NETWORK_DOMAIN, description: 'DNS suffix of its networks.' })),
     description: Type.Optional(
       Type.String({ maxLength: 500, description: 'Free words about the tenant.', 'x-extension': true }),
@@ -122,10 +124,15 @@ export const tenants = defineArea({
       query: Type.Object({
         name: Type.Optional(Type.String({ maxLength: 63, description: 'Exact name.', 'x-extension': true })),
         keyword: Type.Optional(Type.String({ maxLength: 63, description: 'Part of a name.', 'x-extension': true })),
-        is_active: Type.Optional(Type.Boolean({ description: 'Only active ones, or only others.', 'x-extension': true })),
+        is_active: Type.Optional(
+          Type.Boolean({ description: 'Only active ones, or only others.', 'x-extension': true }),
+        ),
         source: Type.Optional(OneOf(['service', 'platform'], { description: 'Where made.', 'x-extension': true })),
         flag: Type.Optional(
-          OneOf([...TENANT_FLAGS, 'NONE'], { description: 'Only with this flag, or without any.', 'x-extension': true }),
+          OneOf([...TENANT_FLAGS, 'NONE'], {
+            description: 'Only with this flag, or without any.',
+            'x-extension': true,
+          }),
         ),
         ...PageFields,
       }),
@@ -187,7 +194,8 @@ export const tenants = defineArea({
       ...read,
       path: '/admin/tenants/{id}/limits',
       summary: 'Get limits of tenant',
-      description: 'Read from the platform. memory in MiB, storage in GiB, -1 is unlimited; null: the platform has none.',
+      description:
+        'Read from the platform. memory in MiB, storage in GiB, -1 is unlimited; null: the platform has none.',
       tenant: 'own',
       params: TenantParams,
       ok: { 200: TenantLimits },
@@ -266,7 +274,8 @@ export const tenants = defineArea({
       method: 'POST',
       path: '/tenants/{id}/account-mode',
       summary: 'Set account mode of tenant',
-      description: 'flat: all users in one account. departmental: an account for each department. Accounts that exist stay.',
+      description:
+        'flat: all users in one account. departmental: an account for each department. Accounts that exist stay.',
       tenant: 'own',
       params: TenantParams,
       body: Closed({ account_mode: OneOf([...ACCOUNT_MODES]) }),

@@ -6,16 +6,10 @@ import type { Tables } from './tables.ts'
 
 export type NodeRow = Selectable<Tables['node']>
 
-export interface NewNode {
-  id: string
-  bmc_ip: string
-  node_ip: string | null
-  fqdn: string | null
-  hostname: string | null
-  role: 'compute' | 'management' | null
-  zone: string | null
-  registered_by: string
-}
+export type NewNode = Pick<
+  NodeRow,
+  'id' | 'bmc_ip' | 'node_ip' | 'fqdn' | 'hostname' | 'role' | 'zone' | 'registered_by'
+>
 
 export interface NodeFilter {
   role?: string

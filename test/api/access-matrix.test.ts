@@ -17,7 +17,7 @@ type Outcome = 'allowed' | '401' | '403 FORBIDDEN' | '403 TENANT_SCOPE'
 
 const CLUSTER_SECRET = 'matrix-cluster-secret'
 const NOBODY = '00000000-0000-4000-8000-000000000000'
-/** Answers of one caller that take longer than this are a stream or a bench that began: the call was let in. */
+/** An answer that takes longer than this fails the test. */
 const PATIENCE_MS = 15_000
 
 let lab: Lab
@@ -94,7 +94,9 @@ function expected(route: RouteSpec, caller: Caller): Outcome {
 }
 
 function mayBy(route: RouteSpec, role: 'viewer' | 'operator' | 'admin'): boolean {
-  const accepted = { viewer: ['viewer'], operator: ['viewer', 'operator'], admin: ['viewer', 'operator', 'admin'] }[role]
+  const accepted = { viewer: ['viewer'], operator: ['viewer', 'operator'], admin: ['viewer', 'operator', 'admin'] }[
+    role
+  ]
   return accepted.includes(route.access)
 }
 
@@ -147,11 +149,22 @@ test('what is mounted is what the contract declares, no route more and none less
   const [heads, own] = [mounted.filter((one) => one.method === 'HEAD'), mounted.filter((one) => one.method !== 'HEAD')]
   const found = own.map(({ method, url, operation, access }) => `${method} ${url} ${operation} ${access}`)
   assert.ok(found.length > 0)
-  assert.deepEqual(found.filter((one) => !declared.includes(one)), [], 'mounted, but not in the contract')
-  assert.deepEqual(declared.filter((one) => !found.includes(one)), [], 'in the contract, but not mounted')
+  assert.deepEqual(
+    found.filter((one) => !declared.includes(one)),
+    [],
+    'mounted, but not in the contract',
+  )
+  assert.deepEqual(
+    declared.filter((one) => !found.includes(one)),
+    [],
+    'in the contract, but not mounted',
+  )
   assert.equal(found.length, declared.length)
   const gets = new Map(own.filter(({ method }) => method === 'GET').map(({ url, access }) => [url, access]))
-  assert.deepEqual(heads.filter(({ url, access }) => gets.get(url) !== access), [])
+  assert.deepEqual(
+    heads.filter(({ url, access }) => gets.get(url) !== access),
+    [],
+  )
 })
 
 for (const area of areas) {

@@ -64,7 +64,10 @@ function equal(actual: Record<string, number>, expected: Record<string, number>,
   assert.deepEqual(Object.keys(actual).sort(), Object.keys(expected).sort(), where)
   for (const [name, value] of Object.entries(expected)) {
     const difference = Math.abs((actual[name] ?? Number.NaN) - value)
-    assert.ok(Number.isInteger(value) ? difference === 0 : difference <= 0.0051, `${where} ${name}: ${actual[name]} is not ${value}`)
+    assert.ok(
+      Number.isInteger(value) ? difference === 0 : difference <= 0.0051,
+      `${where} ${name}: ${actual[name]} is not ${value}`,
+    )
   }
 }
 
@@ -82,7 +85,11 @@ for (const vms of [0, 1, 499, 500, 501, 20_000]) {
       assert.deepEqual(body.state_counts, expected.state_counts)
       equal(body.totals, expected.totals, 'totals')
       equal(body.averages, expected.averages, 'averages')
-      assert.equal(body.latest_sample_time === null, expected.running === 0, 'a sample time exactly when there are samples')
+      assert.equal(
+        body.latest_sample_time === null,
+        expected.running === 0,
+        'a sample time exactly when there are samples',
+      )
     } finally {
       await lab.close()
     }

@@ -34,13 +34,20 @@ test('volumes are listed, filtered and paged in our words', async () => {
   const two = await door.post('/compute/volumes/list', { virtual_machine_id: DB, page: 2, page_size: 1 })
   assert.deepEqual([two.body.count, two.body.volumes.length, two.body.page], [2, 1, 2])
   const [disk] = (await door.post('/compute/volumes/list', { virtual_machine_id: DB, type: 'DATADISK' })).body.volumes
-  assert.deepEqual([disk.id, disk.size_bytes, disk.device_id, disk.virtual_machine_name], [data(DB), 100 * GIB, 1, 'db-01'])
+  assert.deepEqual(
+    [disk.id, disk.size_bytes, disk.device_id, disk.virtual_machine_name],
+    [data(DB), 100 * GIB, 1, 'db-01'],
+  )
 })
 
 test('a volume is detached and attached to a chosen slot', async () => {
   const id = await detached()
   assert.equal(volume(id)?.virtualmachineid, null)
-  const reply = await door.done('POST', '/compute/vms/attach-disk', { volume_id: id, virtual_machine_id: DB, device_id: 5 })
+  const reply = await door.done('POST', '/compute/vms/attach-disk', {
+    volume_id: id,
+    virtual_machine_id: DB,
+    device_id: 5,
+  })
   assert.equal(reply.status, 200, reply.text)
   assert.deepEqual([reply.body.virtual_machine_id, reply.body.device_id], [DB, 5])
   assert.deepEqual([volume(id)?.virtualmachineid, volume(id)?.deviceid], [DB, 5])
@@ -49,18 +56,26 @@ test('a volume is detached and attached to a chosen slot', async () => {
 test('a volume is detached by the slot of its machine', async () => {
   const reply = await door.done('POST', '/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 1 })
   assert.equal(reply.body.id, data(DB), reply.text)
-  door.refused(await door.post('/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 9 }), 'VOLUME_NOT_FOUND')
+  door.refused(
+    await door.post('/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 9 }),
+    'VOLUME_NOT_FOUND',
+  )
   door.refused(await door.post('/compute/vms/detach-disk', { virtual_machine_id: DB }), 'INVALID_REQUEST')
 })
 
 test('attaching is refused before the platform is asked to', async () => {
-  const attach = (body: object) => door.post('/compute/vms/attach-disk', { volume_id: data(DB), virtual_machine_id: vms['web-01'], ...body })
+  const attach = (body: object) =>
+    door.post('/compute/vms/attach-disk', { volume_id: data(DB), virtual_machine_id: vms['web-01'], ...body })
   door.refused(await attach({}), 'VOLUME_ATTACHED', /db-01/)
   door.refused(await attach({ volume_id: NOBODY }), 'VOLUME_NOT_FOUND')
   door.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
   door.refused(await attach({ device_id: 3 }), 'INVALID_REQUEST', /CD drive/)
   const id = await detached()
-  door.refused(await attach({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE', /Error; this needs Running or Stopped/)
+  door.refused(
+    await attach({ virtual_machine_id: vms['elastic-02'] }),
+    'VM_STATE',
+    /Error; this needs Running or Stopped/,
+  )
   door.refused(await attach({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
   await door.put('volumes', id, { state: 'Migrating' })
   door.refused(await attach({}), 'VOLUME_STATE', /Migrating; this needs Allocated or Ready or Uploaded/)
@@ -105,13 +120,19 @@ test('one request makes one volume, attached, of the machine’s owner', async (
 
 test('a disk of a project’s machine belongs to the project', async () => {
   const id = vms['shop-api']
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', { virtual_machine_id: id, disk_offering_id: disk_offerings['ssd-20'] })
+  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+    virtual_machine_id: id,
+    disk_offering_id: disk_offerings['ssd-20'],
+  })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(volume(reply.body.id)?.projectid, wellKnown.project)
 })
 
 test('a disk is made from a snapshot', async () => {
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', { virtual_machine_id: DB, snapshot_id: snapshots.db })
+  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+    virtual_machine_id: DB,
+    snapshot_id: snapshots.db,
+  })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(volume(reply.body.id)?.snapshotid, snapshots.db)
 })
@@ -119,7 +140,10 @@ test('a disk is made from a snapshot', async () => {
 test('a volume that cannot be attached is deleted again', async () => {
   const count = lab.platform.world.tables.volumes.size
   await door.control('fail', { command: 'attachVolume', code: 530, text: 'hypervisor said no', at: 'job', times: 1 })
-  const reply = await door.post('/compute/vms/create-and-attach-disk', { virtual_machine_id: DB, disk_offering_id: disk_offerings['ssd-20'] })
+  const reply = await door.post('/compute/vms/create-and-attach-disk', {
+    virtual_machine_id: DB,
+    disk_offering_id: disk_offerings['ssd-20'],
+  })
   const job = await door.ended(reply)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_ERROR'])
   assert.equal(lab.platform.world.tables.volumes.size, count)
@@ -128,7 +152,10 @@ test('a volume that cannot be attached is deleted again', async () => {
 test('a lost answer while the volume is made does not make a second one', async () => {
   await door.control('lose-answer', { command: 'createVolume', times: 1 })
   const count = lab.platform.world.tables.volumes.size
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', { virtual_machine_id: DB, disk_offering_id: disk_offerings['ssd-20'] })
+  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+    virtual_machine_id: DB,
+    disk_offering_id: disk_offerings['ssd-20'],
+  })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(lab.platform.world.tables.volumes.size, count + 1)
   assert.equal(reply.body.virtual_machine_id, DB)
@@ -136,7 +163,11 @@ test('a lost answer while the volume is made does not make a second one', async 
 
 test('creating a disk is refused before anything is made', async () => {
   const create = (body: object) =>
-    door.post('/compute/vms/create-and-attach-disk', { virtual_machine_id: DB, disk_offering_id: disk_offerings['ssd-20'], ...body })
+    door.post('/compute/vms/create-and-attach-disk', {
+      virtual_machine_id: DB,
+      disk_offering_id: disk_offerings['ssd-20'],
+      ...body,
+    })
   door.refused(await create({ size_gb: 5 }), 'INVALID_REQUEST', /size_gb/)
   door.refused(await create({ disk_offering_id: disk_offerings['custom-ssd'] }), 'INVALID_REQUEST', /size_gb/)
   door.refused(await create({ disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
@@ -150,7 +181,10 @@ test('creating a disk is refused before anything is made', async () => {
 })
 
 test('a volume changes its offering and grows', async () => {
-  const changed = await door.done('PUT', '/compute/vms/update-disksize', { volume_id: data(DB), disk_offering_id: disk_offerings['archive-500'] })
+  const changed = await door.done('PUT', '/compute/vms/update-disksize', {
+    volume_id: data(DB),
+    disk_offering_id: disk_offerings['archive-500'],
+  })
   assert.equal(changed.status, 200, changed.text)
   assert.deepEqual([changed.body.size_bytes, changed.body.disk_offering_id], [500 * GIB, disk_offerings['archive-500']])
   assert.equal((await door.calls('changeOfferingForVolume')).length, 1)
@@ -164,20 +198,35 @@ test('a smaller size needs agreement, and a fixed one is fixed', async () => {
   door.refused(await resize({ volume_id: root(DB), size_gb: 5 }), 'INVALID_REQUEST', /shrink_ok/)
   door.refused(await resize({ volume_id: data(DB), size_gb: 200 }), 'INVALID_REQUEST', /fixes the size/)
   door.refused(await resize({ volume_id: root(DB) }), 'INVALID_REQUEST')
-  door.refused(await resize({ volume_id: root(DB), size_gb: 40, min_iops: 9, max_iops: 1 }), 'INVALID_REQUEST', /min_iops/)
+  door.refused(
+    await resize({ volume_id: root(DB), size_gb: 40, min_iops: 9, max_iops: 1 }),
+    'INVALID_REQUEST',
+    /min_iops/,
+  )
   door.refused(await resize({ volume_id: data(DB), disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
   door.refused(await resize({ volume_id: NOBODY, size_gb: 5 }), 'VOLUME_NOT_FOUND')
   await door.put('volumes', root(DB), { state: 'Snapshotting' })
-  door.refused(await resize({ volume_id: root(DB), size_gb: 64 }), 'VOLUME_STATE', /Snapshotting; this needs Ready or Allocated/)
+  door.refused(
+    await resize({ volume_id: root(DB), size_gb: 64 }),
+    'VOLUME_STATE',
+    /Snapshotting; this needs Ready or Allocated/,
+  )
   assert.equal((await door.calls('resizeVolume')).length, 0)
   await door.put('volumes', root(DB), { state: 'Ready' })
-  const shrunk = await door.done('PUT', '/compute/vms/update-disksize', { volume_id: root(DB), size_gb: 5, shrink_ok: true })
+  const shrunk = await door.done('PUT', '/compute/vms/update-disksize', {
+    volume_id: root(DB),
+    size_gb: 5,
+    shrink_ok: true,
+  })
   assert.equal(shrunk.body.size_bytes, 5 * GIB, shrunk.text)
 })
 
 test('an ISO image goes in and out', async () => {
   const id = vms['web-01']
-  const put = await door.done('POST', '/compute/vms/attachiso', { iso_id: isos['debian-12-netinst'], virtual_machine_id: id })
+  const put = await door.done('POST', '/compute/vms/attachiso', {
+    iso_id: isos['debian-12-netinst'],
+    virtual_machine_id: id,
+  })
   assert.deepEqual([put.body.iso_id, put.body.iso_name], [isos['debian-12-netinst'], 'debian-12-netinst'], put.text)
   assert.equal(lab.platform.world.tables.vms.get(id)?.isoid, isos['debian-12-netinst'])
   const out = await door.done('POST', '/compute/vms/detachiso', { virtual_machine_id: id })
@@ -186,7 +235,8 @@ test('an ISO image goes in and out', async () => {
 })
 
 test('ISO images are refused: unknown, not ready, wrong state', async () => {
-  const attach = (body: object) => door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: vms['web-01'], ...body })
+  const attach = (body: object) =>
+    door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: vms['web-01'], ...body })
   door.refused(await attach({ iso_id: NOBODY }), 'ISO_NOT_FOUND')
   door.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
   door.refused(await attach({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
@@ -197,16 +247,23 @@ test('ISO images are refused: unknown, not ready, wrong state', async () => {
 
 test('a caller of one tenant sees and touches its own volumes alone', async () => {
   const { tables } = lab.platform.world
-  const foreign_vm = tables.vms.get(DB)?.accountid === wellKnown.accounts.acme ? wellKnown.domains.globex : wellKnown.domains.acme
+  const foreign_vm =
+    tables.vms.get(DB)?.accountid === wellKnown.accounts.acme ? wellKnown.domains.globex : wellKnown.domains.acme
   const token = await door.tokenOf(foreign_vm)
   const seen = await door.post('/compute/volumes/list', { page_size: 500 }, token)
   assert.ok(seen.body.volumes.length > 0)
   assert.ok(seen.body.volumes.every((one: { tenant_id: string }) => one.tenant_id === foreign_vm))
   door.refused(await door.post('/compute/vms/detach-disk', { volume_id: data(DB) }, token), 'VOLUME_NOT_FOUND')
-  door.refused(await lab.call('PUT', '/compute/vms/update-disksize', { volume_id: data(DB), size_gb: 3 }, { token }), 'VOLUME_NOT_FOUND')
+  door.refused(
+    await lab.call('PUT', '/compute/vms/update-disksize', { volume_id: data(DB), size_gb: 3 }, { token }),
+    'VOLUME_NOT_FOUND',
+  )
   const body = { virtual_machine_id: DB, disk_offering_id: disk_offerings['ssd-20'] }
   door.refused(await door.post('/compute/vms/create-and-attach-disk', body, token), 'VM_NOT_FOUND')
-  door.refused(await door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: DB }, token), 'VM_NOT_FOUND')
+  door.refused(
+    await door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: DB }, token),
+    'VM_NOT_FOUND',
+  )
   const foreign = await door.post('/compute/volumes/list', { domain_id: wellKnown.domains.ROOT }, token)
   assert.deepEqual([foreign.status, foreign.body.code], [403, 'TENANT_SCOPE'])
 })

@@ -35,12 +35,20 @@ test('affinity groups are set as a whole and cleared', async () => {
 
 test('affinity groups are refused for a running machine, and unknown ones', async () => {
   const update = (body: object, token?: string) => door.post('/compute/vms/update-affinity', body, token)
-  door.refused(await update({ virtual_machine_id: WEB, affinity_group_ids: [] }), 'VM_STATE', /Running; this needs Stopped/)
+  door.refused(
+    await update({ virtual_machine_id: WEB, affinity_group_ids: [] }),
+    'VM_STATE',
+    /Running; this needs Stopped/,
+  )
   door.refused(await update({ virtual_machine_id: NOBODY, affinity_group_ids: [] }), 'VM_NOT_FOUND')
   door.refused(await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }), 'RESOURCE_NOT_FOUND')
   const domain = lab.platform.world.tables.accounts.get(machine(STOPPED).accountid)?.domainid ?? ''
   const token = await door.tokenOf(domain)
-  door.refused(await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }, token), 'RESOURCE_NOT_FOUND', /affinity_group_id/)
+  door.refused(
+    await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }, token),
+    'RESOURCE_NOT_FOUND',
+    /affinity_group_id/,
+  )
 })
 
 test('user data is reset while the machine is stopped', async () => {
@@ -87,9 +95,17 @@ test('firmware and TPM are details that come and go, and the other details stay'
   await door.put('vms', STOPPED, { details: { keyboard: 'us', BIOS: 'LEGACY', leaseexpirydate: 'kept' } })
   const on = await tpm({ boot_type: 'UEFI', secure_boot: true, tpm_model: 'tpm-crb' })
   assert.equal(on.status, 200, on.text)
-  assert.deepEqual([on.body.boot_type, on.body.secure_boot, on.body.tpm_model, on.body.tpm_version], ['UEFI', true, 'tpm-crb', '2.0'])
+  assert.deepEqual(
+    [on.body.boot_type, on.body.secure_boot, on.body.tpm_model, on.body.tpm_version],
+    ['UEFI', true, 'tpm-crb', '2.0'],
+  )
   const others = { keyboard: 'us', leaseexpirydate: 'kept' }
-  assert.deepEqual(machine(STOPPED).details, { ...others, UEFI: 'SECURE', 'virtual.tpm.model': 'tpm-crb', 'virtual.tpm.version': '2.0' })
+  assert.deepEqual(machine(STOPPED).details, {
+    ...others,
+    UEFI: 'SECURE',
+    'virtual.tpm.model': 'tpm-crb',
+    'virtual.tpm.version': '2.0',
+  })
   await tpm({ boot_type: 'UEFI' })
   assert.equal(machine(STOPPED).details['UEFI'], 'LEGACY')
   await tpm({ tpm_model: 'tpm-tis', tpm_version: '1.2' })
@@ -129,7 +145,10 @@ test('routers and system machines are listed and filtered', async () => {
   assert.ok(routers.body.count > 0)
   const [one] = routers.body.routers
   assert.ok(one.zone_id === wellKnown.zone && typeof one.guest_network_id === 'string')
-  assert.equal((await door.post('/compute/vms/routers', { host_id: wellKnown.hosts['kvm-06'], state: 'Stopped' })).body.count, 0)
+  assert.equal(
+    (await door.post('/compute/vms/routers', { host_id: wellKnown.hosts['kvm-06'], state: 'Stopped' })).body.count,
+    0,
+  )
   const all = await door.post('/compute/vms/systemvms')
   const proxies = await door.post('/compute/vms/systemvms', { type: 'consoleproxy' })
   assert.ok(proxies.body.count > 0 && proxies.body.count < all.body.count)
@@ -143,7 +162,10 @@ test('machines that could be imported are listed from a cluster or from a foreig
   const path = '/compute/vms/list-for-import'
   const here = await door.post(path, { cluster_id: wellKnown.clusters['cluster-a'] })
   assert.equal(here.status, 200, here.text)
-  assert.deepEqual([here.body.count, here.body.import_candidates[0].name, here.body.import_candidates[0].disks.length], [1, 'old-monitor', 1])
+  assert.deepEqual(
+    [here.body.count, here.body.import_candidates[0].name, here.body.import_candidates[0].disks.length],
+    [1, 'old-monitor', 1],
+  )
   const password = 'hunter2-secret'
   const there = await door.post(path, { zone_id: wellKnown.zone, host: '192.0.2.9', username: 'root', password })
   assert.equal(there.body.import_candidates[0].name, 'remote-app', there.text)
@@ -158,9 +180,14 @@ test('machines that could be imported are listed from a cluster or from a foreig
 
 test('a caller of one tenant sees no routers and opens no foreign console', async () => {
   const domain = lab.platform.world.tables.accounts.get(machine(WEB).accountid)?.domainid
-  const token = await door.tokenOf(domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  const token = await door.tokenOf(
+    domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
+  )
   const routers = await door.post('/compute/vms/routers', {}, token)
   assert.deepEqual([routers.status, routers.body.code], [403, 'TENANT_SCOPE'])
   door.refused(await door.post('/compute/vms/create-console', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
-  door.refused(await door.post('/compute/vms/configure-tpm', { virtual_machine_id: WEB, boot_type: 'BIOS' }, token), 'VM_NOT_FOUND')
+  door.refused(
+    await door.post('/compute/vms/configure-tpm', { virtual_machine_id: WEB, boot_type: 'BIOS' }, token),
+    'VM_NOT_FOUND',
+  )
 })

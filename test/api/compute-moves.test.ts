@@ -21,7 +21,9 @@ const machine = (id: string) => {
 const WEB = vms['web-01']
 const CUSTOM = vms.gitlab
 const otherHost = (id: string) =>
-  [...lab.platform.world.tables.hosts.values()].find((host) => host.id !== machine(id).hostid && host.clusterid === wellKnown.clusters['cluster-a'])?.id ?? ''
+  [...lab.platform.world.tables.hosts.values()].find(
+    (host) => host.id !== machine(id).hostid && host.clusterid === wellKnown.clusters['cluster-a'],
+  )?.id ?? ''
 const migrate = (body: object) => door.post('/compute/vms/migrate', { virtual_machine_id: WEB, ...body })
 
 test('candidates are listed with what speaks against them', async () => {
@@ -30,7 +32,11 @@ test('candidates are listed with what speaks against them', async () => {
   assert.deepEqual([reply.body.count, reply.body.hosts.length], [5, 3])
   assert.ok(reply.body.hosts.every((host: { id: string }) => host.id !== machine(WEB).hostid))
   assert.ok(reply.body.hosts.every((host: { suitable: unknown }) => typeof host.suitable === 'boolean'))
-  door.refused(await door.post('/compute/vms/migrate/candidates', { virtual_machine_id: vms['legacy-crm'] }), 'VM_STATE', /Stopped; this needs Running/)
+  door.refused(
+    await door.post('/compute/vms/migrate/candidates', { virtual_machine_id: vms['legacy-crm'] }),
+    'VM_STATE',
+    /Stopped; this needs Running/,
+  )
   door.refused(await door.post('/compute/vms/migrate/candidates', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
 })
 
@@ -47,7 +53,9 @@ test('a stopped machine moves its disks', async () => {
   const storage_id = wellKnown.storage_pools['nfs-primary']
   const reply = await door.done('POST', '/compute/vms/migrate', { virtual_machine_id: vms['legacy-crm'], storage_id })
   assert.equal(reply.status, 200, reply.text)
-  assert.ok(lab.platform.world.tables.volumes.by('vm', vms['legacy-crm']).every((volume) => volume.storageid === storage_id))
+  assert.ok(
+    lab.platform.world.tables.volumes.by('vm', vms['legacy-crm']).every((volume) => volume.storageid === storage_id),
+  )
 })
 
 test('migration is refused before the platform is asked', async () => {
@@ -56,14 +64,26 @@ test('migration is refused before the platform is asked', async () => {
   door.refused(await migrate({ host_id: NOBODY }), 'HOST_NOT_FOUND')
   door.refused(await migrate({ host_id: machine(WEB).hostid }), 'COMPUTE_CONFLICT')
   door.refused(await migrate({ virtual_machine_id: NOBODY, auto_select: true }), 'VM_NOT_FOUND')
-  door.refused(await migrate({ storage_id: wellKnown.storage_pools['nfs-primary'] }), 'VM_STATE', /Running; this needs Stopped/)
-  door.refused(await migrate({ virtual_machine_id: vms['legacy-crm'], auto_select: true }), 'VM_STATE', /Stopped; this needs Running/)
+  door.refused(
+    await migrate({ storage_id: wellKnown.storage_pools['nfs-primary'] }),
+    'VM_STATE',
+    /Running; this needs Stopped/,
+  )
+  door.refused(
+    await migrate({ virtual_machine_id: vms['legacy-crm'], auto_select: true }),
+    'VM_STATE',
+    /Stopped; this needs Running/,
+  )
   door.refused(await migrate({ virtual_machine_id: vms['render-gpu'], auto_select: true }), 'VM_HAS_GPU')
   const host_id = otherHost(WEB)
   await door.put('hosts', host_id, { resourcestate: 'Maintenance' })
   door.refused(await migrate({ host_id }), 'HOST_STATE', /Maintenance/)
   assert.equal((await door.calls('migrateVirtualMachine')).length, 0)
-  door.refused(await migrate({ virtual_machine_id: vms['legacy-crm'], storage_id: NOBODY }), 'RESOURCE_NOT_FOUND', /storage_id/)
+  door.refused(
+    await migrate({ virtual_machine_id: vms['legacy-crm'], storage_id: NOBODY }),
+    'RESOURCE_NOT_FOUND',
+    /storage_id/,
+  )
 })
 
 test('a stopped machine takes another offering, and a custom one its own numbers', async () => {
@@ -94,9 +114,21 @@ for (const path of ['/compute/vms/scale', '/compute/vms/settings/compute']) {
     door.refused(await scale({ cpu_cores: 64 }), 'INVALID_REQUEST', /1 to 32/)
     door.refused(await scale({ cpu_cores: 8, cpu_speed_mhz: 3000 }), 'INVALID_REQUEST', /cpu_speed_mhz/)
     door.refused(await scale({ service_offering_id: NOBODY }), 'SERVICE_OFFERING_NOT_FOUND')
-    door.refused(await scale({ service_offering_id: offerings.xlarge, cpu_cores: 2 }), 'INVALID_REQUEST', /fixes the size/)
-    door.refused(await scale({ service_offering_id: offerings.xlarge }, WEB), 'VM_STATE', /fixed size. It is not dynamically scalable/)
-    door.refused(await scale({ service_offering_id: machine(vms['legacy-crm']).serviceofferingid }, vms['legacy-crm']), 'SCALE_REFUSED', /already/)
+    door.refused(
+      await scale({ service_offering_id: offerings.xlarge, cpu_cores: 2 }),
+      'INVALID_REQUEST',
+      /fixes the size/,
+    )
+    door.refused(
+      await scale({ service_offering_id: offerings.xlarge }, WEB),
+      'VM_STATE',
+      /fixed size. It is not dynamically scalable/,
+    )
+    door.refused(
+      await scale({ service_offering_id: machine(vms['legacy-crm']).serviceofferingid }, vms['legacy-crm']),
+      'SCALE_REFUSED',
+      /already/,
+    )
     door.refused(await scale({ cpu_cores: 8 }, vms['old-test']), 'VM_STATE', /Destroyed; this needs Running or Stopped/)
     door.refused(await scale({ cpu_cores: 8 }, NOBODY), 'VM_NOT_FOUND')
     await door.put('vms', CUSTOM, { isdynamicallyscalable: false })
@@ -109,12 +141,21 @@ test('a destroyed machine comes back, another does not', async () => {
   const reply = await door.post('/compute/vms/recover', { virtual_machine_id: vms['old-test'] })
   assert.equal(reply.status, 200, reply.text)
   assert.deepEqual([reply.body.state, machine(vms['old-test']).state], ['Stopped', 'Stopped'])
-  door.refused(await door.post('/compute/vms/recover', { virtual_machine_id: vms['elastic-02'] }), 'VM_STATE', /Error; this needs Destroyed/)
+  door.refused(
+    await door.post('/compute/vms/recover', { virtual_machine_id: vms['elastic-02'] }),
+    'VM_STATE',
+    /Error; this needs Destroyed/,
+  )
   door.refused(await door.post('/compute/vms/recover', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
 })
 
 test('a quota that is full refuses the recovery', async () => {
-  await door.control('fail', { command: 'recoverVirtualMachine', code: 535, text: 'amount of resources of Type is exceeded', times: 1 })
+  await door.control('fail', {
+    command: 'recoverVirtualMachine',
+    code: 535,
+    text: 'amount of resources of Type is exceeded',
+    times: 1,
+  })
   door.refused(await door.post('/compute/vms/recover', { virtual_machine_id: vms['old-test'] }), 'QUOTA_EXCEEDED')
 })
 
@@ -141,21 +182,40 @@ test('restoring from a backup, a snapshot of the machine and one of a volume', a
     return reply.body.id
   }
   assert.equal(await done({ source: 'backup', backup_id }), vms['db-01'])
-  assert.equal(await done({ source: 'volume_snapshot', snapshot_id: disk_snapshot, virtual_machine_id: vms['db-01'] }), vms['db-01'])
+  assert.equal(
+    await done({ source: 'volume_snapshot', snapshot_id: disk_snapshot, virtual_machine_id: vms['db-01'] }),
+    vms['db-01'],
+  )
   assert.equal(await done({ source: 'vm_snapshot', snapshot_id: vm_snapshot }), vms['web-02'])
-  for (const command of ['restoreBackup', 'revertSnapshot', 'revertToVMSnapshot']) assert.equal((await door.calls(command)).length, 1)
+  for (const command of ['restoreBackup', 'revertSnapshot', 'revertToVMSnapshot'])
+    assert.equal((await door.calls(command)).length, 1)
 })
 
 test('restoring is refused before the platform is asked', async () => {
   door.refused(await restore({ source: 'template' }), 'INVALID_REQUEST', /virtual_machine_id/)
-  door.refused(await restore({ source: 'template', virtual_machine_id: WEB, backup_id }), 'INVALID_REQUEST', /no meaning/)
+  door.refused(
+    await restore({ source: 'template', virtual_machine_id: WEB, backup_id }),
+    'INVALID_REQUEST',
+    /no meaning/,
+  )
   door.refused(await restore({ source: 'template', virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
   door.refused(await restore({ source: 'template', virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
   door.refused(await restore({ source: 'template', virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
-  door.refused(await restore({ source: 'template', virtual_machine_id: WEB, template_id: NOBODY }), 'RESOURCE_NOT_FOUND', /template_id/)
+  door.refused(
+    await restore({ source: 'template', virtual_machine_id: WEB, template_id: NOBODY }),
+    'RESOURCE_NOT_FOUND',
+    /template_id/,
+  )
   const template_id = wellKnown.templates['Alpine 3.20 (downloading)']
-  door.refused(await restore({ source: 'template', virtual_machine_id: WEB, template_id }), 'COMPUTE_REJECTED', /not ready/)
-  door.refused(await restore({ source: 'template', virtual_machine_id: WEB, disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
+  door.refused(
+    await restore({ source: 'template', virtual_machine_id: WEB, template_id }),
+    'COMPUTE_REJECTED',
+    /not ready/,
+  )
+  door.refused(
+    await restore({ source: 'template', virtual_machine_id: WEB, disk_offering_id: NOBODY }),
+    'DISK_OFFERING_NOT_FOUND',
+  )
   door.refused(await restore({ source: 'backup' }), 'INVALID_REQUEST', /backup_id/)
   door.refused(await restore({ source: 'backup', backup_id: NOBODY }), 'BACKUP_NOT_FOUND')
   door.refused(await restore({ source: 'backup', backup_id }), 'VM_STATE', /Running; this needs Stopped or Destroyed/)
@@ -165,16 +225,26 @@ test('restoring is refused before the platform is asked', async () => {
   door.refused(await restore({ source: 'vm_snapshot' }), 'INVALID_REQUEST', /snapshot_id/)
   door.refused(await restore({ source: 'vm_snapshot', snapshot_id: NOBODY }), 'VM_SNAPSHOT_NOT_FOUND')
   await door.put('vms', vms['web-02'], { state: 'Stopped' })
-  door.refused(await restore({ source: 'vm_snapshot', snapshot_id: vm_snapshot }), 'VM_STATE', /Stopped; this needs Running/)
+  door.refused(
+    await restore({ source: 'vm_snapshot', snapshot_id: vm_snapshot }),
+    'VM_STATE',
+    /Stopped; this needs Running/,
+  )
   door.refused(await restore({ source: 'volume_snapshot' }), 'INVALID_REQUEST', /snapshot_id/)
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: NOBODY }), 'SNAPSHOT_NOT_FOUND')
-  door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }), 'VM_STATE', /Running; this needs Stopped/)
+  door.refused(
+    await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }),
+    'VM_STATE',
+    /Running; this needs Stopped/,
+  )
   await door.put('snapshots', disk_snapshot, { state: 'Creating' })
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }), 'SNAPSHOT_STATE')
   await door.put('volumes', seededId('volume', `${vms['db-01']}/ROOT`), { virtualmachineid: null })
-  for (const volume of lab.platform.world.tables.volumes.by('vm', vms['db-01'])) await door.put('volumes', volume.id, { virtualmachineid: null })
+  for (const volume of lab.platform.world.tables.volumes.by('vm', vms['db-01']))
+    await door.put('volumes', volume.id, { virtualmachineid: null })
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }), 'VOLUME_NOT_ATTACHED')
-  for (const command of ['restoreVirtualMachine', 'restoreBackup', 'revertSnapshot', 'revertToVMSnapshot']) assert.equal((await door.calls(command)).length, 0)
+  for (const command of ['restoreVirtualMachine', 'restoreBackup', 'revertSnapshot', 'revertToVMSnapshot'])
+    assert.equal((await door.calls(command)).length, 0)
 })
 
 test('a snapshot of a machine is made, listed, reverted to and deleted', async () => {
@@ -184,7 +254,10 @@ test('a snapshot of a machine is made, listed, reverted to and deleted', async (
   assert.deepEqual([made.body.display_name, made.body.type, made.body.state], ['before', 'DiskAndMemory', 'Ready'])
   const snapshot_id: string = made.body.id
   const list = await door.post('/compute/vms/snapshots/list', { virtual_machine_id: WEB })
-  assert.deepEqual(list.body.vm_snapshots.map((one: { id: string }) => one.id), [snapshot_id])
+  assert.deepEqual(
+    list.body.vm_snapshots.map((one: { id: string }) => one.id),
+    [snapshot_id],
+  )
   assert.equal((await door.post('/compute/vms/snapshots/list')).body.count, 2)
   const back = await door.done('POST', '/compute/vms/snapshots/revert', { snapshot_id })
   assert.equal(back.body.id, WEB, back.text)
@@ -195,24 +268,41 @@ test('a snapshot of a machine is made, listed, reverted to and deleted', async (
 
 test('snapshots are refused in the wrong state', async () => {
   const post = (path: string, body: object) => door.post(`/compute/vms/snapshots/${path}`, body)
-  door.refused(await post('create', { virtual_machine_id: vms['legacy-crm'], memory: true }), 'VM_STATE', /Stopped; this needs Running/)
-  door.refused(await post('create', { virtual_machine_id: vms['elastic-02'] }), 'VM_STATE', /Error; this needs Running or Stopped/)
+  door.refused(
+    await post('create', { virtual_machine_id: vms['legacy-crm'], memory: true }),
+    'VM_STATE',
+    /Stopped; this needs Running/,
+  )
+  door.refused(
+    await post('create', { virtual_machine_id: vms['elastic-02'] }),
+    'VM_STATE',
+    /Error; this needs Running or Stopped/,
+  )
   door.refused(await post('create', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  for (const path of ['revert', 'delete']) door.refused(await post(path, { snapshot_id: NOBODY }), 'VM_SNAPSHOT_NOT_FOUND')
+  for (const path of ['revert', 'delete'])
+    door.refused(await post(path, { snapshot_id: NOBODY }), 'VM_SNAPSHOT_NOT_FOUND')
   await door.put('vmsnapshots', vm_snapshot, { state: 'Creating' })
-  for (const path of ['revert', 'delete']) door.refused(await post(path, { snapshot_id: vm_snapshot }), 'SNAPSHOT_STATE')
+  for (const path of ['revert', 'delete'])
+    door.refused(await post(path, { snapshot_id: vm_snapshot }), 'SNAPSHOT_STATE')
   await door.put('vms', vms['web-02'], { state: 'Stopped' })
   door.refused(await post('revert', { snapshot_id: vm_snapshot }), 'VM_STATE')
 })
 
 test('a caller of one tenant brings back its own machines alone and migrates none', async () => {
   const of = (id: string) => lab.platform.world.tables.accounts.get(machine(id).accountid)?.domainid ?? ''
-  const token = await door.tokenOf(of(vms['db-01']) === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  const token = await door.tokenOf(
+    of(vms['db-01']) === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
+  )
   door.refused(await restore({ source: 'backup', backup_id }, token), 'BACKUP_NOT_FOUND')
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }, token), 'SNAPSHOT_NOT_FOUND')
-  const not_web2 = await door.tokenOf(of(vms['web-02']) === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  const not_web2 = await door.tokenOf(
+    of(vms['web-02']) === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
+  )
   for (const path of ['revert', 'delete'])
-    door.refused(await door.post(`/compute/vms/snapshots/${path}`, { snapshot_id: vm_snapshot }, not_web2), 'VM_SNAPSHOT_NOT_FOUND')
+    door.refused(
+      await door.post(`/compute/vms/snapshots/${path}`, { snapshot_id: vm_snapshot }, not_web2),
+      'VM_SNAPSHOT_NOT_FOUND',
+    )
   assert.equal((await door.post('/compute/vms/snapshots/list', {}, not_web2)).body.count, 0)
   const moved = await door.post('/compute/vms/migrate', { virtual_machine_id: WEB, auto_select: true }, token)
   assert.deepEqual([moved.status, moved.body.code], [403, 'TENANT_SCOPE'])

@@ -51,7 +51,8 @@ test('a NIC is added, with an address and a MAC address of choice', async () => 
 })
 
 test('adding a NIC is refused before the platform is asked', async () => {
-  const add = (body: object) => door.post('/compute/vms/nic/add', { virtual_machine_id: WEB, network_id: networks['storage-l2'], ...body })
+  const add = (body: object) =>
+    door.post('/compute/vms/nic/add', { virtual_machine_id: WEB, network_id: networks['storage-l2'], ...body })
   door.refused(await add({ network_id: nicOf(WEB).networkid }), 'NIC_EXISTS')
   door.refused(await add({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
   door.refused(await add({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
@@ -68,7 +69,8 @@ test('NICs are paged and filtered by us, because the platform does neither', asy
   assert.ok(all.body.nics.every((nic: { virtual_machine_id: string }) => nic.virtual_machine_id === TWO))
   const second = await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO, page: 2, page_size: 1 })
   assert.deepEqual([second.body.count, second.body.nics.map((nic: { id: string }) => nic.id)], [2, [nicOf(TWO, 1).id]])
-  const count = async (filter: object) => (await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO, ...filter })).body.count
+  const count = async (filter: object) =>
+    (await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO, ...filter })).body.count
   assert.equal(await count({ nic_id: nicOf(TWO).id }), 1)
   assert.equal(await count({ network_id: networks['storage-l2'] }), 1)
   assert.equal(await count({ nic_id: nicOf(TWO).id, keyword: nicOf(TWO, 1).macaddress }), 0)
@@ -80,7 +82,10 @@ test('another NIC becomes the default one', async () => {
   const set = (nic_id: string, id = TWO) => ({ virtual_machine_id: id, nic_id })
   const reply = await door.done('POST', '/compute/vms/nic/set-default', set(nicOf(TWO, 1).id))
   assert.equal(reply.status, 200, reply.text)
-  assert.deepEqual(machine(TWO).nics.map((nic) => nic.isdefault), [false, true])
+  assert.deepEqual(
+    machine(TWO).nics.map((nic) => nic.isdefault),
+    [false, true],
+  )
   const path = '/compute/vms/nic/set-default'
   door.refused(await door.post(path, set(nicOf(TWO, 1).id)), 'NIC_IS_DEFAULT')
   door.refused(await door.post(path, set(nicOf(WEB).id)), 'NIC_NOT_FOUND')
@@ -92,10 +97,16 @@ test('a secondary address is added and removed by its id', async () => {
   const picked = await addTo(WEB)
   const chosen = await addTo(WEB, { ip_address: free(222), virtual_machine_id: WEB })
   assert.equal(chosen.ip_address, free(222))
-  assert.deepEqual(nicOf(WEB).secondaryips.map((one) => one.id), [picked.id, chosen.id])
+  assert.deepEqual(
+    nicOf(WEB).secondaryips.map((one) => one.id),
+    [picked.id, chosen.id],
+  )
   const removed = await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id })
   assert.equal((await door.ended(removed)).job_status, 'completed')
-  assert.deepEqual(nicOf(WEB).secondaryips.map((one) => one.id), [chosen.id])
+  assert.deepEqual(
+    nicOf(WEB).secondaryips.map((one) => one.id),
+    [chosen.id],
+  )
   door.refused(await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id }), 'SECONDARY_IP_NOT_FOUND')
 })
 
@@ -114,11 +125,19 @@ test('an address that forwards is not removed, and the reason is said', async ()
   assert.ok(rule !== undefined)
   const made = await addTo(rule.virtualmachineid ?? '')
   await door.put('rules', rule.id, { vmguestip: made.ip_address })
-  door.refused(await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }), 'SECONDARY_IP_IN_USE', /port-forwarding/)
+  door.refused(
+    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }),
+    'SECONDARY_IP_IN_USE',
+    /port-forwarding/,
+  )
   const [address] = lab.platform.world.tables.addresses.filter((one) => one.isstaticnat)
   const nat = await addTo(address?.virtualmachineid ?? '')
   await door.put('addresses', address?.id ?? '', { vmipaddress: nat.ip_address })
-  door.refused(await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: nat.id }), 'SECONDARY_IP_IN_USE', /Static NAT/)
+  door.refused(
+    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: nat.id }),
+    'SECONDARY_IP_IN_USE',
+    /Static NAT/,
+  )
   assert.equal((await door.calls('removeIpFromNic')).length, 0)
 })
 
@@ -139,11 +158,19 @@ test('the primary address changes while the machine is stopped', async () => {
 
 test('a caller of one tenant reaches NICs of its own machines alone', async () => {
   const domain = lab.platform.world.tables.accounts.get(machine(WEB).accountid)?.domainid
-  const token = await door.tokenOf(domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  const token = await door.tokenOf(
+    domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
+  )
   door.refused(await door.post('/compute/vms/nic/ip/add', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
   door.refused(await door.post('/compute/vms/nic/list', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
-  door.refused(await door.post('/compute/vms/nic/set-default', { virtual_machine_id: WEB, nic_id: nicOf(WEB).id }, token), 'VM_NOT_FOUND')
+  door.refused(
+    await door.post('/compute/vms/nic/set-default', { virtual_machine_id: WEB, nic_id: nicOf(WEB).id }, token),
+    'VM_NOT_FOUND',
+  )
   const made = await addTo(WEB)
-  door.refused(await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }, token), 'SECONDARY_IP_NOT_FOUND')
+  door.refused(
+    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }, token),
+    'SECONDARY_IP_NOT_FOUND',
+  )
   door.refused(await door.post('/compute/vms/nic/ip/update', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
 })

@@ -24,12 +24,16 @@ const machine = (id: string) => {
 }
 const STOPPED = vms['legacy-crm']
 const CUSTOM = vms.gitlab
-const update = (body: object, id = STOPPED) => door.post('/compute/vms/settings/update', { virtual_machine_id: id, ...body })
+const update = (body: object, id = STOPPED) =>
+  door.post('/compute/vms/settings/update', { virtual_machine_id: id, ...body })
 const get = (id = STOPPED) => door.post('/compute/vms/settings/get', { virtual_machine_id: id })
 const DETAILS = { keyboard: 'us', 'vendor.id': '42', leaseexpirydate: 'hidden' }
 
 test('settings are read: curated, raw, hypervisor configuration, and what the machine can scale to', async () => {
-  await door.put('vms', CUSTOM, { details: { ...machine(CUSTOM).details, ...DETAILS, UEFI: 'SECURE' }, extraconfig: { 'extraconfig-1': '<cpu/>' } })
+  await door.put('vms', CUSTOM, {
+    details: { ...machine(CUSTOM).details, ...DETAILS, UEFI: 'SECURE' },
+    extraconfig: { 'extraconfig-1': '<cpu/>' },
+  })
   const { status, body, text } = await get(CUSTOM)
   assert.equal(status, 200, text)
   assert.deepEqual([body.settings.boot, body.settings.keyboard, body.settings.tpm_model], ['SECURE', 'us', null])
@@ -44,15 +48,24 @@ test('settings are read: curated, raw, hypervisor configuration, and what the ma
 })
 
 test('allowed values are keyed by setting and by detail; an empty list is free', async () => {
-  const { status, body, text } = await door.post('/compute/vms/settings/detail-options', { virtual_machine_id: STOPPED })
+  const { status, body, text } = await door.post('/compute/vms/settings/detail-options', {
+    virtual_machine_id: STOPPED,
+  })
   assert.equal(status, 200, text)
-  assert.deepEqual([body.settings.boot, body.details.UEFI, body.settings.video_ram], [['LEGACY', 'SECURE'], ['LEGACY', 'SECURE'], []])
+  assert.deepEqual(
+    [body.settings.boot, body.details.UEFI, body.settings.video_ram],
+    [['LEGACY', 'SECURE'], ['LEGACY', 'SECURE'], []],
+  )
   door.refused(await door.post('/compute/vms/settings/detail-options', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
 })
 
 test('curated edits change what they name and nothing else', async () => {
   await door.put('vms', STOPPED, { details: DETAILS })
-  const { status, body, text } = await update({ settings: { nic_adapter: 'virtio', keyboard: null }, display_name: 'Old CRM', group: 'old' })
+  const { status, body, text } = await update({
+    settings: { nic_adapter: 'virtio', keyboard: null },
+    display_name: 'Old CRM',
+    group: 'old',
+  })
   assert.equal(status, 200, text)
   assert.deepEqual([body.settings.nic_adapter, body.settings.keyboard], ['virtio', null])
   assert.deepEqual(machine(STOPPED).details, { 'vendor.id': '42', leaseexpirydate: 'hidden', nicAdapter: 'virtio' })
@@ -109,7 +122,7 @@ test('values that the host would ignore, forbidden names and empty orders are re
 
 test('hypervisor configuration is set by name, replaced and removed; the rest stays', async () => {
   await door.put('vms', STOPPED, { details: { keyboard: 'us' }, extraconfig: { 'extraconfig-1': '<features/>' } })
-  const xml = "<cputune>\n\n  <shares>10%+2&amp;</shares>\n</cputune>"
+  const xml = '<cputune>\n\n  <shares>10%+2&amp;</shares>\n</cputune>'
   const set = await update({ extra_config: { tune: xml, mem: '<memoryBacking/>' } })
   assert.equal(set.status, 200, set.text)
   assert.deepEqual(machine(STOPPED).extraconfig, {
@@ -128,7 +141,8 @@ test('what the platform does not keep is said', async () => {
   const vm = machine(STOPPED)
   const world = lab.platform.world
   const put = world.tables.vms.put.bind(world.tables.vms)
-  world.tables.vms.put = (record) => put(record.id === vm.id ? { ...record, details: { ...record.details, video: 'dropped' } } : record)
+  world.tables.vms.put = (record) =>
+    put(record.id === vm.id ? { ...record, details: { ...record.details, video: 'dropped' } } : record)
   try {
     const reply = await update({ settings: { keyboard: 'us' } })
     assert.deepEqual([reply.status, reply.body.code], [500, 'SETTINGS_NOT_KEPT'], reply.text)
@@ -143,7 +157,11 @@ test('only admins of the whole site read or write settings', async () => {
   const operator = (await lab.call('POST', '/auth/tokens', { name: 'op', role: 'operator' })).body.token
   const narrowed = await door.tokenOf(wellKnown.domains.acme, 'admin').catch(() => null)
   for (const path of ['get', 'update', 'detail-options', 'compute']) {
-    const reply = await door.post(`/compute/vms/settings/${path}`, { ...body, ...(path === 'update' ? { display_name: 'x' } : {}) }, operator)
+    const reply = await door.post(
+      `/compute/vms/settings/${path}`,
+      { ...body, ...(path === 'update' ? { display_name: 'x' } : {}) },
+      operator,
+    )
     assert.deepEqual([reply.status, reply.body.code], [403, 'FORBIDDEN'], path)
     if (narrowed === null) continue
     assert.equal((await door.post(`/compute/vms/settings/${path}`, body, narrowed)).status, 403)
@@ -164,7 +182,12 @@ test('a write that never arrives leaves the old map, and one whose answer is los
 
 test('changes at the same moment, from two replicas, all stand afterwards', async () => {
   const log = createLog({ level: 'silent' })
-  const second = await startControlPlane(lab.config, { connection: lab.database.connection, log, validate_answers: true, admin_token: 'never' })
+  const second = await startControlPlane(lab.config, {
+    connection: lab.database.connection,
+    log,
+    validate_answers: true,
+    admin_token: 'first-start',
+  })
   try {
     const other = callerFor(second.url, lab.token)
     const edits = [
@@ -174,19 +197,27 @@ test('changes at the same moment, from two replicas, all stand afterwards', asyn
     await door.control('slow', { command: 'updateVirtualMachine', delay_ms: 60, times: 8 })
     const replies = await Promise.all(
       edits.map((settings, index) =>
-        (index % 2 === 0 ? lab.call : other)('POST', '/compute/vms/settings/update', { virtual_machine_id: STOPPED, settings }),
+        (index % 2 === 0 ? lab.call : other)('POST', '/compute/vms/settings/update', {
+          virtual_machine_id: STOPPED,
+          settings,
+        }),
       ),
     )
     for (const reply of replies) assert.equal(reply.status, 200, reply.text)
     const { settings } = (await get()).body
-    for (const edit of edits) for (const [name, value] of Object.entries(edit)) assert.equal(settings[name], value, name)
+    for (const edit of edits)
+      for (const [name, value] of Object.entries(edit)) assert.equal(settings[name], value, name)
   } finally {
     await second.close()
   }
 })
 
-const FREE = fc.stringMatching(/^[a-zA-Z][A-Za-z0-9._:-]{0,20}$/).filter((name) => !/^(extraconfig|lease)/i.test(name) && !isKnown(name))
-const VALUE = fc.string({ minLength: 1, maxLength: 40, unit: 'grapheme' }).filter((text) => !/[\u0000-\u001f\u007f]/.test(text) && text.isWellFormed())
+const FREE = fc
+  .stringMatching(/^[a-zA-Z][A-Za-z0-9._:-]{0,20}$/)
+  .filter((name) => !/^(extraconfig|lease)/i.test(name) && !isKnown(name))
+const VALUE = fc
+  .string({ minLength: 1, maxLength: 40, unit: 'grapheme' })
+  .filter((text) => text.isWellFormed() && Array.from(text).every((one) => one >= ' ' && one !== '\u007f'))
 const KNOWN: Record<string, [detail: string, values: string[]]> = {
   boot: ['UEFI', ['LEGACY', 'SECURE']],
   nic_adapter: ['nicAdapter', ['e1000', 'virtio']],
@@ -195,16 +226,35 @@ const KNOWN: Record<string, [detail: string, values: string[]]> = {
   video_ram: ['video.ram', ['16384', '65536']],
 }
 function isKnown(name: string): boolean {
-  const taken = ['cpuNumber', 'memory', 'cpuSpeed', 'rootDiskController', 'video.hardware', 'io.policy', 'iothreads', '__proto__', 'constructor']
-  return [...Object.values(KNOWN).map(([detail]) => detail), ...taken].includes(name) || /tpm|nic\.|guest\.cpu/.test(name)
+  const taken = [
+    'cpuNumber',
+    'memory',
+    'cpuSpeed',
+    'rootDiskController',
+    'video.hardware',
+    'io.policy',
+    'iothreads',
+    '__proto__',
+    'constructor',
+  ]
+  return (
+    [...Object.values(KNOWN).map(([detail]) => detail), ...taken].includes(name) || /tpm|nic\.|guest\.cpu/.test(name)
+  )
 }
-const KNOWN_MAP = fc.record(Object.fromEntries(Object.values(KNOWN).map(([detail, values]) => [detail, fc.constantFrom(...values)])), { requiredKeys: [] })
-const MAP = fc.tuple(fc.dictionary(FREE, VALUE, { maxKeys: 6 }), KNOWN_MAP).map(([free, known]) => ({ ...free, ...known }))
+const KNOWN_MAP = fc.record(
+  Object.fromEntries(Object.values(KNOWN).map(([detail, values]) => [detail, fc.constantFrom(...values)])),
+  { requiredKeys: [] },
+)
+const MAP = fc
+  .tuple(fc.dictionary(FREE, VALUE, { maxKeys: 6 }), KNOWN_MAP)
+  .map(([free, known]) => ({ ...free, ...known }))
 const EDIT = fc.record(
   {
     details: MAP,
     settings: fc.record(
-      Object.fromEntries(Object.entries(KNOWN).map(([name, [, values]]) => [name, fc.option(fc.constantFrom(...values))])),
+      Object.fromEntries(
+        Object.entries(KNOWN).map(([name, [, values]]) => [name, fc.option(fc.constantFrom(...values))]),
+      ),
       { requiredKeys: [] },
     ),
   },
@@ -215,14 +265,20 @@ test('over any map and any edit, the platform’s map afterwards is exactly the 
   await fc.assert(
     fc.asyncProperty(MAP, EDIT, fc.boolean(), async (before, edit, custom) => {
       const id = custom ? CUSTOM : STOPPED
-      const own = { ...(custom ? { cpuNumber: '4', memory: '8192' } : {}) }
+      const own = custom ? { cpuNumber: '4', memory: '8192' } : {}
       const kept = { leaseexpirydate: 'hidden' }
-      await door.put('vms', id, { state: 'Stopped', details: { ...before, ...own, ...kept }, extraconfig: { 'extraconfig-1': '<cpu/>' } })
+      await door.put('vms', id, {
+        state: 'Stopped',
+        details: { ...before, ...own, ...kept },
+        extraconfig: { 'extraconfig-1': '<cpu/>' },
+      })
       if (Object.keys(edit).length === 0) return
       const reply = await update(edit, id)
       assert.equal(reply.status, 200, reply.text)
       // Said again, in the simplest words.
-      const intended = Object.fromEntries(Object.entries(edit.details ?? before).filter((entry): entry is [string, string] => entry[1] !== undefined))
+      const intended = Object.fromEntries(
+        Object.entries(edit.details ?? before).filter((entry): entry is [string, string] => entry[1] !== undefined),
+      )
       for (const [name, value] of Object.entries(edit.settings ?? {})) {
         const detail = KNOWN[name]?.[0] ?? ''
         if (value === null) delete intended[detail]

@@ -17,7 +17,10 @@ async function tokenOf(lab: Lab, name: string): Promise<string> {
 }
 
 /** Asks until the answer is 429; answers how many were let in before. */
-async function useUp(ask: () => Promise<Reply>, allowed: readonly number[]): Promise<{ let_in: number; refused: Reply }> {
+async function useUp(
+  ask: () => Promise<Reply>,
+  allowed: readonly number[],
+): Promise<{ let_in: number; refused: Reply }> {
   for (let let_in = 0; let_in < 10 * BURST; let_in += 1) {
     const reply = await ask()
     if (reply.status === 429) return { let_in, refused: reply }
@@ -67,7 +70,11 @@ suite('limits of signing in', () => {
   let lab: Lab
   before(async () => {
     lab = await startLab({ config: { rate_limit: { ...RATE_LIMIT, burst: 10_000 } } })
-    const made = await lab.call('POST', '/auth/users', { username: 'mira', password: 'correct horse battery', role: 'viewer' })
+    const made = await lab.call('POST', '/auth/users', {
+      username: 'mira',
+      password: 'correct horse battery',
+      role: 'viewer',
+    })
     assert.equal(made.status, 201, made.text)
   })
   after(() => lab?.close())

@@ -35,7 +35,9 @@ async function control(path: string, body: Record<string, unknown>): Promise<voi
 const tables = () => lab.platform.world.tables
 
 async function sent(command: string): Promise<number> {
-  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as { calls: { command: string }[] }
+  const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
+    calls: { command: string }[]
+  }
   return calls.filter((one) => one.command === command).length
 }
 
@@ -46,10 +48,16 @@ function must<T>(value: T | null | undefined): T {
 
 /** A machine in acme's own network that no address leads to. */
 function machine(): string {
-  const taken = new Set(tables().addresses.filter((one) => one.isstaticnat).map((one) => one.virtualmachineid))
+  const taken = new Set(
+    tables()
+      .addresses.filter((one) => one.isstaticnat)
+      .map((one) => one.virtualmachineid),
+  )
   const [vm] = tables().vms.filter(
     (one) =>
-      one.nics.some((nic) => nic.networkid === network_id) && !taken.has(one.id) && ['Running', 'Stopped'].includes(one.state),
+      one.nics.some((nic) => nic.networkid === network_id) &&
+      !taken.has(one.id) &&
+      ['Running', 'Stopped'].includes(one.state),
   )
   return must(vm).id
 }
@@ -61,7 +69,9 @@ const acquired = async (body: Record<string, unknown> = {}) => {
 }
 
 function foreignMachine(): string {
-  const [vm] = tables().vms.filter((one) => one.nics.every((nic) => nic.networkid !== network_id) && one.state === 'Running')
+  const [vm] = tables().vms.filter(
+    (one) => one.nics.every((nic) => nic.networkid !== network_id) && one.state === 'Running',
+  )
   return must(vm).id
 }
 
@@ -69,7 +79,10 @@ test('an address is acquired for a network, and is there, owned and associated w
   const reply = await lab.call('POST', IPS, { zone_id, network_id })
   assert.equal(reply.status, 200, reply.text)
   const { data, success } = reply.body
-  assert.deepEqual([success, data.state, data.network_id, data.account, data.associated], [true, 'Associated', network_id, 'acme', false])
+  assert.deepEqual(
+    [success, data.state, data.network_id, data.account, data.associated],
+    [true, 'Associated', network_id, 'acme', false],
+  )
   assert.equal(tables().addresses.get(data.id)?.state, 'Allocated')
   const job = await lab.call('GET', `/jobs/${reply.headers.get('x-correlation-id')}`)
   assert.deepEqual([job.body.job_status, job.body.resource_name], ['completed', data.ip_address])
@@ -159,7 +172,12 @@ test('without free addresses or above the limit the code says which', async () =
   await control('fail', { command: 'associateIpAddress', times: 1, code: 533, text: 'Insufficient address capacity' })
   const none = await lab.call('POST', IPS, { zone_id, network_id })
   assert.deepEqual([none.status, none.body.code], [400, 'PUBLIC_IP_UNAVAILABLE'], none.text)
-  await control('fail', { command: 'associateIpAddress', times: 1, code: 535, text: 'Maximum amount of resources of Type = public_ip is exceeded' })
+  await control('fail', {
+    command: 'associateIpAddress',
+    times: 1,
+    code: 535,
+    text: 'Maximum amount of resources of Type = public_ip is exceeded',
+  })
   const full = await lab.call('POST', IPS, { zone_id, network_id })
   assert.deepEqual([full.status, full.body.code], [400, 'QUOTA_EXCEEDED'], full.text)
 })
@@ -175,16 +193,24 @@ test('every filter narrows, and pages hold together', async () => {
   assert.deepEqual(ids(await list(`vm_id=${vm_id}`)), [natted.id])
   assert.deepEqual(ids(await list(`ip_address=${natted.ip_address}`)), [natted.id])
   const of_network = await list(`network_id=${network_id}&page_size=500`)
-  assert.ok(of_network.count >= 2 && of_network.data.every((one: { network_id: string }) => one.network_id === network_id))
+  assert.ok(
+    of_network.count >= 2 && of_network.data.every((one: { network_id: string }) => one.network_id === network_id),
+  )
   assert.equal((await list(`network_id=${NOBODY}`)).count ?? 0, 0)
-  assert.ok((await list('state=Associated&page_size=500')).data.every((one: { state: string }) => one.state === 'Associated'))
-  assert.ok((await list('state=Allocated&page_size=500')).data.every((one: { state: string }) => one.state === 'Allocated'))
+  assert.ok(
+    (await list('state=Associated&page_size=500')).data.every((one: { state: string }) => one.state === 'Associated'),
+  )
+  assert.ok(
+    (await list('state=Allocated&page_size=500')).data.every((one: { state: string }) => one.state === 'Allocated'),
+  )
   const free = await list('state=Released&page_size=500')
   assert.equal(free.count, tables().addresses.filter((one) => one.state === 'Free').length)
   const second = await list('page=2&page_size=1')
   assert.deepEqual([ids(second), second.page, second.count], [[ids(all)[1]], 2, all.count])
   const filtered_second = await list(`state=Associated&network_id=${network_id}&page=2&page_size=1`)
-  assert.deepEqual(ids(filtered_second), [ids(await list(`state=Associated&network_id=${network_id}&page_size=500`))[1]])
+  assert.deepEqual(ids(filtered_second), [
+    ids(await list(`state=Associated&network_id=${network_id}&page_size=500`))[1],
+  ])
   assert.equal((await lab.call('GET', `${IPS}?state=Gone`)).status, 400)
 })
 
@@ -197,7 +223,11 @@ test('an unknown address is 404 where it is read or released, 400 where it is ch
       ['POST', '/disassociate', undefined, 400],
     ] as const) {
       const reply = await lab.call(method, `${IPS}/${id}${path}`, body)
-      assert.deepEqual([reply.status, reply.body.code], [status, 'PUBLIC_IP_NOT_FOUND'], `${method} ${path} ${reply.text}`)
+      assert.deepEqual(
+        [reply.status, reply.body.code],
+        [status, 'PUBLIC_IP_NOT_FOUND'],
+        `${method} ${path} ${reply.text}`,
+      )
     }
   }
 })
@@ -254,16 +284,31 @@ test('releasing gives the address back', async () => {
 })
 
 test('without DNS an acquired address says that its name was not made, and changing one is 500 DNS_NOT_CONFIGURED', async () => {
-  const reply = await lab.call('POST', IPS, { zone_id, network_id, create_dns: true, hostname: 'www', dns_zone: 'acme.example' })
+  const reply = await lab.call('POST', IPS, {
+    zone_id,
+    network_id,
+    create_dns: true,
+    hostname: 'www',
+    dns_zone: 'acme.example',
+  })
   assert.deepEqual([reply.status, reply.body.data?.dns_created], [200, false], reply.text)
   assert.match(reply.body.message, /not configured/)
   const { id } = reply.body.data
   const read = await lab.call('GET', `${IPS}/${id}?include_dns=true`)
   assert.deepEqual([read.body.data.dns_created, read.body.data.dns_name], [null, null])
   assert.match(read.body.message, /not configured/)
-  const change = await lab.call('PUT', `${IPS}/${id}/dns`, { action: 'create', hostname: 'www', dns_zone: 'acme.example' })
+  const change = await lab.call('PUT', `${IPS}/${id}/dns`, {
+    action: 'create',
+    hostname: 'www',
+    dns_zone: 'acme.example',
+  })
   assert.deepEqual([change.status, change.body.code, change.body.success], [500, 'DNS_NOT_CONFIGURED', false])
-  for (const body of [{ action: 'create' }, { action: 'create', hostname: 'x', record_id: 'y' }, { action: 'delete', public_ip_id: NOBODY }, { action: 'drop' }]) {
+  for (const body of [
+    { action: 'create' },
+    { action: 'create', hostname: 'x', record_id: 'y' },
+    { action: 'delete', public_ip_id: NOBODY },
+    { action: 'drop' },
+  ]) {
     const refused = await lab.call('PUT', `${IPS}/${id}/dns`, body)
     assert.deepEqual([refused.status, refused.body.code], [400, 'INVALID_REQUEST'], refused.text)
   }

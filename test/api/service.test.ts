@@ -1,5 +1,6 @@
 // The service itself: alive, ready, measured, logged, and the same habits in every answer.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -26,7 +27,11 @@ suite('a running service', () => {
   after(() => lab?.close())
 
   const lines = (request_id: string): Record<string, unknown>[] =>
-    lab.logs().split('\n').filter((line) => line.includes(request_id)).map((line) => JSON.parse(line) as Record<string, unknown>)
+    lab
+      .logs()
+      .split('\n')
+      .filter((line) => line.includes(request_id))
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
 
   test('it is alive and ready, and names the subsystems it uses', async () => {
     const alive = await lab.call('GET', '/healthz', undefined, { token: null })
@@ -41,20 +46,34 @@ suite('a running service', () => {
   test('metrics need a token and count requests, calls of subsystems, jobs, streams and the database', async () => {
     const started = await lab.call('POST', '/compute/vms/list', { name: 'runner-02' })
     const id = started.body.virtual_machines[0].id
-    const job = await lab.call('POST', '/compute/vms/start', { virtual_machine_id: id }, { headers: { prefer: 'wait=30' } })
+    const job = await lab.call(
+      'POST',
+      '/compute/vms/start',
+      { virtual_machine_id: id },
+      { headers: { prefer: 'wait=30' } },
+    )
     assert.equal(job.status, 200, job.text)
     const stream = await openStream(`${lab.url}/events/sse`, lab.token)
     assert.equal((await lab.call('GET', '/metrics', undefined, { token: null })).status, 401)
     const text = await until('the metrics know the stream and the job', async () => {
       const { text: now } = await lab.call('GET', '/metrics')
-      return valueOf(now, 'groundplane_stream_clients') === 1 && (valueOf(now, 'groundplane_jobs_total') ?? 0) >= 1 && now
+      return (
+        valueOf(now, 'groundplane_stream_clients') === 1 && (valueOf(now, 'groundplane_jobs_total') ?? 0) >= 1 && now
+      )
     })
     stream.close()
     assert.match(text, /groundplane_request_seconds_count\{operation="vmList",status="200"\} 1/)
     assert.match(text, /groundplane_request_seconds_count\{operation="metricsGet",status="401"\} 1/)
-    assert.match(text, /groundplane_upstream_seconds_count\{subsystem="compute",operation="listVirtualMachines",outcome="ok"\} \d+/)
+    assert.match(
+      text,
+      /groundplane_upstream_seconds_count\{subsystem="compute",operation="listVirtualMachines",outcome="ok"\} \d+/,
+    )
     assert.match(text, /groundplane_jobs_total\{type="[\w.]+",outcome="completed"\} 1/)
-    for (const name of ['groundplane_jobs_running', 'groundplane_database_connections', 'groundplane_database_waiting']) {
+    for (const name of [
+      'groundplane_jobs_running',
+      'groundplane_database_connections',
+      'groundplane_database_waiting',
+    ]) {
       assert.ok(valueOf(text, name) !== undefined, name)
     }
     assert.ok((valueOf(text, 'process_resident_memory_bytes') ?? 0) > 0)
@@ -78,7 +97,8 @@ suite('a running service', () => {
     ]
     await stream.body?.cancel()
     for (const [what, { headers }] of answers) {
-      for (const [name, value] of Object.entries(SECURITY_HEADERS)) assert.equal(headers.get(name), value, `${what}: ${name}`)
+      for (const [name, value] of Object.entries(SECURITY_HEADERS))
+        assert.equal(headers.get(name), value, `${what}: ${name}`)
       assert.match(headers.get('content-security-policy') ?? '', /default-src 'none'.*frame-ancestors 'none'/, what)
       assert.ok(headers.get('cache-control') !== null, what)
       assert.match(headers.get('x-request-id') ?? '', /^[\w.-]{8,64}$/, what)
@@ -97,7 +117,9 @@ suite('a running service', () => {
       assert.notEqual(await ask(bad), bad)
     }
     assert.notEqual(await ask(), await ask())
-    const { body, headers } = await lab.call('GET', '/no/such', undefined, { headers: { 'x-request-id': 'in-the-problem' } })
+    const { body, headers } = await lab.call('GET', '/no/such', undefined, {
+      headers: { 'x-request-id': 'in-the-problem' },
+    })
     assert.deepEqual([body.request_id, headers.get('x-request-id')], ['in-the-problem', 'in-the-problem'])
   })
 
@@ -111,7 +133,9 @@ suite('a running service', () => {
     const answer = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
       calls: { command: string; params: Record<string, string>; traceparent: string | null }[]
     }
-    const mine = answer.calls.filter(({ params }) => params.keyword === 'traced').map(({ traceparent }) => traceparent ?? '')
+    const mine = answer.calls
+      .filter(({ params }) => params.keyword === 'traced')
+      .map(({ traceparent }) => traceparent ?? '')
     assert.ok(mine.length >= 2)
     const [, passed_on, passed_span, flags] = /^00-([0-9a-f]{32})-([0-9a-f]{16})-(\d\d)$/.exec(mine[0] ?? '') ?? []
     assert.deepEqual([passed_on, flags], [trace, '01'])
@@ -122,7 +146,12 @@ suite('a running service', () => {
 
   test('each request is one line of log that names caller, operation, status and error code, and no query', async () => {
     const cases: [string, string, unknown, Record<string, unknown>][] = [
-      ['GET', '/jobs?page_size=7', undefined, { operation: 'jobList', path: '/jobs', status: 200, caller: 'first admin token' }],
+      [
+        'GET',
+        '/jobs?page_size=7',
+        undefined,
+        { operation: 'jobList', path: '/jobs', status: 200, caller: 'first admin token' },
+      ],
       ['GET', '/no/such', undefined, { operation: 'none', status: 404, code: 'ROUTE_NOT_FOUND' }],
       ['GET', '/jobs/%zz', undefined, { operation: 'none', status: 400, code: 'INVALID_REQUEST' }],
       ['POST', '/compute/vms/byID', {}, { operation: 'vmGet', status: 400, code: 'INVALID_REQUEST' }],
@@ -148,8 +177,18 @@ suite('a running service', () => {
       ['case', lab.call('GET', '/Version'), 404, 'ROUTE_NOT_FOUND'],
       ['escape', lab.call('GET', '/docs/..%2f..%2fetc/passwd'), 404, 'ROUTE_NOT_FOUND'],
       ['too large', lab.call('POST', list, { name: 'x'.repeat(3 * 1024 * 1024) }), 400, 'BODY_TOO_LARGE'],
-      ['form', lab.call('POST', list, 'a=1', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }), 400, 'UNSUPPORTED_MEDIA_TYPE'],
-      ['text', lab.call('POST', list, '{}', { headers: { 'content-type': 'text/plain' } }), 400, 'UNSUPPORTED_MEDIA_TYPE'],
+      [
+        'form',
+        lab.call('POST', list, 'a=1', { headers: { 'content-type': 'application/x-www-form-urlencoded' } }),
+        400,
+        'UNSUPPORTED_MEDIA_TYPE',
+      ],
+      [
+        'text',
+        lab.call('POST', list, '{}', { headers: { 'content-type': 'text/plain' } }),
+        400,
+        'UNSUPPORTED_MEDIA_TYPE',
+      ],
       ['half an object', lab.call('POST', list, '{"name":'), 400, 'INVALID_REQUEST'],
       ['an array', lab.call('POST', list, '[]'), 400, 'INVALID_REQUEST'],
       ['a number', lab.call('POST', list, '7'), 400, 'INVALID_REQUEST'],
@@ -167,7 +206,8 @@ suite('a running service', () => {
       const reply = await asked
       assert.deepEqual([reply.status, reply.body?.code], [status, code], `${what}: ${reply.text}`)
       assert.match(reply.headers.get('content-type') ?? '', /^application\/problem\+json/, what)
-      for (const member of ['type', 'title', 'detail', 'instance', 'request_id']) assert.ok(reply.body[member], `${what}: ${member}`)
+      for (const member of ['type', 'title', 'detail', 'instance', 'request_id'])
+        assert.ok(reply.body[member], `${what}: ${member}`)
       assert.equal(reply.body.status, status, what)
       assert.doesNotMatch(reply.text, /node_modules|\.ts:\d|at \w+ \(/, `${what} shows our inside`)
     }
@@ -193,7 +233,10 @@ suite('a running service', () => {
     const page = await lab.call('GET', '/docs', undefined, { token: null })
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
     const outside = [...page.text.matchAll(/(?:https?:)?\/\/[\w.-]+\.\w+[^"'\s<]*/g)].map(([url]) => url)
-    assert.deepEqual(outside.filter((url) => !url.startsWith('http://www.w3.org/')), [])
+    assert.deepEqual(
+      outside.filter((url) => !url.startsWith('http://www.w3.org/')),
+      [],
+    )
     const policy = new Map(
       (page.headers.get('content-security-policy') ?? '').split('; ').map((part) => {
         const [name = '', ...sources] = part.split(' ')
@@ -203,7 +246,10 @@ suite('a running service', () => {
     assert.deepEqual(policy.get('default-src'), ["'none'"])
     assert.deepEqual(policy.get('connect-src'), ["'self'"])
     const scripts = policy.get('script-src') ?? []
-    assert.ok(scripts.every((source) => source === "'self'" || source.startsWith("'sha256-")), scripts.join(' '))
+    assert.ok(
+      scripts.every((source) => source === "'self'" || source.startsWith("'sha256-")),
+      scripts.join(' '),
+    )
     const sources = [...page.text.matchAll(/<script[^>]*\ssrc="([^"]+)"/g)].map((match) => match[1])
     assert.deepEqual(sources, ['/docs/reference.js'])
     const script = await lab.call('GET', '/docs/reference.js', undefined, { token: null })
@@ -218,7 +264,8 @@ suite('a service whose database goes away', () => {
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-gone-db-'))
   let postgres: EmbeddedPostgres | undefined
   let lab: Lab | undefined
-  const startDatabase = (): Promise<EmbeddedPostgres> => startEmbeddedPostgres({ state_dir, log: () => {}, fsync: false })
+  const startDatabase = (): Promise<EmbeddedPostgres> =>
+    startEmbeddedPostgres({ state_dir, log: () => {}, fsync: false })
   before(async () => {
     postgres = await startDatabase()
     lab = await startLab({ database: { connection: postgres.connection, drop: async () => {} } })
@@ -229,7 +276,9 @@ suite('a service whose database goes away', () => {
     rmSync(state_dir, { recursive: true, force: true })
   })
 
-  test('it lives on, says that it is not ready, and works again when the database is back', { timeout: 90_000 }, async () => {
+  test('it lives on, says that it is not ready, and works again when the database is back', {
+    timeout: 90_000,
+  }, async () => {
     assert.ok(lab !== undefined && postgres !== undefined)
     const { call, url, token } = lab
     const status = async (path: string): Promise<number> => (await call('GET', path)).status
@@ -280,31 +329,43 @@ suite('a service that is asked to stop', () => {
     const { call, url, token } = lab
     const stream = await openStream(`${url}/events/sse`, token)
     await until('the stream is open', () => stream.last_id !== undefined)
+    // As browsers and load balancers do: opened ahead, and nothing is ever sent.
+    const unused = connect(Number(new URL(url).port), '127.0.0.1')
+    await once(unused, 'connect')
     const list = await call('POST', '/compute/vms/list', { name: 'web-01' })
     const { id } = list.body.virtual_machines[0]
     await control(lab, 'slow', { command: 'updateVirtualMachine', delay_ms: 1500 })
     const sent = call('POST', '/compute/vms/update', { virtual_machine_id: id, display_name: 'Renamed while stopping' })
-    await until('the change is on its way', async () => lab !== undefined && (await callsOf(lab, 'updateVirtualMachine')).length > 0)
+    await until(
+      'the change is on its way',
+      async () => lab !== undefined && (await callsOf(lab, 'updateVirtualMachine')).length > 0,
+    )
     const began = performance.now()
     const stopped = lab.control.close()
     const answer = await sent
     assert.equal(answer.status, 200, answer.text)
     await stopped
     const took_ms = performance.now() - began
-    assert.ok(took_ms < 10_000, `stopping took ${took_ms} ms`)
+    assert.ok(took_ms < 8000, `stopping took ${took_ms} ms`)
     await stream.ended
     assert.equal(stream.messages.at(-1)?.event, 'closing')
     await assert.rejects(call('GET', '/healthz'))
+    unused.destroy()
     await lab.restart()
     const renamed = await lab.call('POST', '/compute/vms/byID', { virtual_machine_id: id })
     assert.equal(renamed.body.display_name, 'Renamed while stopping')
     const events = await lab.call('POST', '/events/app-events', { action: 'vmUpdate' })
-    assert.deepEqual(events.body.app_events.map((event: { status: string }) => event.status), ['SUCCESS'])
+    assert.deepEqual(
+      events.body.app_events.map((event: { status: string }) => event.status),
+      ['SUCCESS'],
+    )
   })
 })
 
 /** Sum of all series of this name. */
 function valueOf(metrics: string, name: string): number | undefined {
-  const values = [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? ([\\d.e+-]+)$`, 'gm'))].map((match) => Number(match[1]))
+  const values = [...metrics.matchAll(new RegExp(`^${name}(?:\\{[^}]*\\})? ([\\d.e+-]+)$`, 'gm'))].map((match) =>
+    Number(match[1]),
+  )
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0)
 }

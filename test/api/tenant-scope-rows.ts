@@ -8,12 +8,23 @@ import type { Foreign } from './tenant-scope-world.ts'
 
 export type Input = (foreign: Foreign) => { params?: Record<string, string>; query?: string; body?: unknown }
 export type ScopeRow =
-  | { kind: 'lists'; input: Input; /** The unbound caller sees the same with this. */ marks: (foreign: Foreign) => string[] }
-  | { kind: 'refuses'; input: Input; code?: RegExp }
+  | {
+      kind: 'lists'
+      input: Input /** The unbound caller sees the same with this. */
+      marks: (foreign: Foreign) => string[]
+    }
+  | {
+      kind: 'refuses'
+      input: Input
+      code?: RegExp /** The platform checks it against the owner, and refuses. */
+      by_platform?: true
+    }
   | { kind: 'common'; why: string }
 
 const NOT_FOUND = /_NOT_FOUND$/
-const body = (make: (foreign: Foreign) => unknown): Input => (foreign) => ({ body: make(foreign) })
+const body =
+  (make: (foreign: Foreign) => unknown): Input =>
+  (foreign) => ({ body: make(foreign) })
 const refuses = (make: (foreign: Foreign) => unknown, code = NOT_FOUND): ScopeRow => ({
   kind: 'refuses',
   input: body(make),
@@ -43,12 +54,21 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   callerGet: common(SELF),
   passwordChange: common(SELF),
   ticketCreate: common(SELF),
-  appEventList: lists(({ event_id }) => [event_id], body(() => ({ page_size: 200 }))),
+  appEventList: lists(
+    ({ event_id }) => [event_id],
+    body(() => ({ page_size: 200 })),
+  ),
   appEventGet: at(({ event_id }) => ({ id: event_id })),
-  eventList: lists(({ platform_event_id }) => [platform_event_id], body(() => ({ page_size: 500 }))),
+  eventList: lists(
+    ({ platform_event_id }) => [platform_event_id],
+    body(() => ({ page_size: 500 })),
+  ),
   eventStream: common('Filtered message by message; test/api/events.test.ts holds it to that.'),
   eventTypes: common('Words of the platform and of this service.'),
-  jobList: lists(({ job_id }) => [job_id], () => ({ query: 'page_size=500' })),
+  jobList: lists(
+    ({ job_id }) => [job_id],
+    () => ({ query: 'page_size=500' }),
+  ),
   jobGet: at(({ job_id }) => ({ id: job_id })),
   jobCancel: at(({ job_id }) => ({ id: job_id })),
   vmProvision: refuses(
@@ -57,7 +77,10 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     }), // biome-ignore format: one record
     /^TENANT_SCOPE$/,
   ),
-  vmList: lists(({ vm_id }) => [vm_id], body(() => ({ page_size: 500 }))),
+  vmList: lists(
+    ({ vm_id }) => [vm_id],
+    body(() => ({ page_size: 500 })),
+  ),
   vmGet: vm(),
   vmGetByName: refuses(({ vm_name }) => ({ name: vm_name })),
   vmIdGet: refuses(({ vm_name }) => ({ name: vm_name })),
@@ -74,8 +97,17 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   vmDiskResize: refuses(({ volume_id }) => ({ volume_id, size_gb: 900 })),
   vmIsoAttach: refuses(({ vm_id, iso_id }) => ({ virtual_machine_id: vm_id, iso_id })),
   vmIsoDetach: vm(),
-  volumeList: lists(({ volume_id }) => [volume_id], body(() => ({ page_size: 500 }))),
-  vmNicAdd: refuses(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
+  volumeList: lists(
+    ({ volume_id }) => [volume_id],
+    body(() => ({ page_size: 500 })),
+  ),
+  vmNicAdd: {
+    kind: 'refuses',
+    input: body(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
+    // Shared networks belong to no tenant, so that only the platform can tell whose a network is to use.
+    code: /_NOT_FOUND$|^COMPUTE_REJECTED$/,
+    by_platform: true,
+  },
   vmNicList: vm(),
   vmNicSetDefault: refuses(({ vm_id, nic_id }) => ({ virtual_machine_id: vm_id, nic_id })),
   vmNicIpAdd: refuses(({ nic_id }) => ({ nic_id })),
@@ -84,7 +116,10 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   vmScale: refuses(({ vm_id, service_offering_id }) => ({ virtual_machine_id: vm_id, service_offering_id })),
   vmRecover: vm(),
   vmRestore: refuses(({ vm_id, template_id }) => ({ source: 'template', virtual_machine_id: vm_id, template_id })),
-  vmSnapshotList: vm(),
+  vmSnapshotList: lists(
+    ({ vm_snapshot_id }) => [vm_snapshot_id],
+    body(({ vm_id }) => ({ virtual_machine_id: vm_id })),
+  ),
   vmSnapshotCreate: vm({ name: 'mine' }),
   vmSnapshotRevert: refuses(({ vm_snapshot_id }) => ({ snapshot_id: vm_snapshot_id })),
   vmSnapshotDelete: refuses(({ vm_snapshot_id }) => ({ snapshot_id: vm_snapshot_id })),
@@ -93,18 +128,27 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   vmConsoleCreate: vm(),
   vmTpmConfigure: vm({ boot_type: 'UEFI', secure_boot: true, tpm_model: 'tpm-crb' }),
   vmMetricsAggregate: common('Sums over the caller’s own machines; test/api/compute-reading.test.ts compares them.'),
-  vmUsageList: lists(({ vm_id }) => [vm_id], () => ({ query: 'page_size=500' })),
+  vmUsageList: lists(
+    ({ vm_id }) => [vm_id],
+    () => ({ query: 'page_size=500' }),
+  ),
   vmUsageGet: vm(),
   zoneList: common('Zones are the site’s.'),
   templateList: common('Templates are the site’s; the platform lists those that a tenant may use.'),
   serviceOfferingList: common(OFFERINGS),
-  tenantList: lists(({ tenant_id }) => [tenant_id], () => ({ query: 'page_size=500' })),
+  tenantList: lists(
+    ({ tenant_id }) => [tenant_id],
+    () => ({ query: 'page_size=500' }),
+  ),
   tenantGet: at(tenant),
   tenantLimitsGet: at(tenant),
   tenantNetworkGet: at(tenant),
   tenantAccountModeSet: at(tenant, { account_mode: 'departmental' }),
   tenantAuthSourceSet: at(tenant, { auth_source: 'local' }),
-  publicIpList: lists(({ ip_id }) => [ip_id], () => ({ query: 'page_size=500' })),
+  publicIpList: lists(
+    ({ ip_id }) => [ip_id],
+    () => ({ query: 'page_size=500' }),
+  ),
   publicIpAcquire: refuses(({ zone_id, network_id }) => ({ zone_id, network_id })),
   publicIpGet: at(address),
   publicIpAssociate: {
@@ -119,14 +163,17 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     // Says so before it looks anything up while there is no DNS.
     code: /_NOT_FOUND$|^DNS_NOT_CONFIGURED$/,
   },
-  guestNetworkList: lists(({ network_id }) => [network_id], body(() => ({ page_size: 500 }))),
+  guestNetworkList: lists(
+    ({ network_id }) => [network_id],
+    body(() => ({ page_size: 500 })),
+  ),
   guestNetworkUpdate: refuses(({ network_id }) => ({ id: network_id, display_text: 'mine now' })),
   guestNetworkRestart: at(({ network_id }) => ({ id: network_id }), { cleanup: false }),
   portForwardingCreate: refuses(({ ip_id, own_vm_id }) => ({
     protocol: 'tcp', public_ip_id: ip_id, virtual_machine_id: own_vm_id, public_port: 8443, private_port: 443,
   })), // biome-ignore format: one record
   portForwardingUpdate: refuses(({ rule_id }) => ({ id: rule_id, private_port: 8080 })),
-  portForwardingList: lists(({ rule_id }) => [rule_id], body(() => ({ page_size: 500 }))),
+  portForwardingList: refuses(({ ip_id }) => ({ public_ip_id: ip_id })),
   portForwardingDelete: at(({ rule_id }) => ({ id: rule_id })),
   diskOfferingList: common(OFFERINGS),
   diskOfferingGet: common(OFFERINGS),

@@ -31,7 +31,14 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
   const platform = await startCloudStack({ time: 'step', port: 0 })
   const timer = setInterval(() => platform.step(), 20)
   const cloudstack = createCloudStack(
-    { url: platform.url, api_key: platform.api_key, secret_key: platform.secret_key, algorithm: 'hmac-sha1', timeout_ms: 1500, read_timeout_ms: 1500 },
+    {
+      url: platform.url,
+      api_key: platform.api_key,
+      secret_key: platform.secret_key,
+      algorithm: 'hmac-sha1',
+      timeout_ms: 1500,
+      read_timeout_ms: 1500,
+    },
     { log: createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) }) },
   )
   ends.push(async () => {
@@ -46,8 +53,19 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
     account: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.name,
     domainid: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.domainid,
   })
-  const input = { name: 'more', volume_id: VOLUME_ID, virtual_machine_id: VM, virtual_machine_name: 'db-01', device_id: null, create }
-  return { world: { platform, count: platform.world.tables.volumes.size }, bound: bindJob(diskCreateJob, { cloudstack }), input }
+  const input = {
+    name: 'more',
+    volume_id: VOLUME_ID,
+    virtual_machine_id: VM,
+    virtual_machine_name: 'db-01',
+    device_id: null,
+    create,
+  }
+  return {
+    world: { platform, count: platform.world.tables.volumes.size },
+    bound: bindJob(diskCreateJob, { cloudstack }),
+    input,
+  }
 }
 
 function attachedOnce({ platform, count }: World, job: JobRow, where: string): void {

@@ -64,10 +64,23 @@ async function make(existing: boolean) {
     netmask: '255.255.255.0',
   }
   if (existing) {
-    const args = { zoneid: range.zone_id, startip: range.start_ip, endip: range.end_ip, vlan: '77', forvirtualnetwork: true }
+    const args = {
+      zoneid: range.zone_id,
+      startip: range.start_ip,
+      endip: range.end_ip,
+      vlan: '77',
+      forvirtualnetwork: true,
+    }
     await cloudstack.call('createVlanIpRange', { ...args, gateway: range.gateway, netmask: range.netmask })
   }
-  const input: TenantInput = { id, name, range, account: name, username: `${name}-admin`, password: 'planted-Password-1' }
+  const input: TenantInput = {
+    id,
+    name,
+    range,
+    account: name,
+    username: `${name}-admin`,
+    password: 'planted-Password-1',
+  }
   const claim = { id, name, description: '', network_domain: null, created_by: 'test' }
   const account = { admin_account: name, admin_username: input.username, admin_password: 'sealed' }
   assert.ok(await claimTenant(database.db, { ...claim, ...account }))

@@ -39,7 +39,17 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
     const data_dir = join(folder, 'data')
     const made = spawnSync(
       join(PROGRAMS, 'initdb'),
-      ['-D', data_dir, '-U', USER, '--auth=scram-sha-256', `--pwfile=${password_file}`, '--no-sync', '--encoding=UTF8', '--locale=C'],
+      [
+        '-D',
+        data_dir,
+        '-U',
+        USER,
+        '--auth=scram-sha-256',
+        `--pwfile=${password_file}`,
+        '--no-sync',
+        '--encoding=UTF8',
+        '--locale=C',
+      ],
       { ...account, cwd: folder, encoding: 'utf8', timeout: 60_000 },
     )
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
@@ -64,7 +74,9 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
 }
 
 function accountOf(name: string): { uid: number; gid: number } | undefined {
-  const line = readFileSync('/etc/passwd', 'utf8').split('\n').find((one) => one.startsWith(`${name}:`))
+  const line = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .find((one) => one.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
 }

@@ -47,7 +47,11 @@ export function vmDoor(lab: () => Lab): VmDoor {
       return ended(lab(), reply.body.job_id)
     },
     async tokenOf(tenant_id, role = 'operator') {
-      const { body, status, text } = await lab().call('POST', '/auth/tokens', { name: `t-${tenant_id}-${role}`, role, tenant_id })
+      const { body, status, text } = await lab().call('POST', '/auth/tokens', {
+        name: `t-${tenant_id}-${role}`,
+        role,
+        tenant_id,
+      })
       assert.ok(status < 300, text)
       return body.token
     },

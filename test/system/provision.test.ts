@@ -36,152 +36,177 @@ const DATABASES = [
   { name: 'a database of the distribution', skip: debianPostgresMissing(), start: startDebianPostgres },
 ]
 
-for (const { name, skip, start } of DATABASES) {
-  suite(`on ${name}`, { skip, timeout: 200_000 }, () => {
-    let database: Database | undefined
-    let stand: Production | undefined
-    const streams: SseReader[] = []
-    before(async () => {
-      database = await start()
-      stand = await startProduction({ database_url: database.url })
-    })
-    after(async () => {
-      for (const stream of streams) stream.close()
-      await stand?.close()
-      await database?.close()
-    })
-
-    const production = (): Production => {
-      assert.ok(stand !== undefined)
-      return stand
-    }
-    const follow = async ({ url }: ControlProcess, last_id?: string): Promise<SseReader> => {
-      const reader = await openStream(`${url}/events/sse?channels=app-event`, production().token(), last_id)
-      assert.equal(reader.status, 200)
-      streams.push(reader)
-      await until('the stream has told its position', () => reader.last_id !== undefined)
-      return reader
-    }
-    const provision = async (replica: ControlProcess, vm: string, headers: Record<string, string> = {}) => {
-      const reply = await replica.call('POST', '/compute/vms/provision', { ...ORDER, name: vm }, { headers })
-      assert.equal(reply.status, 200, reply.text)
-      assert.equal(reply.body.correlation_id, reply.headers.get('x-correlation-id'))
-      assert.equal(reply.body.status, 'IN_PROGRESS')
-      return String(reply.body.correlation_id)
-    }
-    const succeeded = async (replica: ControlProcess, id: string, deadline_ms?: number): Promise<void> => {
-      const job = await until(
-        `job ${id} ends`,
-        async () => {
-          production().platform.step()
-          const { status, body } = await replica.call('GET', `/jobs/${id}`)
-          return status === 200 && body.job_status !== 'running' && body
-        },
-        deadline_ms,
-      )
-      assert.equal(job.job_status, 'completed', job.failure_reason)
-      const { body } = await replica.call('POST', '/events/app-events', { resource_uuid: job.resource_id })
-      const events = body.app_events.filter((event: { correlation_id: string }) => event.correlation_id === id)
-      assert.deepEqual(events.map((event: { status: string }) => event.status), ['SUCCESS'])
-    }
-    /** On the platform itself, whatever the service believes. */
-    const assertOneMachine = (vm: string): void => {
-      const machines = [...production().platform.world.tables.vms.values()].filter((one) => one.name === vm)
-      assert.deepEqual(machines.map(({ state }) => state), ['Running'])
-    }
-
-    test('start, progress and success come with one correlation id, also to a client that was away in between', async () => {
-      const replica = await production().startReplica()
-      const whole = await follow(replica)
-      const first = await follow(replica)
-      const id = await provision(replica, 'seen-01')
-      await until('the start is heard', () => about(first, id).length > 0)
-      first.close()
-      await first.ended
-      await succeeded(replica, id)
-      const second = await follow(replica, first.last_id)
-      await until('the success is heard', () => about(second, id).at(-1)?.data.status === 'SUCCESS')
-      await until('the other client has heard it', () => about(whole, id).at(-1)?.data.status === 'SUCCESS')
-      assertOneStory([...about(first, id), ...about(second, id)])
-      assert.deepEqual(stored([first, second]), stored([whole]), 'nothing is lost and nothing comes twice')
-      assertOneMachine('seen-01')
-      assert.equal(await replica.end('SIGTERM'), 0)
-    })
-
-    for (const moment of ['right after the answer', 'during the job of the platform'] as const) {
-      test(`killed ${moment} and started again, the service finishes the machine and the stream goes on`, async () => {
-        const vm = `again-${moment.split(' ')[0]}`
-        const before_kill = await production().startReplica()
-        const first = await follow(before_kill)
-        const id = await provision(before_kill, vm)
-        if (moment !== 'right after the answer') await midway(production(), before_kill, first, id)
-        const killed = await before_kill.end('SIGKILL')
-        assert.equal(killed, 'SIGKILL')
-        await first.ended
-        const after_kill = await production().startReplica()
-        const second = await follow(after_kill, first.last_id)
-        await succeeded(after_kill, id)
-        await until('the success is heard', () => about(second, id).at(-1)?.data.status === 'SUCCESS')
-        assertOneStory([...about(first, id), ...about(second, id)])
-        const ids = stored([first, second])
-        assert.equal(new Set(ids).size, ids.length, 'nothing comes twice')
-        assertOneMachine(vm)
-        assert.equal(await after_kill.end('SIGTERM'), 0)
+// Mostly they wait for a dead process to be noticed: both at once cost little more than one.
+suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => {
+  for (const { name, skip, start } of DATABASES) {
+    suite(`on ${name}`, { skip, concurrency: 1, timeout: 200_000 }, () => {
+      let database: Database | undefined
+      let stand: Production | undefined
+      const streams: SseReader[] = []
+      const replicas: ControlProcess[] = []
+      before(async () => {
+        database = await start()
+        stand = await startProduction({ database_url: database.url })
       })
-    }
-
-    test('of two replicas the accepting one is killed: the other finishes in time and tells those who listen', async (t) => {
-      const [accepting, other] = [await production().startReplica(), await production().startReplica()]
-      const listener = await follow(other)
-      const id = await provision(accepting, 'other-01')
-      await midway(production(), accepting, listener, id)
-      await accepting.end('SIGKILL')
-      const killed_at = performance.now()
-      await succeeded(other, id, TAKEN_OVER_MS)
-      t.diagnostic(`finished ${Math.round(performance.now() - killed_at)} ms after the kill`)
-      await until('the success is heard', () => about(listener, id).at(-1)?.data.status === 'SUCCESS')
-      assertOneStory(about(listener, id))
-      assertOneMachine('other-01')
-      assert.equal(await other.end('SIGTERM'), 0)
-    })
-
-    test('killed before the answer, the request sent again with its key to the other replica makes no second machine', async () => {
-      const [accepting, other] = [await production().startReplica(), await production().startReplica()]
-      const listener = await follow(other)
-      await fetch(`${production().platform.control_url}/slow`, {
-        method: 'POST',
-        body: JSON.stringify({ command: 'deployVirtualMachine', delay_ms: HELD_BACK_MS }),
+      after(async () => {
+        for (const stream of streams) stream.close()
+        await stand?.close()
+        await database?.close()
       })
-      const headers = { 'idempotency-key': `${name} before the answer` }
-      const sent = accepting.call('POST', '/compute/vms/provision', { ...ORDER, name: 'keyed-01' }, { headers })
-      const unanswered = assert.rejects(sent, 'nobody has answered')
-      const begun = await until('the start is heard', () => listener.messages.find((one) => one.data.action === 'vmProvision'))
-      await accepting.end('SIGKILL')
-      await unanswered
-      const answer = await until('the other replica answers', async () => {
-        const body = { ...ORDER, name: 'keyed-01' }
-        const reply = await other.call('POST', '/compute/vms/provision', body, { headers })
-        assert.ok([200, 409].includes(reply.status), reply.text)
-        return reply.status === 200 && reply
-      })
-      assert.equal(answer.headers.get('idempotency-replayed'), 'true')
-      assert.equal(answer.body.correlation_id, begun.data.correlation_id)
-      await succeeded(other, String(begun.data.correlation_id))
-      assertOneStory(about(listener, begun.data.correlation_id))
-      assertOneMachine('keyed-01')
-      assert.equal(await other.end('SIGTERM'), 0)
-    })
 
-    test('the service has told nobody its secrets, and no process of it has met an error that nobody caught', () => {
-      const logs = production().logs()
-      assert.match(logs, /"job taken over"/)
-      for (const secret of [production().platform.api_key, production().platform.secret_key, 'external-database-password']) {
-        assert.ok(!logs.includes(secret), 'a secret is in the logs')
+      const production = (): Production => {
+        assert.ok(stand !== undefined)
+        return stand
       }
-      assert.doesNotMatch(logs, /nobody caught|UnhandledPromise|INTERNAL_ERROR/)
+      /** So many that live: those that earlier tests left, and new ones. */
+      const living = async (count: 1 | 2): Promise<[ControlProcess, ControlProcess]> => {
+        const alive = (): ControlProcess[] => replicas.filter((replica) => !replica.ended())
+        while (alive().length < count) replicas.push(await production().startReplica())
+        const [first, second = first] = alive()
+        assert.ok(first !== undefined && second !== undefined)
+        return [first, second]
+      }
+      const follow = async ({ url }: ControlProcess, last_id?: string): Promise<SseReader> => {
+        const reader = await openStream(`${url}/events/sse?channels=app-event`, production().token(), last_id)
+        assert.equal(reader.status, 200)
+        streams.push(reader)
+        await until('the stream has told its position', () => reader.last_id !== undefined)
+        return reader
+      }
+      const provision = async (replica: ControlProcess, vm: string, headers: Record<string, string> = {}) => {
+        const reply = await replica.call('POST', '/compute/vms/provision', { ...ORDER, name: vm }, { headers })
+        assert.equal(reply.status, 200, reply.text)
+        assert.equal(reply.body.correlation_id, reply.headers.get('x-correlation-id'))
+        assert.equal(reply.body.status, 'IN_PROGRESS')
+        return String(reply.body.correlation_id)
+      }
+      const succeeded = async (replica: ControlProcess, id: string, deadline_ms?: number): Promise<void> => {
+        const job = await until(
+          `job ${id} ends`,
+          async () => {
+            production().platform.step()
+            const { status, body } = await replica.call('GET', `/jobs/${id}`)
+            return status === 200 && body.job_status !== 'running' && body
+          },
+          deadline_ms,
+        )
+        assert.equal(job.job_status, 'completed', job.failure_reason)
+        const { body } = await replica.call('POST', '/events/app-events', { resource_uuid: job.resource_id })
+        const events = body.app_events.filter((event: { correlation_id: string }) => event.correlation_id === id)
+        assert.deepEqual(
+          events.map((event: { status: string }) => event.status),
+          ['SUCCESS'],
+        )
+      }
+      /** On the platform itself, whatever the service believes. */
+      const assertOneMachine = (vm: string): void => {
+        const machines = [...production().platform.world.tables.vms.values()].filter((one) => one.name === vm)
+        assert.deepEqual(
+          machines.map(({ state }) => state),
+          ['Running'],
+        )
+      }
+
+      test('start, progress and success come with one correlation id, also to a client that was away in between', async () => {
+        const [replica] = await living(1)
+        const whole = await follow(replica)
+        const first = await follow(replica)
+        const id = await provision(replica, 'seen-01')
+        await until('the start is heard', () => about(first, id).length > 0)
+        first.close()
+        await first.ended
+        await succeeded(replica, id)
+        const second = await follow(replica, first.last_id)
+        await until('the success is heard', () => about(second, id).at(-1)?.data.status === 'SUCCESS')
+        await until('the other client has heard it', () => about(whole, id).at(-1)?.data.status === 'SUCCESS')
+        assertOneStory([...about(first, id), ...about(second, id)])
+        assert.deepEqual(stored([first, second]), stored([whole]), 'nothing is lost and nothing comes twice')
+        assertOneMachine('seen-01')
+      })
+
+      for (const moment of ['right after the answer', 'during the job of the platform'] as const) {
+        test(`killed ${moment} and started again, the service finishes the machine and the stream goes on`, async () => {
+          const vm = `again-${moment.split(' ')[0]}`
+          const [before_kill] = await living(1)
+          const first = await follow(before_kill)
+          const id = await provision(before_kill, vm)
+          if (moment !== 'right after the answer') await midway(production(), before_kill, first, id)
+          const killed = await before_kill.end('SIGKILL')
+          assert.equal(killed, 'SIGKILL')
+          await first.ended
+          const [after_kill] = await living(1)
+          const second = await follow(after_kill, first.last_id)
+          await succeeded(after_kill, id)
+          await until('the success is heard', () => about(second, id).at(-1)?.data.status === 'SUCCESS')
+          assertOneStory([...about(first, id), ...about(second, id)])
+          const ids = stored([first, second])
+          assert.equal(new Set(ids).size, ids.length, 'nothing comes twice')
+          assertOneMachine(vm)
+        })
+      }
+
+      test('of two replicas the accepting one is killed: the other finishes in time and tells those who listen', async (t) => {
+        const [accepting, other] = await living(2)
+        const listener = await follow(other)
+        const id = await provision(accepting, 'other-01')
+        await midway(production(), accepting, listener, id)
+        await accepting.end('SIGKILL')
+        const killed_at = performance.now()
+        await succeeded(other, id, TAKEN_OVER_MS)
+        t.diagnostic(`finished ${Math.round(performance.now() - killed_at)} ms after the kill`)
+        await until('the success is heard', () => about(listener, id).at(-1)?.data.status === 'SUCCESS')
+        assertOneStory(about(listener, id))
+        assertOneMachine('other-01')
+      })
+
+      test('killed before the answer, the request sent again with its key to the other replica makes no second machine', async () => {
+        const [accepting, other] = await living(2)
+        const listener = await follow(other)
+        await fetch(`${production().platform.control_url}/slow`, {
+          method: 'POST',
+          body: JSON.stringify({ command: 'deployVirtualMachine', delay_ms: HELD_BACK_MS }),
+        })
+        const headers = { 'idempotency-key': `${name} before the answer` }
+        const sent = accepting.call('POST', '/compute/vms/provision', { ...ORDER, name: 'keyed-01' }, { headers })
+        const unanswered = assert.rejects(sent, 'nobody has answered')
+        const begun = await until('the start is heard', () =>
+          listener.messages.find((one) => one.data.action === 'vmProvision'),
+        )
+        await accepting.end('SIGKILL')
+        await unanswered
+        const answer = await until('the other replica answers', async () => {
+          const body = { ...ORDER, name: 'keyed-01' }
+          const reply = await other.call('POST', '/compute/vms/provision', body, { headers })
+          assert.ok([200, 409].includes(reply.status), reply.text)
+          return reply.status === 200 && reply
+        })
+        assert.equal(answer.headers.get('idempotency-replayed'), 'true')
+        assert.equal(answer.body.correlation_id, begun.data.correlation_id)
+        await succeeded(other, String(begun.data.correlation_id))
+        assertOneStory(about(listener, begun.data.correlation_id))
+        assertOneMachine('keyed-01')
+      })
+
+      test('asked to stop, what still lives ends in order', async () => {
+        const [replica] = await living(1)
+        assert.equal(await replica.end('SIGTERM'), 0, replica.errors())
+      })
+
+      test('the service has told nobody its secrets, and no process of it has met an error that nobody caught', () => {
+        const logs = production().logs()
+        assert.match(logs, /"job taken over"/)
+        for (const secret of [
+          production().platform.api_key,
+          production().platform.secret_key,
+          'external-database-password',
+        ]) {
+          assert.ok(!logs.includes(secret), 'a secret is in the logs')
+        }
+        assert.doesNotMatch(logs, /nobody caught|UnhandledPromise|INTERNAL_ERROR/)
+      })
     })
-  })
-}
+  }
+})
 
 /** The platform has the machine in work, and the service has said so. */
 async function midway({ platform }: Production, replica: ControlProcess, reader: SseReader, id: string): Promise<void> {
@@ -204,11 +229,20 @@ function stored(readers: readonly SseReader[]): string[] {
 function assertOneStory(messages: readonly SseMessage[]): void {
   const kept = messages.filter(({ id }) => id !== undefined)
   const states = kept.map(({ data }) => data.status as string)
-  assert.deepEqual(states.filter((status) => status !== 'IN_PROGRESS'), ['SUCCESS'])
+  assert.deepEqual(
+    states.filter((status) => status !== 'IN_PROGRESS'),
+    ['SUCCESS'],
+  )
   assert.equal(states.at(0), 'IN_PROGRESS')
   assert.equal(states.at(-1), 'SUCCESS')
-  assert.ok(messages.some(({ data }) => data.status === 'IN_PROGRESS' && data.progress > 0 && data.progress < 100), 'progress')
+  assert.ok(
+    messages.some(({ data }) => data.status === 'IN_PROGRESS' && data.progress > 0 && data.progress < 100),
+    'progress',
+  )
   const progress = kept.map(({ data }) => data.progress as number)
-  assert.deepEqual(progress, progress.toSorted((a, b) => a - b))
+  assert.deepEqual(
+    progress,
+    progress.toSorted((a, b) => a - b),
+  )
   assert.equal(progress.at(-1), 100)
 }

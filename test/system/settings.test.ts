@@ -12,7 +12,9 @@ let production: Production
 before(async () => {
   database = await createTestDatabase()
   const { host, port, user, database: name } = database.connection
-  production = await startProduction({ database_url: `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}` })
+  production = await startProduction({
+    database_url: `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
+  })
 })
 after(async () => {
   await production.close()

@@ -12,7 +12,11 @@ const Count = (maximum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
 /** The root disk is slot 0 and slot 3 belongs to the CD drive. */
 const DeviceId = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 255, description: 'Slot in the machine; not 3, which is the CD drive. Chosen when left out.' }),
+  Type.Integer({
+    minimum: 1,
+    maximum: 255,
+    description: 'Slot in the machine; not 3, which is the CD drive. Chosen when left out.',
+  }),
 )
 
 const VolumeOrAccepted = Type.Union([ActionAccepted, Volume])
@@ -34,7 +38,9 @@ export const DiskCreate = Closed(
     ),
     size_gb: Count(1_048_576, 'Size in GiB; needed by offerings of custom size, refused by others.'),
     snapshot_id: OptionalId,
-    zone_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'The machine’s zone; another is refused.' })),
+    zone_id: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 128, description: 'The machine’s zone; another is refused.' }),
+    ),
     device_id: DeviceId,
   },
   { title: 'DiskCreate' },
@@ -81,7 +87,11 @@ export const vmDisks = defineArea({
         'One request makes one volume, whatever breaks on the way. It belongs to the machine’s owner. When it cannot be attached it is deleted again.',
       body: DiskCreate,
       example: {
-        body: { virtual_machine_id: vmExample.id, name: 'web-41-data', disk_offering_id: volumeExample.disk_offering_id },
+        body: {
+          virtual_machine_id: vmExample.id,
+          name: 'web-41-data',
+          disk_offering_id: volumeExample.disk_offering_id,
+        },
         answer: { ...accepted, message: 'Creating volume web-41-data for virtual machine web-41.' },
       },
     },
@@ -114,7 +124,11 @@ export const vmDisks = defineArea({
       body: Closed({ iso_id: Id, virtual_machine_id: Id, forced: Flag('Replace what is in the drive.') }),
       example: {
         body: { iso_id: 'c0ffee00-1234-4abc-8def-001122334455', virtual_machine_id: vmExample.id },
-        answer: { ...accepted, resource_id: vmExample.id, message: 'Attaching ISO image debian-12 to virtual machine web-41.' },
+        answer: {
+          ...accepted,
+          resource_id: vmExample.id,
+          message: 'Attaching ISO image debian-12 to virtual machine web-41.',
+        },
       },
     },
     vmIsoDetach: {
@@ -124,7 +138,11 @@ export const vmDisks = defineArea({
       body: Closed({ virtual_machine_id: Id, forced: Flag('Take it out even while the guest holds it.') }),
       example: {
         body: { virtual_machine_id: vmExample.id },
-        answer: { ...accepted, resource_id: vmExample.id, message: 'Detaching the ISO image from virtual machine web-41.' },
+        answer: {
+          ...accepted,
+          resource_id: vmExample.id,
+          message: 'Detaching the ISO image from virtual machine web-41.',
+        },
       },
     },
     volumeList: {
@@ -147,7 +165,9 @@ export const vmDisks = defineArea({
           state: Words('A state.'),
           disk_offering_id: OptionalId,
           account: Words('Owner; needs domain_id.'),
-          domain_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' })),
+          domain_id: Type.Optional(
+            Type.String({ minLength: 1, maxLength: 128, description: 'Tenant, its children included.' }),
+          ),
           project_id: OptionalId,
           keyword: Words('Part of a name.'),
           ...PageFields,

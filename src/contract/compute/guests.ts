@@ -52,12 +52,18 @@ export const TpmConfigure = Closed(
   {
     virtual_machine_id: Id,
     boot_type: Type.Optional(OneOf(['BIOS', 'UEFI'], { description: 'Firmware; as it is when left out.' })),
-    secure_boot: Type.Optional(Type.Boolean({ description: 'Start signed systems only; needs UEFI. False with boot_type UEFI when left out.' })),
+    secure_boot: Type.Optional(
+      Type.Boolean({ description: 'Start signed systems only; needs UEFI. False with boot_type UEFI when left out.' }),
+    ),
     tpm_model: Type.Optional(
-      OneOf(['', ...TPM_MODELS], { description: 'Model of the virtual TPM; empty removes it; as it is when left out.' }),
+      OneOf(['', ...TPM_MODELS], {
+        description: 'Model of the virtual TPM; empty removes it; as it is when left out.',
+      }),
     ),
     tpm_version: Type.Optional(
-      OneOf([...TPM_VERSIONS], { description: 'Version of the virtual TPM, 2.0 by default; tpm-crb exists as 2.0 only.' }),
+      OneOf([...TPM_VERSIONS], {
+        description: 'Version of the virtual TPM, 2.0 by default; tpm-crb exists as 2.0 only.',
+      }),
     ),
   },
   { title: 'TpmConfigure' },
@@ -103,7 +109,13 @@ export const vmGuests = defineArea({
       body: Closed({
         virtual_machine_id: Id,
         user_data: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 1_400_000, contentEncoding: 'base64', pattern: '^[A-Za-z0-9+/]+={0,2}$', description: 'Cloud-init data in Base64.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 1_400_000,
+            contentEncoding: 'base64',
+            pattern: '^[A-Za-z0-9+/]+={0,2}$',
+            description: 'Cloud-init data in Base64.',
+          }),
         ),
         user_data_id: Type.Optional(Id),
         user_data_details: Type.Optional(
@@ -126,7 +138,12 @@ export const vmGuests = defineArea({
       body: Closed({
         virtual_machine_id: Id,
         token: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 128, pattern: '^[A-Za-z0-9._-]+$', description: 'Word that the viewer must show as well.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 128,
+            pattern: '^[A-Za-z0-9._-]+$',
+            description: 'Word that the viewer must show as well.',
+          }),
         ),
       }),
       ok: { 200: VmConsole },

@@ -151,10 +151,22 @@ export const vmInventory = defineArea({
         name: Words('Exact name; with cluster_id.'),
         zone_id: OptionalId,
         host: Type.Optional(
-          Type.String({ minLength: 1, maxLength: 253, pattern: '^[A-Za-z0-9.:-]+$', description: 'Name or address of the foreign host.' }),
+          Type.String({
+            minLength: 1,
+            maxLength: 253,
+            pattern: '^[A-Za-z0-9.:-]+$',
+            description: 'Name or address of the foreign host.',
+          }),
         ),
         username: Words('User of the foreign host.'),
-        password: Type.Optional(Type.String({ minLength: 1, maxLength: 255, writeOnly: true, description: 'Password of that user; not stored.' })),
+        password: Type.Optional(
+          Type.String({
+            minLength: 1,
+            maxLength: 255,
+            writeOnly: true,
+            description: 'Password of that user; not stored.',
+          }),
+        ),
         hypervisor: Type.Optional(OneOf(['KVM'], { description: 'Kind of the foreign host; KVM when left out.' })),
         keyword: Words('Part of a name.'),
         ...PageFields,

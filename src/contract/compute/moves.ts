@@ -133,7 +133,10 @@ export const vmMoves = defineArea({
       description: 'The machine must be Destroyed and not yet expunged; it is Stopped afterwards.',
       body: Closed({ virtual_machine_id: Id }),
       ok: { 200: VirtualMachine },
-      example: { body: { virtual_machine_id: id }, answer: { ...vmExample, state: 'Stopped', host_id: null, host_name: null } },
+      example: {
+        body: { virtual_machine_id: id },
+        answer: { ...vmExample, state: 'Stopped', host_id: null, host_name: null },
+      },
     },
     vmRestore: {
       ...change,
@@ -144,12 +147,22 @@ export const vmMoves = defineArea({
         'By `source`: template makes the root disk anew (Running or Stopped, no snapshots); backup needs backup_id and a Stopped or Destroyed machine; vm_snapshot needs snapshot_id, a Running machine for one with memory and a Stopped one for one without; volume_snapshot needs snapshot_id and a Stopped machine. What the disks hold now is lost.',
       body: Closed(
         {
-          source: OneOf(['template', 'backup', 'vm_snapshot', 'volume_snapshot'], { description: 'What to restore from.' }),
+          source: OneOf(['template', 'backup', 'vm_snapshot', 'volume_snapshot'], {
+            description: 'What to restore from.',
+          }),
           virtual_machine_id: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 128, description: 'Needed with template; with the others it must be the machine they are of.' }),
+            Type.String({
+              minLength: 1,
+              maxLength: 128,
+              description: 'Needed with template; with the others it must be the machine they are of.',
+            }),
           ),
           template_id: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 128, description: 'Template or ISO; the present one when left out.' }),
+            Type.String({
+              minLength: 1,
+              maxLength: 128,
+              description: 'Template or ISO; the present one when left out.',
+            }),
           ),
           disk_offering_id: OptionalId,
           root_disk_size_gb: Count(1_048_576, 'Size of the new root disk.'),
@@ -215,7 +228,11 @@ export const vmSnapshots = defineArea({
       ok: { 200: Type.Union([ActionAccepted, VmSnapshot]) },
       example: {
         body: { virtual_machine_id: id, name: 'before upgrade' },
-        answer: { ...accepted, resource_id: snapshotExample.id, message: 'Creating a snapshot of virtual machine web-41.' },
+        answer: {
+          ...accepted,
+          resource_id: snapshotExample.id,
+          message: 'Creating a snapshot of virtual machine web-41.',
+        },
       },
     },
     vmSnapshotRevert: {

@@ -61,7 +61,12 @@ const nicExample: NicRecord = {
 } // biome-ignore format: one record
 
 /** The NIC is looked for among the caller's machines when its machine is not named. */
-const NicOf = { nic_id: Id, virtual_machine_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Machine of the NIC; naming it spares a search.' })) }
+const NicOf = {
+  nic_id: Id,
+  virtual_machine_id: Type.Optional(
+    Type.String({ minLength: 1, maxLength: 128, description: 'Machine of the NIC; naming it spares a search.' }),
+  ),
+}
 
 const change = {
   method: 'POST', access: 'operator', tenant: 'own', event: { resource_type: 'VM' }, errors: [400, 500],
@@ -103,7 +108,9 @@ export const vmNics = defineArea({
         virtual_machine_id: Id,
         nic_id: OptionalId,
         network_id: OptionalId,
-        keyword: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Part of an address or name.' })),
+        keyword: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 255, description: 'Part of an address or name.' }),
+        ),
         ...PageFields,
       }),
       ok: { 200: ListOf('nics', NicRecord, 'NicPage') },
@@ -144,7 +151,9 @@ export const vmNics = defineArea({
       description: 'Takes the id of the secondary address, not the address. One that forwards or NATs is refused.',
       body: Closed({
         secondary_ip_id: Id,
-        virtual_machine_id: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Machine of the NIC; naming it spares a search.' })),
+        virtual_machine_id: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 128, description: 'Machine of the NIC; naming it spares a search.' }),
+        ),
       }),
       ok: { 200: ActionAccepted },
       example: {

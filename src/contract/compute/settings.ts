@@ -49,6 +49,8 @@ const ABOUT: Record<CuratedName, string> = {
 }
 
 export const DETAIL_NAME = '^[A-Za-z0-9][A-Za-z0-9._:-]{0,254}$'
+/** No control characters but tabs and line ends. */
+const XML_TEXT = '^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]+$'
 const DETAIL_VALUE = Type.String({ minLength: 1, maxLength: 4096, pattern: '^[^\\u0000-\\u001f\\u007f]+$' })
 
 function curated<T extends TSchema>(schema: (description: string) => T): Record<CuratedName, T> {
@@ -64,7 +66,10 @@ export const VmSettings = Type.Object(
     virtual_machine_id: Type.String(),
     name: Type.String(),
     state: Type.String(),
-    settings: Type.Object(curated((description) => Nullable(Type.String({ description }))), { title: 'VmCuratedSettings' }),
+    settings: Type.Object(
+      curated((description) => Nullable(Type.String({ description }))),
+      { title: 'VmCuratedSettings' },
+    ),
     details: TextMap('The whole map of details; names are case-sensitive.'),
     read_only_details: Type.Array(Type.String(), { description: 'Details that users of the tenant cannot change.' }),
     extra_config: TextMap('Hypervisor configuration by name.'),
@@ -88,7 +93,9 @@ export const VmSettings = Type.Object(
 export type VmSettings = Static<typeof VmSettings>
 
 const curatedEdits = curated((description) =>
-  Type.Optional(Nullable(Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]+$', description }))),
+  Type.Optional(
+    Nullable(Type.String({ minLength: 1, maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]+$', description })),
+  ),
 )
 
 export const VmSettingsUpdate = Closed(
@@ -98,25 +105,42 @@ export const VmSettingsUpdate = Closed(
     details: Type.Optional(
       Type.Record(Type.String({ pattern: DETAIL_NAME }), DETAIL_VALUE, {
         maxProperties: 500,
-        description: 'The whole new map: what is missing is removed. `settings` are laid over it. Cores, memory and speed keep their value.',
+        description:
+          'The whole new map: what is missing is removed. `settings` are laid over it. Cores, memory and speed keep their value.',
         additionalProperties: false,
       }),
     ),
     extra_config: Type.Optional(
       Type.Record(
         Type.String({ pattern: '^[A-Za-z0-9_-]{1,64}$' }),
-        Nullable(Type.String({ minLength: 1, maxLength: 16_384, description: 'XML elements; null removes.' })),
-        { maxProperties: 32, description: 'Hypervisor configuration by name: what is named is set or removed, the rest stays.', additionalProperties: false },
+        Nullable(
+          Type.String({
+            minLength: 1,
+            maxLength: 16_384,
+            pattern: XML_TEXT,
+            description: 'XML elements; null removes.',
+          }),
+        ),
+        {
+          maxProperties: 32,
+          description: 'Hypervisor configuration by name: what is named is set or removed, the rest stays.',
+          additionalProperties: false,
+        },
       ),
     ),
     display_name: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Name for people.' })),
     group: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'Free word that groups machines.' })),
-    ha_enabled: Type.Optional(Type.Boolean({ description: 'Restart elsewhere when the host fails; the offering must allow it.' })),
+    ha_enabled: Type.Optional(
+      Type.Boolean({ description: 'Restart elsewhere when the host fails; the offering must allow it.' }),
+    ),
     os_type_id: Type.Optional(Id),
     dynamically_scalable: Type.Optional(Type.Boolean({ description: 'Whether it may grow while it runs.' })),
     delete_protection: Type.Optional(Type.Boolean({ description: 'Refuse to be destroyed.' })),
     force: Type.Optional(
-      Type.Boolean({ default: false, description: 'Write although the machine is not stopped; takes effect at its next start.' }),
+      Type.Boolean({
+        default: false,
+        description: 'Write although the machine is not stopped; takes effect at its next start.',
+      }),
     ),
   },
   { title: 'VmSettingsUpdate' },
@@ -165,20 +189,29 @@ export const vmSettings = defineArea({
       summary: 'List allowed values of settings',
       description: 'An empty list means free text or a number.',
       effect: 'read',
+      errors: [500],
       body: Closed({ virtual_machine_id: Id }),
       ok: {
         200: Type.Object(
           {
             virtual_machine_id: Type.String(),
-            settings: Type.Record(Type.String(), Type.Array(Type.String()), { description: 'By the name of the setting.' }),
-            details: Type.Record(Type.String(), Type.Array(Type.String()), { description: 'By the name of the detail.' }),
+            settings: Type.Record(Type.String(), Type.Array(Type.String()), {
+              description: 'By the name of the setting.',
+            }),
+            details: Type.Record(Type.String(), Type.Array(Type.String()), {
+              description: 'By the name of the detail.',
+            }),
           },
           { title: 'VmSettingsOptions' },
         ),
       },
       example: {
         body: { virtual_machine_id: id },
-        answer: { virtual_machine_id: id, settings: { boot: ['LEGACY', 'SECURE'] }, details: { UEFI: ['LEGACY', 'SECURE'] } },
+        answer: {
+          virtual_machine_id: id,
+          settings: { boot: ['LEGACY', 'SECURE'] },
+          details: { UEFI: ['LEGACY', 'SECURE'] },
+        },
       },
     },
     vmSettingsUpdate: {
@@ -203,7 +236,13 @@ export const vmSettings = defineArea({
       ok: { 200: Type.Union([ActionAccepted, VirtualMachine]) },
       example: {
         body: { virtual_machine_id: id, cpu_cores: 4, memory_mb: 8192 },
-        answer: { job_id, correlation_id: job_id, status: 'IN_PROGRESS', resource_id: id, message: 'Scaling virtual machine web-41.' },
+        answer: {
+          job_id,
+          correlation_id: job_id,
+          status: 'IN_PROGRESS',
+          resource_id: id,
+          message: 'Scaling virtual machine web-41.',
+        },
       },
     },
   },

@@ -33,9 +33,7 @@ export const PublicIp = Type.Object(
     zone_id: Text(),
     zone_name: Text(),
     associated: Type.Boolean({ description: 'Whether static NAT leads to a virtual machine.' }),
-    dns_created: Nullable(
-      Type.Boolean({ description: 'Whether it has a name in DNS; null while that is not known.' }),
-    ),
+    dns_created: Nullable(Type.Boolean({ description: 'Whether it has a name in DNS; null while that is not known.' })),
     state: OneOf([...PUBLIC_IP_STATES], {
       description: 'Released: free. Associated: tied to a network, static NAT or rules. Allocated: owned only.',
     }),

@@ -2,7 +2,8 @@
 import { type Static, Type } from 'typebox'
 import { Closed, Nullable, OneOf } from '../common.ts'
 
-const Line = (description: string) => Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\r\\n\\0]+$', description })
+const Line = (description: string) =>
+  Type.String({ minLength: 1, maxLength: 1000, pattern: '^[^\\r\\n\\0]+$', description })
 
 const ldapShown = {
   hostname: Type.String({
@@ -10,7 +11,9 @@ const ldapShown = {
     pattern: '^[A-Za-z0-9]([A-Za-z0-9.:-]*[A-Za-z0-9])?$',
     description: 'Name or address of the directory server.',
   }),
-  port: Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, default: 389, description: '389, or 636 with TLS.' })),
+  port: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 65_535, default: 389, description: '389, or 636 with TLS.' }),
+  ),
   base_dn: Line('Where users are searched.'),
   bind_dn: Type.Optional(Line('Who reads the directory; needs bind_password.')),
   group: Line('Group or unit whose members belong to the tenant.'),
@@ -34,7 +37,9 @@ export const AuthSourceChange = Closed(
     ldap: Type.Optional(LdapSettings),
     saml: Type.Optional(
       Closed(
-        { identity_provider_id: Type.Optional(Line('Entity id of the identity provider; the only one when left out.')) },
+        {
+          identity_provider_id: Type.Optional(Line('Entity id of the identity provider; the only one when left out.')),
+        },
         { title: 'SamlSettings', 'x-extension': true },
       ),
     ),

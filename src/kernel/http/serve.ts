@@ -171,7 +171,10 @@ function begin(request: FastifyRequest, reply: FastifyReply): void {
 /** A path that the router cannot read never reaches a hook. */
 function refusePath(request: FastifyRequest, reply: FastifyReply, options: ServerOptions): void {
   begin(request, reply)
-  const error = new ApiError('INVALID_REQUEST', 'The path holds an escape that cannot be read, or a part that is too long.')
+  const error = new ApiError(
+    'INVALID_REQUEST',
+    'The path holds an escape that cannot be read, or a part that is too long.',
+  )
   reply.raw.once('finish', () => writeLine(request, reply, options))
   sendError(error, request, reply, options.log)
 }

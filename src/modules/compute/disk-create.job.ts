@@ -43,7 +43,14 @@ export const diskCreateJob = defineJob<CallDeps>()({
       timeout_ms: CREATE_TIMEOUT_MS,
     },
     { name: 'fill', title: FILL_TITLE, weight: 5, run: waitForVolume, timeout_ms: FILL_TIMEOUT_MS },
-    { name: 'attach', title: 'Attach the volume', weight: 4, holds: isAttached, run: attach, timeout_ms: CREATE_TIMEOUT_MS },
+    {
+      name: 'attach',
+      title: 'Attach the volume',
+      weight: 4,
+      holds: isAttached,
+      run: attach,
+      timeout_ms: CREATE_TIMEOUT_MS,
+    },
   ],
   on_failure: 'undo',
   done: ({ input }) => `Volume ${input.name} is attached to virtual machine ${input.virtual_machine_name}.`,
@@ -66,7 +73,8 @@ async function create(run: DiskRun): Promise<void> {
     try {
       const args = { ...run.input.create, customid: run.input.volume_id }
       const answer = await run.deps.cloudstack.call('createVolume', args, { job_id: create_job_id })
-      if (textOf(answer, 'id') !== run.input.volume_id) await run.note('WARN', 'The platform named another volume than was asked for.')
+      if (textOf(answer, 'id') !== run.input.volume_id)
+        await run.note('WARN', 'The platform named another volume than was asked for.')
       return
     } catch (error) {
       if (!(error instanceof CloudStackError)) throw error
@@ -90,7 +98,9 @@ async function volume(run: DiskRun): Promise<Raw | undefined> {
   const args = { id: run.input.volume_id, listall: true }
   const row = await orRefusal(findOne(run.deps.cloudstack, 'listVolumes', 'volume', args, { signal: run.signal }))
   // What is being removed is no volume of ours any more.
-  return row === undefined || ['Expunging', 'Expunged', 'Destroy'].includes(textOf(row, 'state') ?? '') ? undefined : row
+  return row === undefined || ['Expunging', 'Expunged', 'Destroy'].includes(textOf(row, 'state') ?? '')
+    ? undefined
+    : row
 }
 
 const ASK_AGAIN_MS = 1000
@@ -139,7 +149,10 @@ async function isAttached(run: DiskRun): Promise<Holds> {
 /** The attaching job carries an id of ours, so one that is under way is found again; it may be sent again when nobody knows it. */
 async function attach(run: DiskRun): Promise<void> {
   const known = typeof run.state.attach_job_id === 'string' ? run.state.attach_job_id : undefined
-  const job = known === undefined ? undefined : await untilAnswered(run, () => run.deps.cloudstack.queryJob(known, { signal: run.signal }))
+  const job =
+    known === undefined
+      ? undefined
+      : await untilAnswered(run, () => run.deps.cloudstack.queryJob(known, { signal: run.signal }))
   let attach_job_id = known
   if (known === undefined || (job !== undefined && job.status > 1)) {
     attach_job_id = randomUUID()
@@ -174,6 +187,9 @@ async function remove(run: DiskRun): Promise<void> {
   const row = await untilAnswered(run, () => volume(run))
   if (row === undefined) return
   if (textOf(row, 'virtualmachineid') !== null)
-    throw new ApiError('VOLUME_ATTACHED', `Volume ${run.input.name} (${run.input.volume_id}) is attached and was left alone.`)
+    throw new ApiError(
+      'VOLUME_ATTACHED',
+      `Volume ${run.input.name} (${run.input.volume_id}) is attached and was left alone.`,
+    )
   await orRefusal(run.deps.cloudstack.call('deleteVolume', { id: run.input.volume_id }))
 }

@@ -13,10 +13,9 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
 import { diskCreateJob, isCreated } from './disk-create.job.ts'
-import { diskOffering } from './disks.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
-import { readVolume, requireNoSnapshots } from './volume-lookup.ts'
+import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
 
 type In = Input<(typeof vmDisks.routes)['vmDiskCreate']>
 
@@ -88,7 +87,8 @@ async function requireOffering(cloudstack: CloudStack, body: DiskCreate, ctx: Re
   const custom = flagOf(offering, 'iscustomized')
   if (custom === true && body.size_gb === undefined && body.snapshot_id === undefined)
     throw invalidField('body.size_gb', 'is required by this disk offering')
-  if (custom === false && body.size_gb !== undefined) throw invalidField('body.size_gb', 'the disk offering fixes the size')
+  if (custom === false && body.size_gb !== undefined)
+    throw invalidField('body.size_gb', 'the disk offering fixes the size')
 }
 
 async function requireSnapshot(cloudstack: CloudStack, id: string | undefined, ctx: RequestContext): Promise<void> {

@@ -6,7 +6,7 @@ import { pageOf } from '#src/contract/common.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { flagOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -14,7 +14,7 @@ import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing, type Su
 import { createAndAttachDisk } from './disk-create.ts'
 import { ownerScope, optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
-import { readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
+import { diskOffering, readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
 import { volumeOf } from './volume-view.ts'
 
 type Routes = typeof vmDisks.routes
@@ -49,7 +49,10 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
       }
       requireVolumeState(volume, 'attach')
       if (volume.zone_id !== vm.zone_id)
-        throw new ApiError('VOLUME_ZONE', `The volume is in zone ${volume.zone_name}, the virtual machine in ${vm.zone_name}.`)
+        throw new ApiError(
+          'VOLUME_ZONE',
+          `The volume is in zone ${volume.zone_name}, the virtual machine in ${vm.zone_name}.`,
+        )
       await requireNoSnapshots(cloudstack, vm.id, ctx)
       const words = `volume ${volume.name} to virtual machine ${vm.name}`
       return { ...subjectOf(volume), description: `Attaching ${words}.`, done: `Attached ${words}.` }
@@ -63,7 +66,8 @@ function detachDisk(deps: ForwardDeps) {
   const { cloudstack } = deps
   return async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
     const volume = await volumeToDetach(cloudstack, body, ctx)
-    if (volume.virtual_machine_id === null) throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.')
+    if (volume.virtual_machine_id === null)
+      throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.')
     const vm = await readVm(cloudstack, volume.virtual_machine_id, ctx)
     requireState(vm, volume.type === 'ROOT' ? vmCan.detachRootDisk : vmCan.detachDisk)
     await requireNoSnapshots(cloudstack, vm.id, ctx)
@@ -74,7 +78,11 @@ function detachDisk(deps: ForwardDeps) {
   }
 }
 
-async function volumeToDetach(cloudstack: CloudStack, body: In<'vmDiskDetach'>['body'], ctx: RequestContext): Promise<Volume> {
+async function volumeToDetach(
+  cloudstack: CloudStack,
+  body: In<'vmDiskDetach'>['body'],
+  ctx: RequestContext,
+): Promise<Volume> {
   const { volume_id, virtual_machine_id, device_id } = body
   if (volume_id !== undefined) {
     if (device_id !== undefined) throw invalidField('body.device_id', 'excludes volume_id')
@@ -87,7 +95,12 @@ async function volumeToDetach(cloudstack: CloudStack, body: In<'vmDiskDetach'>['
     throw invalidField('body.volume_id', 'give volume_id, or virtual_machine_id and device_id')
   const vm = await readVm(cloudstack, virtual_machine_id, ctx)
   const args = { virtualmachineid: vm.id, ...scopeOfOne(ctx.caller.tenant_id) }
-  for await (const volume of cloudstack.listAll('listVolumes', args, { key: 'volume', read: volumeOf }, optionsOf(ctx))) {
+  for await (const volume of cloudstack.listAll(
+    'listVolumes',
+    args,
+    { key: 'volume', read: volumeOf },
+    optionsOf(ctx),
+  )) {
     if (volume.device_id === device_id) return volume
   }
   throw new ApiError('VOLUME_NOT_FOUND', `The virtual machine has no volume in slot ${device_id}.`)
@@ -150,14 +163,6 @@ async function requireFittingSize(
     throw invalidField('body.size_gb', 'is smaller than the volume is; agree with shrink_ok to lose what lies beyond')
 }
 
-/** Offerings made for other tenants are none to a narrowed caller. */
-export async function diskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Raw | undefined> {
-  const row = await findOne(cloudstack, 'listDiskOfferings', 'diskoffering', { id, listall: true }, optionsOf(ctx))
-  const { tenant_id } = ctx.caller
-  const domains = row === undefined ? null : textOf(row, 'domainid')
-  return tenant_id !== null && domains !== null && !domains.split(',').includes(tenant_id) ? undefined : row
-}
-
 function isoRows(cloudstack: CloudStack) {
   const present = (_result: unknown, { body }: { body: { virtual_machine_id: string } }, ctx: RequestContext) =>
     readVm(cloudstack, body.virtual_machine_id, ctx)
@@ -191,13 +196,20 @@ function isoRows(cloudstack: CloudStack) {
 }
 
 /** One row a zone: the image must be ready in the machine's. */
-async function usableIso(cloudstack: CloudStack, id: string, zone_id: string | null, ctx: RequestContext): Promise<string> {
+async function usableIso(
+  cloudstack: CloudStack,
+  id: string,
+  zone_id: string | null,
+  ctx: RequestContext,
+): Promise<string> {
   const { tenant_id } = ctx.caller
   const filter = { id, isofilter: tenant_id === null ? 'all' : 'executable', ...scopeOfOne(tenant_id) }
   const known = await findOne(cloudstack, 'listIsos', 'iso', filter, optionsOf(ctx))
   if (known === undefined) throw new ApiError('ISO_NOT_FOUND', 'There is no ISO image with this iso_id.')
   const content = await cloudstack.call('listIsos', { ...filter, page: 1, pagesize: 500 }, optionsOf(ctx))
-  const here = rowsOf(content, 'iso').filter((row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null)
+  const here = rowsOf(content, 'iso').filter(
+    (row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null,
+  )
   if (!here.some((row) => flagOf(row, 'isready') === true))
     throw new ApiError('ISO_NOT_READY', 'The ISO image is not ready in the zone of the virtual machine.')
   return textOf(known, 'name') ?? id
@@ -219,7 +231,13 @@ function volumeList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       ...ownerScope(filter, ctx),
     }
-    const { rows, count } = await cloudstack.listPage('listVolumes', args, { key: 'volume', read: volumeOf }, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(
+      'listVolumes',
+      args,
+      { key: 'volume', read: volumeOf },
+      page,
+      optionsOf(ctx),
+    )
     return { volumes: rows, count, ...page }
   }
 }

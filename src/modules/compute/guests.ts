@@ -24,7 +24,8 @@ export function vmGuestHandlers(deps: ForwardDeps): Handlers<Routes, RequestCont
     ...forward(vmGuests, deps, { vmAffinityUpdate: affinityRow(cloudstack), vmUserDataReset: userDataRow(cloudstack) }),
     ...refusing({
       vmConsoleCreate: createConsole(deps),
-      vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> => configureTpm(deps, input.body, ctx),
+      vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> =>
+        configureTpm(deps, input.body, ctx),
     }),
   }
 }
@@ -46,7 +47,10 @@ function affinityRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmAffinityUpdate'
     args: ({ body }) => ({ id: body.virtual_machine_id, affinitygroupids: body.affinity_group_ids }),
     reply: async (_result, { body }, ctx) => {
       const raw = await rawVm(cloudstack, body.virtual_machine_id, ctx, `${VM_DETAILS},affgrp`)
-      const affinity_groups = rowsOf(raw, 'affinitygroup').map((row) => ({ id: textOf(row, 'id') ?? '', name: textOf(row, 'name') }))
+      const affinity_groups = rowsOf(raw, 'affinitygroup').map((row) => ({
+        id: textOf(row, 'id') ?? '',
+        name: textOf(row, 'name'),
+      }))
       return { ...vmOf(raw), affinity_groups }
     },
   }
@@ -56,7 +60,10 @@ function affinityRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmAffinityUpdate'
 const MOST_USER_DATA_BYTES = 1024 * 1024
 
 function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
-  const about = aboutVm(cloudstack, 'userDataReset', { doing: 'Resetting the user data of', done: 'given new user data' })
+  const about = aboutVm(cloudstack, 'userDataReset', {
+    doing: 'Resetting the user data of',
+    done: 'given new user data',
+  })
   return {
     mode: 'sync',
     command: 'resetUserDataForVirtualMachine',
@@ -110,7 +117,11 @@ function consoleOf(endpoint: Raw, virtual_machine_id: string): VmConsole {
   if (flagOf(endpoint, 'success') !== true) {
     const cause = new Error(textOf(endpoint, 'details') ?? 'no reason was given')
     if (/must be running/i.test(cause.message))
-      throw new ApiError('VM_STATE', `The virtual machine does not run any more; this needs ${vmCan.console.join(' or ')}.`, { cause })
+      throw new ApiError(
+        'VM_STATE',
+        `The virtual machine does not run any more; this needs ${vmCan.console.join(' or ')}.`,
+        { cause },
+      )
     const soon = /few minutes/i.test(cause.message) ? ' It will be ready in a few minutes.' : ''
     throw new ApiError('CONSOLE_UNAVAILABLE', `The compute platform could not open the console.${soon}`, { cause })
   }

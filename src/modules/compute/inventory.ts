@@ -39,7 +39,13 @@ function routerList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       ...WHOLE_SCOPE,
     }
-    const { rows, count } = await cloudstack.listPage('listRouters', args, { key: 'router', read: routerOf }, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(
+      'listRouters',
+      args,
+      { key: 'router', read: routerOf },
+      page,
+      optionsOf(ctx),
+    )
     return { routers: rows, count, ...page }
   }
 }
@@ -57,7 +63,13 @@ function systemVmList(cloudstack: CloudStack) {
       state: filter.state,
       keyword: filter.keyword,
     }
-    const { rows, count } = await cloudstack.listPage('listSystemVms', args, { key: 'systemvm', read: systemVmOf }, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(
+      'listSystemVms',
+      args,
+      { key: 'systemvm', read: systemVmOf },
+      page,
+      optionsOf(ctx),
+    )
     return { system_vms: rows, count, ...page }
   }
 }
@@ -77,7 +89,8 @@ function importCandidateList(cloudstack: CloudStack) {
 
 function importCall(body: In<'importCandidateList'>['body']): [command: string, args: Args] {
   const { cluster_id, name, zone_id, host, username, password, hypervisor, keyword } = body
-  if ((cluster_id === undefined) === (host === undefined)) throw invalidField('body.cluster_id', 'give either cluster_id, or zone_id and host')
+  if ((cluster_id === undefined) === (host === undefined))
+    throw invalidField('body.cluster_id', 'give either cluster_id, or zone_id and host')
   if (cluster_id !== undefined) {
     for (const [field, value] of Object.entries({ zone_id, username, password, hypervisor })) {
       if (value !== undefined) throw invalidField(`body.${field}`, 'has no meaning with cluster_id')

@@ -65,7 +65,8 @@ function migrateVm(deps: ForwardDeps) {
   return async ({ body }: In<'vmMigrate'>, ctx: RequestContext) => {
     const { host_id, storage_id, auto_select } = body
     const chosen = [host_id !== undefined, storage_id !== undefined, auto_select === true].filter(Boolean)
-    if (chosen.length !== 1) throw invalidField('body.host_id', 'give exactly one of host_id, storage_id and auto_select')
+    if (chosen.length !== 1)
+      throw invalidField('body.host_id', 'give exactly one of host_id, storage_id and auto_select')
     const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
     requireState(vm, storage_id === undefined ? vmCan.migrate : vmCan.migrateStorage)
     if (storage_id === undefined && (vm.gpu_count ?? 0) > 0)
@@ -82,12 +83,19 @@ function migrateVm(deps: ForwardDeps) {
       ...(with_disks ? {} : { storageid: storage_id, autoselect: auto_select === true ? true : undefined }),
     }
     const command = with_disks ? 'migrateVirtualMachineWithVolume' : 'migrateVirtualMachine'
-    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () => readVm(cloudstack, vm.id, ctx))
+    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () =>
+      readVm(cloudstack, vm.id, ctx),
+    )
   }
 }
 
 /** Checks the destination, and whether it cannot reach the machine's present storage. */
-async function needsDisksMoved(cloudstack: CloudStack, vm: VirtualMachine, host_id: string, ctx: RequestContext): Promise<boolean> {
+async function needsDisksMoved(
+  cloudstack: CloudStack,
+  vm: VirtualMachine,
+  host_id: string,
+  ctx: RequestContext,
+): Promise<boolean> {
   if (vm.host_id === host_id) throw new ApiError('COMPUTE_CONFLICT', 'The virtual machine runs on this host already.')
   const host = await findOne(cloudstack, 'listHosts', 'host', { id: host_id, details: 'min' }, optionsOf(ctx))
   if (host === undefined) throw new ApiError('HOST_NOT_FOUND', 'There is no host with this host_id.')
@@ -95,7 +103,12 @@ async function needsDisksMoved(cloudstack: CloudStack, vm: VirtualMachine, host_
   if (states[0] !== 'Up' || states[1] !== 'Enabled')
     throw new ApiError('HOST_STATE', `The host is ${states.join(', ')}; this needs Up, Enabled.`)
   const args = { virtualmachineid: vm.id, keyword: textOf(host, 'name') ?? undefined }
-  for await (const row of cloudstack.listAll('findHostsForMigration', args, { key: 'host', read: (raw) => raw }, optionsOf(ctx))) {
+  for await (const row of cloudstack.listAll(
+    'findHostsForMigration',
+    args,
+    { key: 'host', read: (raw) => raw },
+    optionsOf(ctx),
+  )) {
     if (textOf(row, 'id') === host_id) return flagOf(row, 'requiresStorageMotion') === true
   }
   return false

@@ -33,7 +33,9 @@ export async function findSecondaryIp(
   ctx: RequestContext,
 ): Promise<FoundNic & { ip_address: string }> {
   const id = named.secondary_ip_id
-  const found = await search(cloudstack, named.virtual_machine_id, ctx, (nic) => nic.secondary_ips.some((one) => one.id === id))
+  const found = await search(cloudstack, named.virtual_machine_id, ctx, (nic) =>
+    nic.secondary_ips.some((one) => one.id === id),
+  )
   const address = found?.nic.secondary_ips.find((one) => one.id === id)
   if (found !== undefined && address !== undefined) return { ...found, ip_address: address.ip_address }
   throw new ApiError('SECONDARY_IP_NOT_FOUND', 'There is no secondary address with this secondary_ip_id.')

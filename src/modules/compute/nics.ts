@@ -91,7 +91,13 @@ function nicList(cloudstack: CloudStack) {
     const rows = rowsOf(await listed(cloudstack, args, ctx), 'nic').map((row) => nicRecordOf(row, virtual_machine_id))
     const keyword = body.keyword?.toLowerCase()
     const found = rows.filter((nic) => {
-      const texts = [nic.ip_address, nic.ipv6_address, nic.mac_address, nic.network_name, ...nic.secondary_ips.map((one) => one.ip_address)]
+      const texts = [
+        nic.ip_address,
+        nic.ipv6_address,
+        nic.mac_address,
+        nic.network_name,
+        ...nic.secondary_ips.map((one) => one.ip_address),
+      ]
       return (
         (body.nic_id === undefined || nic.id === body.nic_id) &&
         (keyword === undefined || texts.some((text) => text?.toLowerCase().includes(keyword) === true))
@@ -157,14 +163,29 @@ function removeIp(deps: ForwardDeps) {
 }
 
 /** The platform refuses an address in use without a reason (cloudstack.md 10, 10). */
-async function requireUnused(cloudstack: CloudStack, vm_id: string, ip_address: string, ctx: RequestContext): Promise<void> {
+async function requireUnused(
+  cloudstack: CloudStack,
+  vm_id: string,
+  ip_address: string,
+  ctx: RequestContext,
+): Promise<void> {
   const rules = { listall: true, projectid: '-1' }
-  for await (const rule of cloudstack.listAll('listPortForwardingRules', rules, { key: 'portforwardingrule', read: (row) => row }, optionsOf(ctx))) {
+  for await (const rule of cloudstack.listAll(
+    'listPortForwardingRules',
+    rules,
+    { key: 'portforwardingrule', read: (row) => row },
+    optionsOf(ctx),
+  )) {
     if (textOf(rule, 'virtualmachineid') === vm_id && textOf(rule, 'vmguestip') === ip_address)
       throw new ApiError('SECONDARY_IP_IN_USE', `A port-forwarding rule leads to ${ip_address}; remove it first.`)
   }
   const nat = { listall: true, projectid: '-1', isstaticnat: true }
-  for await (const address of cloudstack.listAll('listPublicIpAddresses', nat, { key: 'publicipaddress', read: (row) => row }, optionsOf(ctx))) {
+  for await (const address of cloudstack.listAll(
+    'listPublicIpAddresses',
+    nat,
+    { key: 'publicipaddress', read: (row) => row },
+    optionsOf(ctx),
+  )) {
     if (textOf(address, 'virtualmachineid') === vm_id && textOf(address, 'vmipaddress') === ip_address)
       throw new ApiError('SECONDARY_IP_IN_USE', `Static NAT leads to ${ip_address}; switch it off first.`)
   }
@@ -173,7 +194,8 @@ async function requireUnused(cloudstack: CloudStack, vm_id: string, ip_address: 
 function updateIp(deps: ForwardDeps) {
   const { cloudstack } = deps
   return async ({ body }: In<'vmNicIpUpdate'>, ctx: RequestContext) => {
-    if (body.ip_address !== undefined && !isIPv4(body.ip_address)) throw invalidField('body.ip_address', 'is not an IPv4 address')
+    if (body.ip_address !== undefined && !isIPv4(body.ip_address))
+      throw invalidField('body.ip_address', 'is not an IPv4 address')
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpUpdate)

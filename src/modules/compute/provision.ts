@@ -7,6 +7,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { isTenantActive } from '#src/store/tenants.ts'
 import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOwn } from './ownership.ts'
@@ -22,6 +23,7 @@ export function provisionVm(deps: ForwardDeps) {
     checkBody(body)
     requireAdminFields(body, ctx)
     const owner = await ownerOf(deps.cloudstack, body, ctx)
+    await requireActive(deps, textOf(owner, 'domainid'))
     await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
     await requireCapacity(deps.cloudstack, body)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
@@ -85,6 +87,11 @@ function checkBody(body: VmProvision): void {
 function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
   if (ctx.caller.role === 'admin' || (body.extra_config === undefined && body.details === undefined)) return
   throw new ApiError('FORBIDDEN', 'extra_config and details need the role admin.')
+}
+
+async function requireActive({ database }: ForwardDeps, tenant_id: string | null): Promise<void> {
+  if (tenant_id === null || (await isTenantActive(database.db, tenant_id))) return
+  throw new ApiError('TENANT_INACTIVE', 'The tenant is deactivated; nothing new is made for it.')
 }
 
 /** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */

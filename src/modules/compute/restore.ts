@@ -11,11 +11,10 @@ import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, handOver } from '../forward.ts'
-import { diskOffering } from './disks.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { readVmSnapshot, requireRevertible } from './vm-snapshots.ts'
-import { readVolume, requireNoSnapshots } from './volume-lookup.ts'
+import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
 
 type Body = Input<(typeof vmMoves.routes)['vmRestore']>['body']
 
@@ -42,7 +41,9 @@ export function restoreVm(deps: ForwardDeps) {
       description: `Restoring virtual machine ${vm.name}.`,
       done: `Virtual machine ${vm.name} is restored.`,
     }
-    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () => readVm(cloudstack, vm.id, ctx))
+    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () =>
+      readVm(cloudstack, vm.id, ctx),
+    )
   }
 }
 
@@ -51,20 +52,23 @@ function requireFields(body: Body): void {
   const allowed: readonly string[] = FIELDS[body.source]
   for (const fields of Object.values(FIELDS)) {
     for (const field of fields) {
-      if (body[field] !== undefined && !allowed.includes(field)) throw invalidField(`body.${field}`, `has no meaning with source ${body.source}`)
+      if (body[field] !== undefined && !allowed.includes(field))
+        throw invalidField(`body.${field}`, `has no meaning with source ${body.source}`)
     }
   }
 }
 
-const PLANS: Record<Body['source'], (cloudstack: CloudStack, body: Body, ctx: RequestContext) => Promise<RestorePlan>> = {
-  template: fromTemplate,
-  backup: fromBackup,
-  vm_snapshot: fromVmSnapshot,
-  volume_snapshot: fromVolumeSnapshot,
-}
+const PLANS: Record<Body['source'], (cloudstack: CloudStack, body: Body, ctx: RequestContext) => Promise<RestorePlan>> =
+  {
+    template: fromTemplate,
+    backup: fromBackup,
+    vm_snapshot: fromVmSnapshot,
+    volume_snapshot: fromVolumeSnapshot,
+  }
 
 async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
-  if (body.virtual_machine_id === undefined) throw invalidField('body.virtual_machine_id', 'is required with source template')
+  if (body.virtual_machine_id === undefined)
+    throw invalidField('body.virtual_machine_id', 'is required with source template')
   const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
   requireState(vm, vmCan.restore)
   await requireNoSnapshots(cloudstack, vm.id, ctx)
@@ -85,7 +89,12 @@ async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestCont
 }
 
 /** A narrowed caller may use public images and those of its own tenant. */
-async function requireTemplate(cloudstack: CloudStack, id: string, vm: VirtualMachine, ctx: RequestContext): Promise<void> {
+async function requireTemplate(
+  cloudstack: CloudStack,
+  id: string,
+  vm: VirtualMachine,
+  ctx: RequestContext,
+): Promise<void> {
   for (const [command, filter, key] of [
     ['listTemplates', 'templatefilter', 'template'],
     ['listIsos', 'isofilter', 'iso'],
@@ -131,7 +140,8 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
   const snapshot = await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))
   if (snapshot === undefined) throw new ApiError('SNAPSHOT_NOT_FOUND', 'There is no snapshot with this snapshot_id.')
   const volume = await readVolume(cloudstack, textOf(snapshot, 'volumeid') ?? '', ctx)
-  if (volume.virtual_machine_id === null) throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')
+  if (volume.virtual_machine_id === null)
+    throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')
   const vm = await machineOf(cloudstack, volume.virtual_machine_id, body, ctx)
   const state = textOf(snapshot, 'state')
   if (state !== 'BackedUp') throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${state}; this needs BackedUp.`)
@@ -140,7 +150,12 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
 }
 
 /** The machine that a copy is of; the one of the request must be the same. */
-async function machineOf(cloudstack: CloudStack, id: string | null, body: Body, ctx: RequestContext): Promise<VirtualMachine> {
+async function machineOf(
+  cloudstack: CloudStack,
+  id: string | null,
+  body: Body,
+  ctx: RequestContext,
+): Promise<VirtualMachine> {
   if (body.virtual_machine_id !== undefined && body.virtual_machine_id !== id)
     throw invalidField('body.virtual_machine_id', 'is not the virtual machine that the copy is of')
   return readVm(cloudstack, id ?? '', ctx)

@@ -18,7 +18,12 @@ export interface ScalePlan {
 }
 
 /** `live_on`: hypervisors on which this route grows running machines. */
-export async function planScale(cloudstack: CloudStack, body: ComputeSize, ctx: RequestContext, live_on: readonly string[]): Promise<ScalePlan> {
+export async function planScale(
+  cloudstack: CloudStack,
+  body: ComputeSize,
+  ctx: RequestContext,
+  live_on: readonly string[],
+): Promise<ScalePlan> {
   const { service_offering_id, cpu_cores, memory_mb, cpu_speed_mhz } = body
   if ([service_offering_id, cpu_cores, memory_mb, cpu_speed_mhz].every((value) => value === undefined))
     throw invalidField('body', 'names no new size')
@@ -41,12 +46,19 @@ export async function planScale(cloudstack: CloudStack, body: ComputeSize, ctx: 
 }
 
 async function offering(cloudstack: CloudStack, id: string, ctx: RequestContext, wanted: boolean): Promise<Raw> {
-  const row = await findOne(cloudstack, 'listServiceOfferings', 'serviceoffering', { id, listall: true }, optionsOf(ctx))
+  const row = await findOne(
+    cloudstack,
+    'listServiceOfferings',
+    'serviceoffering',
+    { id, listall: true },
+    optionsOf(ctx),
+  )
   const { tenant_id } = ctx.caller
   const domains = row === undefined ? [] : textsOf(row, 'domainid')
   const open = !wanted || tenant_id === null || domains.length === 0 || domains.includes(tenant_id)
   if (row !== undefined && open) return row
-  if (wanted) throw new ApiError('SERVICE_OFFERING_NOT_FOUND', 'There is no service offering with this service_offering_id.')
+  if (wanted)
+    throw new ApiError('SERVICE_OFFERING_NOT_FOUND', 'There is no service offering with this service_offering_id.')
   throw new ApiError('SCALE_REFUSED', 'The present service offering is gone; name a new one.')
 }
 
@@ -61,14 +73,25 @@ function requireFitting(body: ComputeSize, vm: VirtualMachine, next: Raw): void 
   if (body.cpu_speed_mhz !== undefined && numberOf(next, 'cpuspeed') !== null)
     throw invalidField('body.cpu_speed_mhz', 'the service offering fixes the speed')
   const limits = mapOf(next, 'serviceofferingdetails')
-  requireRange('cpu_cores', body.cpu_cores ?? vm.cpu_cores, numberOf(limits, 'mincpunumber'), numberOf(limits, 'maxcpunumber'))
-  requireRange('memory_mb', body.memory_mb ?? vm.memory_mb, numberOf(limits, 'minmemory'), numberOf(limits, 'maxmemory'))
+  requireRange(
+    'cpu_cores',
+    body.cpu_cores ?? vm.cpu_cores,
+    numberOf(limits, 'mincpunumber'),
+    numberOf(limits, 'maxcpunumber'),
+  )
+  requireRange(
+    'memory_mb',
+    body.memory_mb ?? vm.memory_mb,
+    numberOf(limits, 'minmemory'),
+    numberOf(limits, 'maxmemory'),
+  )
 }
 
 function requireRange(field: string, value: number | null, least: number | null, most: number | null): void {
   const low = least !== null && value !== null && value < least
   const high = most !== null && value !== null && value > most
-  if (low || high) throw invalidField(`body.${field}`, `${value} is outside of the offering’s ${least ?? 1} to ${most ?? 'any'}`)
+  if (low || high)
+    throw invalidField(`body.${field}`, `${value} is outside of the offering’s ${least ?? 1} to ${most ?? 'any'}`)
 }
 
 interface Size {

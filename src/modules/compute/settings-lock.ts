@@ -18,7 +18,11 @@ export async function withSettingsLock<T>(
   work: (held: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const lost = new AbortController()
-  const client = new pg.Client({ ...database.pool.options, application_name: 'groundplane settings', statement_timeout: WAIT_MS })
+  const client = new pg.Client({
+    ...database.pool.options,
+    application_name: 'groundplane settings',
+    statement_timeout: WAIT_MS,
+  })
   client.on('error', () => lost.abort())
   client.on('end', () => lost.abort())
   await client.connect()

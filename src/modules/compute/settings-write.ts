@@ -8,7 +8,14 @@ import { flagOf, mapOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
-import { type DetailEdit, type DetailMap, differences, editableDetails, extraConfigOf, intendedDetails } from './details-map.ts'
+import {
+  type DetailEdit,
+  type DetailMap,
+  differences,
+  editableDetails,
+  extraConfigOf,
+  intendedDetails,
+} from './details-map.ts'
 import { withSettingsLock } from './settings-lock.ts'
 import { rawVm, requireState } from './vm-lookup.ts'
 import { vmOf } from './vm-view.ts'
@@ -50,10 +57,18 @@ export async function writeSettings(
     const current = mapOf(raw, 'details')
     const intended = intendedDetails(current, change.edit(current))
     check(intended, current)
-    const args = { ...detailArgs(editableDetails(current), intended), ...topLevelArgs(change.top_level), ...extraConfigArgs(extra_config) }
+    const args = {
+      ...detailArgs(editableDetails(current), intended),
+      ...topLevelArgs(change.top_level),
+      ...extraConfigArgs(extra_config),
+    }
     if (held.aborted) throw new ApiError('SETTINGS_BUSY', 'The lock on these settings was lost; nothing was written.')
     if (Object.keys(args).length > 0)
-      await cloudstack.call('updateVirtualMachine', { id, ...args }, { traceparent: ctx.traceparent, timeout_ms: WRITE_TIMEOUT_MS })
+      await cloudstack.call(
+        'updateVirtualMachine',
+        { id, ...args },
+        { traceparent: ctx.traceparent, timeout_ms: WRITE_TIMEOUT_MS },
+      )
     for (const [name, value] of Object.entries(extra_config)) {
       if (value === null && current[`extraconfig-${name}`] !== undefined) await removeExtraConfig(cloudstack, id, name)
     }
@@ -69,7 +84,8 @@ function detailArgs(current: DetailMap, intended: DetailMap): Args {
   if (Object.keys(intended).length === 0) return { cleanupdetails: true }
   for (const name of Object.keys(intended)) {
     // A bracket would end the index of the map parameter early, and the detail would be lost.
-    if (/[[\]]/.test(name)) throw new ApiError('SETTING_FORBIDDEN', `The detail ${name} cannot be carried over; nothing was written.`)
+    if (/[[\]]/.test(name))
+      throw new ApiError('SETTING_FORBIDDEN', `The detail ${name} cannot be carried over; nothing was written.`)
   }
   return { details: intended }
 }
@@ -105,7 +121,11 @@ function withoutBlankLines(text: string): string {
 async function removeExtraConfig(cloudstack: CloudStack, virtual_machine_id: string, name: string): Promise<void> {
   const key = `extraconfig-${name}`
   const job_id = randomUUID()
-  await cloudstack.call('removeResourceDetail', { resourcetype: 'UserVm', resourceid: virtual_machine_id, key }, { job_id })
+  await cloudstack.call(
+    'removeResourceDetail',
+    { resourcetype: 'UserVm', resourceid: virtual_machine_id, key },
+    { job_id },
+  )
   await cloudstack.followJob(job_id, { signal: AbortSignal.timeout(REMOVE_TIMEOUT_MS) })
 }
 
@@ -116,12 +136,18 @@ function requireKept(change: SettingsChange, intended: DetailMap, after: Raw): v
   const wrong = [
     ...differences(editableDetails(map), intended),
     ...Object.entries(change.extra_config ?? {})
-      .filter(([name, value]) => (kept[name] === undefined ? null : normalised(kept[name])) !== (value === null ? null : normalised(value)))
+      .filter(
+        ([name, value]) =>
+          (kept[name] === undefined ? null : normalised(kept[name])) !== (value === null ? null : normalised(value)),
+      )
       .map(([name]) => `extra_config.${name}`),
     ...topLevelDifferences(change.top_level, after),
   ]
   if (wrong.length === 0) return
-  throw new ApiError('SETTINGS_NOT_KEPT', `The compute platform did not keep: ${wrong.join(', ')}. Read the settings before you try again.`)
+  throw new ApiError(
+    'SETTINGS_NOT_KEPT',
+    `The compute platform did not keep: ${wrong.join(', ')}. Read the settings before you try again.`,
+  )
 }
 
 function normalised(text: string): string {

@@ -50,8 +50,10 @@ function requireSense(body: TpmConfigure): void {
   if ([boot_type, secure_boot, tpm_model, tpm_version].every((value) => value === undefined))
     throw invalidField('body', 'names nothing to change')
   if (boot_type === BIOS && secure_boot === true) throw invalidField('body.secure_boot', 'needs boot_type UEFI')
-  if (tpm_model === '' && tpm_version !== undefined) throw invalidField('body.tpm_version', 'has no meaning without a TPM')
-  if (tpm_model === 'tpm-crb' && tpm_version === '1.2') throw invalidField('body.tpm_version', 'tpm-crb exists as version 2.0 only')
+  if (tpm_model === '' && tpm_version !== undefined)
+    throw invalidField('body.tpm_version', 'has no meaning without a TPM')
+  if (tpm_model === 'tpm-crb' && tpm_version === '1.2')
+    throw invalidField('body.tpm_version', 'tpm-crb exists as version 2.0 only')
 }
 
 function editOf(body: TpmConfigure, current: DetailMap): Record<string, string | null> {

@@ -40,7 +40,9 @@ export async function readVm(
 }
 
 /** Who and what an event or job about the machine names. */
-export function vmSubject(vm: Pick<VirtualMachine, 'id' | 'name' | 'tenant_id'>): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id'> {
+export function vmSubject(
+  vm: Pick<VirtualMachine, 'id' | 'name' | 'tenant_id'>,
+): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id'> {
   return { resource_id: vm.id, resource_name: vm.name, tenant_id: vm.tenant_id }
 }
 

@@ -41,7 +41,13 @@ function snapshotList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       ...scopeOf(ctx.caller.tenant_id),
     }
-    const { rows, count } = await cloudstack.listPage(LIST, args, { key: KEY, read: vmSnapshotOf }, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(
+      LIST,
+      args,
+      { key: KEY, read: vmSnapshotOf },
+      page,
+      optionsOf(ctx),
+    )
     return { vm_snapshots: rows, count, ...page }
   }
 }

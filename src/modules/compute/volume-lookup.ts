@@ -3,7 +3,7 @@ import { volumeCan, type VolumeState } from '#src/contract/compute/vm-can.ts'
 import type { Volume } from '#src/contract/compute/volume.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { rowsOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -25,9 +25,21 @@ export function requireVolumeState(volume: Volume, operation: keyof typeof volum
 }
 
 /** Disks and NICs of a machine with snapshots cannot change: the snapshots would not fit any more. */
-export async function requireNoSnapshots(cloudstack: CloudStack, virtual_machine_id: string, ctx: RequestContext): Promise<void> {
+export async function requireNoSnapshots(
+  cloudstack: CloudStack,
+  virtual_machine_id: string,
+  ctx: RequestContext,
+): Promise<void> {
   const args = { virtualmachineid: virtual_machine_id, ...scopeOfOne(ctx.caller.tenant_id), page: 1, pagesize: 1 }
   const content = await cloudstack.call('listVMSnapshot', args, optionsOf(ctx))
   if (rowsOf(content, 'vmSnapshot').length === 0) return
   throw new ApiError('VM_HAS_SNAPSHOTS', 'The virtual machine has snapshots; remove them first.')
+}
+
+/** Offerings made for other tenants are none to a narrowed caller. */
+export async function diskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Raw | undefined> {
+  const row = await findOne(cloudstack, 'listDiskOfferings', 'diskoffering', { id, listall: true }, optionsOf(ctx))
+  const { tenant_id } = ctx.caller
+  const domains = row === undefined ? null : textOf(row, 'domainid')
+  return tenant_id !== null && domains !== null && !domains.split(',').includes(tenant_id) ? undefined : row
 }

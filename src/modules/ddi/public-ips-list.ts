@@ -28,7 +28,13 @@ export function publicIpList({ cloudstack, dns }: DnsReadDeps & { cloudstack: Cl
         : await filteredPage(cloudstack, args, keep, page, ctx)
     const { data, note } = await withNames(dns, found.rows, query)
     const words = `${found.count} public IP${found.count === 1 ? '' : 's'}.`
-    return { count: found.count, data, message: note === undefined ? words : `${words} ${note}`, success: true, ...page }
+    return {
+      count: found.count,
+      data,
+      message: note === undefined ? words : `${words} ${note}`,
+      success: true,
+      ...page,
+    }
   }
 }
 

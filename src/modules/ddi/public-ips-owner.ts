@@ -37,8 +37,7 @@ export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot acquire for another.')
   }
-  if (!(await cloudstack.lookups.zones()).some((zone) => textOf(zone, 'id') === body.zone_id))
-    throw missing('zone_id')
+  if (!(await cloudstack.lookups.zones()).some((zone) => textOf(zone, 'id') === body.zone_id)) throw missing('zone_id')
   const project = await one(cloudstack, ctx, 'listProjects', 'project', body.project_id, 'project_id')
   const vpc = await one(cloudstack, ctx, 'listVPCs', 'vpc', body.vpc_id, 'vpc_id')
   const network = await one(cloudstack, ctx, 'listNetworks', 'network', body.network_id, 'network_id')
@@ -77,7 +76,8 @@ async function firstAccount(cloudstack: CloudStack, domainid: string, signal: Ab
     .filter((row) => textOf(row, 'domainid') === domainid && textOf(row, 'state') === 'enabled')
     .map((row) => textOf(row, 'name') ?? '')
     .toSorted()
-  if (name === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no enabled account that could own it.')
+  if (name === undefined)
+    throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no enabled account that could own it.')
   return name
 }
 
@@ -90,16 +90,29 @@ async function onlyNetwork(
   owner: Record<string, string>,
   ctx: RequestContext,
 ): Promise<string> {
-  if (Object.keys(owner).length === 0) throw invalidField('body.network_id', 'or vpc_id, account or project_id is needed')
-  const args = { zoneid: body.zone_id, type: 'Isolated', forvpc: false, listall: true, ...owner, page: 1, pagesize: 500 }
+  if (Object.keys(owner).length === 0)
+    throw invalidField('body.network_id', 'or vpc_id, account or project_id is needed')
+  const args = {
+    zoneid: body.zone_id,
+    type: 'Isolated',
+    forvpc: false,
+    listall: true,
+    ...owner,
+    page: 1,
+    pagesize: 500,
+  }
   const rows = rowsOf(await cloudstack.call('listNetworks', args, { signal: ctx.signal }), 'network').filter(
     (row) => textOf(row, 'vpcid') === null,
   )
   const [only] = rows
-  if (only === undefined) throw invalidField('body.network_id', 'is needed: the owner has no isolated network in the zone')
+  if (only === undefined)
+    throw invalidField('body.network_id', 'is needed: the owner has no isolated network in the zone')
   if (rows.length > 1) {
     const names = rows.slice(0, NAMED).map((row) => `${textOf(row, 'name')} (${textOf(row, 'id')})`)
-    throw invalidField('body.network_id', `is needed: the owner has ${rows.length} isolated networks: ${names.join(', ')}`)
+    throw invalidField(
+      'body.network_id',
+      `is needed: the owner has ${rows.length} isolated networks: ${names.join(', ')}`,
+    )
   }
   return textOf(only, 'id') ?? ''
 }

@@ -57,15 +57,23 @@ function publicIpAssociate(deps: PublicIpDeps) {
     requireAssociable(address)
     await requireNoOtherNat(cloudstack, target, address.id)
     const about = aboutAddress(address, `Associating public IP ${ip_address} with ${target.vm_name}.`)
-    return recordChange(deps, ctx, { resource_type: 'PUBLIC_IP', resource_uuid: address.id, ...about }, async (note) => {
-      try {
-        await enableNat(cloudstack, address.id, target, { caller: ctx.caller, signal: AbortSignal.timeout(READ_BACK_MS) })
-      } catch (error) {
-        throw refusalOf(error)
-      }
-      note.description = `Public IP ${ip_address} leads to ${target.vm_name}.`
-      return { success: true, message: note.description }
-    })
+    return recordChange(
+      deps,
+      ctx,
+      { resource_type: 'PUBLIC_IP', resource_uuid: address.id, ...about },
+      async (note) => {
+        try {
+          await enableNat(cloudstack, address.id, target, {
+            caller: ctx.caller,
+            signal: AbortSignal.timeout(READ_BACK_MS),
+          })
+        } catch (error) {
+          throw refusalOf(error)
+        }
+        note.description = `Public IP ${ip_address} leads to ${target.vm_name}.`
+        return { success: true, message: note.description }
+      },
+    )
   }
 }
 
@@ -80,7 +88,10 @@ function requireAssociable(address: PublicIp): void {
     throw new ApiError('PUBLIC_IP_STATE', `Public IP ${ip_address} leads to ${other}; disassociate it first.`)
   }
   if (address.has_rules === true)
-    throw new ApiError('PUBLIC_IP_STATE', `Public IP ${ip_address} has forwarding or firewall rules; remove them first.`)
+    throw new ApiError(
+      'PUBLIC_IP_STATE',
+      `Public IP ${ip_address} has forwarding or firewall rules; remove them first.`,
+    )
 }
 
 function publicIpDisassociate(deps: PublicIpDeps) {
@@ -89,7 +100,11 @@ function publicIpDisassociate(deps: PublicIpDeps) {
     const { ip_address } = address
     if (!address.associated)
       throw new ApiError('PUBLIC_IP_NOT_ASSOCIATED', `Public IP ${ip_address} leads to no virtual machine.`)
-    const subject = subjectOf(address, `Disassociating public IP ${ip_address}.`, 'leads to no virtual machine any more')
+    const subject = subjectOf(
+      address,
+      `Disassociating public IP ${ip_address}.`,
+      'leads to no virtual machine any more',
+    )
     const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, resource_type: 'PUBLIC_IP' }
     await handOverToEnd(deps, ctx, call, subject)
     const now = await requirePublicIp(deps.cloudstack, params.ip_id, ctx)
@@ -104,7 +119,10 @@ function publicIpRelease(deps: PublicIpDeps) {
     requireOwned(address)
     const { ip_address } = address
     if (address.source_nat === true)
-      throw new ApiError('PUBLIC_IP_STATE', `Public IP ${ip_address} is the source NAT of its network and goes with it.`)
+      throw new ApiError(
+        'PUBLIC_IP_STATE',
+        `Public IP ${ip_address} is the source NAT of its network and goes with it.`,
+      )
     const subject = subjectOf(address, `Releasing public IP ${ip_address}.`, 'is released')
     const call = { command: 'disassociateIpAddress', args: { id: address.id }, resource_type: 'PUBLIC_IP' }
     await handOverToEnd(deps, ctx, call, subject)

@@ -41,7 +41,12 @@ export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Con
   const nic = nicFor(rowsOf(vm, 'nic'), wanted, name)
   if (wanted.vm_guest_ip !== undefined && !addressesOf(nic).includes(wanted.vm_guest_ip))
     throw invalidField('body.vm_guest_ip', `is no address of ${name} in this network`)
-  return { vm_id: wanted.vm_id, vm_name: name, network_id: textOf(nic, 'networkid') ?? '', vm_guest_ip: wanted.vm_guest_ip }
+  return {
+    vm_id: wanted.vm_id,
+    vm_name: name,
+    network_id: textOf(nic, 'networkid') ?? '',
+    vm_guest_ip: wanted.vm_guest_ip,
+  }
 }
 
 function nicFor(nics: readonly Raw[], { network_id, vpc_id }: Wanted, name: string): Raw {
@@ -62,7 +67,11 @@ function addressesOf(nic: Raw): string[] {
 }
 
 /** A machine has one static NAT at most. */
-export async function requireNoOtherNat(cloudstack: CloudStack, target: NatTarget, ip_id: string | null): Promise<void> {
+export async function requireNoOtherNat(
+  cloudstack: CloudStack,
+  target: NatTarget,
+  ip_id: string | null,
+): Promise<void> {
   const args = { associatednetworkid: target.network_id, isstaticnat: true, listall: true, projectid: '-1' }
   for await (const rows of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress')) {
     const other = rows.find((row) => textOf(row, 'virtualmachineid') === target.vm_id && textOf(row, 'id') !== ip_id)

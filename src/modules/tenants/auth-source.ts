@@ -60,10 +60,16 @@ async function checkSource({ cloudstack, oidc_ready }: TenantDeps, body: AuthSou
     throw invalidField('body.ldap.bind_password', 'goes together with bind_dn')
   }
   if (auth_source === 'oidc' && !oidc_ready) {
-    throw new ApiError('IDENTITY_NOT_CONFIGURED', 'OIDC sign-in needs auth.oidc and auth.oidc.tenant_claim to be configured.')
+    throw new ApiError(
+      'IDENTITY_NOT_CONFIGURED',
+      'OIDC sign-in needs auth.oidc and auth.oidc.tenant_claim to be configured.',
+    )
   }
   if (auth_source === 'saml' && !(await samlEnabled(cloudstack))) {
-    throw new ApiError('IDENTITY_NOT_CONFIGURED', 'SAML sign-in is switched off on the compute platform (saml2.enabled).')
+    throw new ApiError(
+      'IDENTITY_NOT_CONFIGURED',
+      'SAML sign-in is switched off on the compute platform (saml2.enabled).',
+    )
   }
 }
 
@@ -128,7 +134,8 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
     if (!same) await cloudstack.call('deleteLdapConfiguration', { hostname, port, domainid }).catch(() => {})
     throw error
   }
-  for (const row of before.filter((one) => !isServer(one, hostname, port))) await dropDirectory(cloudstack, row, domainid)
+  for (const row of before.filter((one) => !isServer(one, hostname, port)))
+    await dropDirectory(cloudstack, row, domainid)
   const { bind_password, ...shown } = ldap
   return { ...shown, port, group_type, account_type, has_bind_password: bind_password !== undefined }
 }
@@ -159,7 +166,12 @@ async function useSaml(cloudstack: CloudStack, tenant: TenantRow, entityid: stri
 }
 
 /** Switches every user but the generated admin, who keeps a way in when the provider fails. */
-async function samlUsers(cloudstack: CloudStack, tenant: TenantRow, enable: boolean, entityid?: string): Promise<number> {
+async function samlUsers(
+  cloudstack: CloudStack,
+  tenant: TenantRow,
+  enable: boolean,
+  entityid?: string,
+): Promise<number> {
   let switched = 0
   const args = { domainid: tenant.id, isrecursive: true, listall: true }
   for await (const rows of cloudstack.listPages('listUsers', args, 'user')) {

@@ -173,7 +173,10 @@ async function dedicateRange(run: CreateRun): Promise<void> {
   }
   const found = (await orRefusal(look(run, range))).exact
   if (found?.tenant_id !== id) {
-    throw new ApiError('COMPUTE_ERROR', 'The compute platform took the public range, but does not show it as dedicated.')
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      'The compute platform took the public range, but does not show it as dedicated.',
+    )
   }
   await keepRange(run, found)
 }
@@ -274,7 +277,10 @@ async function dropClaim(run: CreateRun): Promise<void> {
   const ours = run.state.domain !== undefined && run.state.domain !== 'refused'
   if (ours && (await hasDomain(run))) {
     await changeTenant(run.deps.database.db, id, { stage: 'create_failed' })
-    throw new ApiError('COMPUTE_ERROR', 'The domain of the tenant could not be removed; the tenant is listed with a flag.')
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      'The domain of the tenant could not be removed; the tenant is listed with a flag.',
+    )
   }
   await forgetTenant(run.deps.database.db, id)
 }

@@ -33,10 +33,7 @@ const MODE_SENTENCES = {
 
 /** A setting of this service alone: accounts that exist are left as they are. */
 function tenantAccountModeSet(deps: TenantDeps) {
-  return async (
-    { params, body }: Input<(typeof tenants.routes)['tenantAccountModeSet']>,
-    ctx: RequestContext,
-  ) => {
+  return async ({ params, body }: Input<(typeof tenants.routes)['tenantAccountModeSet']>, ctx: RequestContext) => {
     const { account_mode } = body
     const tenant = await requireLiveTenant(deps.database, params.id, ctx.caller)
     const about = {

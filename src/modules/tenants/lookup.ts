@@ -21,7 +21,10 @@ export async function requireLiveTenant(database: Database, id: string, caller: 
   const row = await requireTenant(database, id, caller)
   const flag = flagOf(row)
   if (flag !== null) {
-    throw new ApiError('TENANT_STATE', `The tenant ${row.name} is ${flag}; this needs a complete tenant of the platform.`)
+    throw new ApiError(
+      'TENANT_STATE',
+      `The tenant ${row.name} is ${flag}; this needs a complete tenant of the platform.`,
+    )
   }
   return row
 }

@@ -52,7 +52,8 @@ export function networkHandlers(deps: TenantDeps) {
           throw new ApiError('COMPUTE_ERROR', 'The compute platform took the range, but does not show it as dedicated.')
         }
         const row = await changeTenant(deps.database.db, tenant.id, {
-          dedicated_at: range.tenant_id === tenant.id && tenant.dedicated_at !== null ? tenant.dedicated_at : new Date(),
+          dedicated_at:
+            range.tenant_id === tenant.id && tenant.dedicated_at !== null ? tenant.dedicated_at : new Date(),
         })
         return networkOf(row ?? tenant, now)
       })
@@ -68,8 +69,7 @@ async function heldRange(
   tenant: TenantRow,
   signal: AbortSignal,
 ): Promise<PublicRange | undefined> {
-  const recorded =
-    tenant.vlan_range_id === null ? undefined : await readRange(cloudstack, tenant.vlan_range_id, signal)
+  const recorded = tenant.vlan_range_id === null ? undefined : await readRange(cloudstack, tenant.vlan_range_id, signal)
   return recorded?.tenant_id === tenant.id ? recorded : rangeOfTenant(cloudstack, tenant.id, signal)
 }
 

@@ -64,7 +64,11 @@ export async function findRange(
   return { exact: undefined, neighbour }
 }
 
-export async function readRange(cloudstack: CloudStack, id: string, signal: AbortSignal): Promise<PublicRange | undefined> {
+export async function readRange(
+  cloudstack: CloudStack,
+  id: string,
+  signal: AbortSignal,
+): Promise<PublicRange | undefined> {
   try {
     const content = await cloudstack.call('listVlanIpRanges', { id, page: 1, pagesize: 2 }, { signal })
     const row = rowsOf(content, 'vlaniprange').find((one) => textOf(one, 'id') === id)

@@ -42,7 +42,9 @@ async function keepReconciling(options: ReconcilerOptions, stop: AbortSignal): P
     client.on('end', () => lost.abort())
     try {
       await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [LOCKS.tenant_watcher])
+      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+        LOCKS.tenant_watcher,
+      ])
       if (held.rows[0]?.held === true) await reconcileForever(options, AbortSignal.any([stop, lost.signal]))
     } catch (err) {
       if (!stop.aborted) options.log.warn({ err }, 'tenant reconciler failed; starting again')
@@ -70,10 +72,7 @@ async function reconcileForever(options: ReconcilerOptions, signal: AbortSignal)
 }
 
 /** One look: domains right under the root, and whether any of their accounts is enabled. */
-async function reconcileTenants(
-  { cloudstack, database, log }: ReconcilerOptions,
-  signal: AbortSignal,
-): Promise<void> {
+async function reconcileTenants({ cloudstack, database, log }: ReconcilerOptions, signal: AbortSignal): Promise<void> {
   const { db } = database
   const looked_at = await databaseClock(db)
   const active = await activity(cloudstack, signal)
@@ -109,7 +108,9 @@ async function markMissing(
 /** Domain to whether one of its accounts is enabled; domains without accounts are left out. */
 async function activity(cloudstack: CloudStack, signal: AbortSignal): Promise<ReadonlyMap<string, boolean>> {
   const active = new Map<string, boolean>()
-  for await (const rows of cloudstack.listPages('listAccounts', { listall: true, details: 'min' }, 'account', { signal })) {
+  for await (const rows of cloudstack.listPages('listAccounts', { listall: true, details: 'min' }, 'account', {
+    signal,
+  })) {
     for (const row of rows) {
       const domain = textOf(row, 'domainid') ?? ''
       active.set(domain, active.get(domain) === true || textOf(row, 'state') === 'enabled')

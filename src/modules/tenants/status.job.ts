@@ -66,9 +66,13 @@ async function changeAccounts(run: StatusRun): Promise<void> {
     } catch (thrown) {
       const refused = asApiError(refusalOf(thrown))
       const before = done.length === 0 ? 'None was changed before it.' : `Changed before it: ${done.join(', ')}.`
-      throw new ApiError(refused.code, `The account ${account.name} could not be changed: ${refused.message} ${before}`, {
-        cause: thrown,
-      })
+      throw new ApiError(
+        refused.code,
+        `The account ${account.name} could not be changed: ${refused.message} ${before}`,
+        {
+          cause: thrown,
+        },
+      )
     }
   }
 }

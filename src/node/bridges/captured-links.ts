@@ -11,7 +11,8 @@ export function rememberLinks(host: Host): Host {
   const add = (args: readonly string[]): RunResult => {
     // `ip link add link bond0 …`: the first `link` is the command.
     const words = args.slice(2)
-    const after = (word: string): string | undefined => (words.includes(word) ? words[words.indexOf(word) + 1] : undefined)
+    const after = (word: string): string | undefined =>
+      words.includes(word) ? words[words.indexOf(word) + 1] : undefined
     const kind = after('type') ?? ''
     const name = after('name') ?? args[2] ?? ''
     if (added.has(name)) return ended(2, 'RTNETLINK answers: File exists\n')
@@ -50,10 +51,13 @@ export function rememberLinks(host: Host): Host {
       if (noun === 'link' && verb === 'del' && device !== undefined) {
         return added.delete(device) ? ended(0, '') : ended(1, `Cannot find device "${device}"\n`)
       }
-      if (noun === 'link' && verb === 'set' && device !== undefined && added.has(device)) return set(device, rest.slice(2))
+      if (noun === 'link' && verb === 'set' && device !== undefined && added.has(device))
+        return set(device, rest.slice(2))
       const result = await host.run(tool, args, options)
       const lists_links = args[0] === '-j' && (args.includes('link') || args.includes('addr'))
-      return lists_links && added.size > 0 ? { ...result, stdout: withRows(result.stdout, [...added.values()]) } : result
+      return lists_links && added.size > 0
+        ? { ...result, stdout: withRows(result.stdout, [...added.values()]) }
+        : result
     },
   }
 }

@@ -8,7 +8,15 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { parseJson } from '../foreign-json.ts'
 import { writeDurably } from '../mtu/journal.ts'
-import { type BridgeLink, checkSpec, missingSteps, parseBridgeLinks, refuseForeign, reportOf, segmentName } from './devices.ts'
+import {
+  type BridgeLink,
+  checkSpec,
+  missingSteps,
+  parseBridgeLinks,
+  refuseForeign,
+  reportOf,
+  segmentName,
+} from './devices.ts'
 
 export interface BridgesOptions {
   host: Host
@@ -84,7 +92,10 @@ export function createBridges({ host, state_dir, local_address }: BridgesOptions
         }
         const { members } = reportOf(spec, before)
         if (members.length > 0) {
-          throw new ApiError('BRIDGE_IN_USE', `${members.join(', ')} ${members.length === 1 ? 'is' : 'are'} attached to ${spec.bridge}.`)
+          throw new ApiError(
+            'BRIDGE_IN_USE',
+            `${members.join(', ')} ${members.length === 1 ? 'is' : 'are'} attached to ${spec.bridge}.`,
+          )
         }
         await remove(spec)
         const report = reportOf(spec, await readBridgeLinks(host))
@@ -116,6 +127,7 @@ async function change(host: Host, args: readonly string[]): Promise<void> {
   const run = await host.run('ip', args, { timeout_ms: TIMEOUT_MS })
   if (run.outcome === 'exited' && run.exit_code === 0) return
   const [line = ''] = run.stderr.trim().split('\n')
-  const word = run.outcome === 'missing' ? 'the tool ip is not installed' : line.replace(/^(RTNETLINK answers|Error): /, '')
+  const word =
+    run.outcome === 'missing' ? 'the tool ip is not installed' : line.replace(/^(RTNETLINK answers|Error): /, '')
   throw new ApiError('BRIDGE_FAILED', `ip ${args.join(' ')}: ${word === '' ? 'failed' : word}.`)
 }

@@ -1,0 +1,281 @@
+// Secrets stay secret: what is planted here is never found in clear in a table, a log line, an error, a stream or a job.
+import assert from 'node:assert/strict'
+import { readdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { wellKnown } from '../../lab/world.ts'
+import { type CallOptions, type Reply } from '../support/http.ts'
+import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { control } from '../support/platform-calls.ts'
+import { openStream, type SseReader } from '../support/sse-client.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { onDatabase } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+const PASSWORD = 'planted-password-c41f7a'
+const NEW_PASSWORD = 'planted-new-password-5be02d'
+const WRONG_PASSWORD = 'planted-wrong-password-77aa'
+const USER_DATA = '#cloud-config planted-user-data-8d11c3'
+const CLUSTER_SECRET = 'planted-cluster-secret-0b7e'
+const HOOK_SECRET = 'planted-hook-secret-e91a'
+/** What is not secret and must be found: the search itself works. */
+const MARKER = 'marker-vm-01'
+
+let lab: Lab
+let provider: OidcProvider
+let stream: SseReader | undefined
+const answers: { path: string; status: number; text: string }[] = []
+const secrets = new Map<string, string>()
+
+before(async () => {
+  provider = await startOidcProvider()
+  lab = await startLab({
+    config: {
+      public_url: 'http://localhost',
+      compute: { hook_secret: HOOK_SECRET },
+      auth: {
+        cluster_secret: CLUSTER_SECRET,
+        oidc: { issuer: provider.issuer, ...oidcClient, roles: { ops: 'operator' }, allow_http: true },
+      },
+    },
+  })
+  stream = await openStream(`${lab.url}/events/sse`, lab.token)
+  secrets
+    .set('admin token', lab.token)
+    .set('password', PASSWORD)
+    .set('new password', NEW_PASSWORD)
+    .set('wrong password', WRONG_PASSWORD)
+    .set('user data', USER_DATA)
+    .set('cluster secret', CLUSTER_SECRET)
+    .set('hook secret', HOOK_SECRET)
+    .set('platform API key', lab.platform.api_key)
+    .set('platform secret key', lab.platform.secret_key)
+    .set('OIDC client secret', oidcClient.client_secret)
+})
+after(async () => {
+  stream?.close()
+  await lab?.close()
+  await provider?.close()
+})
+
+async function ask(method: string, path: string, body?: unknown, options?: CallOptions): Promise<Reply> {
+  const reply = await lab.call(method, path, body, options)
+  answers.push({ path, status: reply.status, text: reply.text })
+  return reply
+}
+
+function plant(name: string, value: unknown): string {
+  assert.ok(typeof value === 'string' && value.length >= 12, `${name} is something to look for`)
+  secrets.set(name, value)
+  return value
+}
+
+/** A text as it could stand in a table, a log or a body: as it is, escaped, and in the usual encodings. */
+function forms(secret: string): string[] {
+  const bytes = Buffer.from(secret)
+  return [
+    secret,
+    encodeURIComponent(secret),
+    bytes.toString('base64').replace(/=+$/, ''),
+    bytes.toString('base64url'),
+    bytes.toString('hex'),
+  ]
+}
+
+function found(text: string, except: readonly string[] = []): string[] {
+  return [...secrets]
+    .filter(([name, value]) => !except.includes(name) && forms(value).some((form) => text.includes(form)))
+    .map(([name]) => name)
+}
+
+/** Every row of every table, whoever made it, as text. */
+async function rows(): Promise<{ table: string; text: string }[]> {
+  return onDatabase(lab.database.connection, async (client) => {
+    const { rows: tables } = await client.query<{ name: string }>(
+      `select format('%I.%I', table_schema, table_name) as name from information_schema.tables
+       where table_type = 'BASE TABLE' and table_schema not in ('pg_catalog', 'information_schema')`,
+    )
+    const all: { table: string; text: string }[] = []
+    for (const { name } of tables) {
+      const { rows: texts } = await client.query<{ text: string }>(`select t::text as text from ${name} t`)
+      all.push(...texts.map(({ text }) => ({ table: name, text })))
+    }
+    return all
+  })
+}
+
+test('callers come and go: tokens, passwords, sessions, tickets and the sign-in of the identity provider', async () => {
+  const keyed = { headers: { 'idempotency-key': 'planted-token' } }
+  const made = await ask('POST', '/auth/tokens', { name: 'planted', role: 'operator' }, keyed)
+  const again = await ask('POST', '/auth/tokens', { name: 'planted', role: 'operator' }, keyed)
+  assert.equal(again.headers.get('idempotency-replayed'), 'true')
+  assert.equal(plant('API token', made.body.token), again.body.token)
+
+  const user = await ask(
+    'POST',
+    '/auth/users',
+    { username: 'mira', password: PASSWORD, role: 'admin' },
+    { headers: { 'idempotency-key': 'planted-user' } },
+  )
+  assert.equal(user.status, 201, user.text)
+  await ask('POST', '/auth/login', { username: 'mira', password: WRONG_PASSWORD }, { token: null })
+  await ask('POST', '/auth/login', { username: 'mira', password: PASSWORD, otp: PASSWORD }, { token: null })
+  const login = await ask('POST', '/auth/login', { username: 'mira', password: PASSWORD }, { token: null })
+  assert.equal(login.status, 200, login.text)
+  const [cookie = ''] = (login.headers.get('set-cookie') ?? '').split(';')
+  plant('session cookie', cookie.slice(cookie.indexOf('=') + 1))
+  const csrf = plant('CSRF token', login.body.csrf_token)
+  const session = { token: null, headers: { cookie, 'x-csrf-token': csrf } }
+  const changed = await ask(
+    'POST',
+    '/auth/me/password',
+    { current_password: PASSWORD, new_password: NEW_PASSWORD },
+    session,
+  )
+  assert.equal(changed.status, 200, changed.text)
+  const ticket = await ask('POST', '/auth/tickets', undefined, { token: made.body.token })
+  assert.ok(ticket.status < 300, ticket.text)
+  plant('ticket', ticket.body.ticket)
+  const with_ticket = await openStream(`${lab.url}/events/sse?ticket=${ticket.body.ticket}`, null)
+  assert.equal(with_ticket.status, 200)
+  with_ticket.close()
+  await signInByProvider()
+})
+
+async function signInByProvider(): Promise<void> {
+  provider.person = { sub: 'p-7', id_token: { groups: ['ops'], preferred_username: 'nils' }, userinfo: {} }
+  const start = await ask('GET', '/auth/oidc/start?return_to=/', undefined, { token: null })
+  const location = new URL(start.headers.get('location') ?? '')
+  plant('OIDC state', location.searchParams.get('state'))
+  plant('OIDC nonce', location.searchParams.get('nonce'))
+  const back = await fetch(location, { redirect: 'manual' })
+  const callback = new URL(back.headers.get('location') ?? '')
+  plant('OIDC code', callback.searchParams.get('code'))
+  const cookies = start.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ')
+  const signed = await ask('GET', `/auth/oidc/callback${callback.search}`, undefined, {
+    token: null,
+    headers: { cookie: cookies },
+  })
+  assert.ok(signed.status === 302 || signed.status === 303, signed.text)
+  const token = plant('access token', await provider.accessToken({ sub: 'p-7', groups: ['ops'] }))
+  assert.equal((await ask('GET', '/version', undefined, { token })).status, 200)
+  plant('forged access token', await provider.forgedToken({ sub: 'p-7', groups: ['ops'] }))
+  assert.equal(
+    (await ask('GET', '/version', undefined, { token: secrets.get('forged access token') ?? '' })).status,
+    401,
+  )
+}
+
+test('machines come with user data and passwords, and the platform fails in every way', async () => {
+  const order = {
+    zone_id: wellKnown.zone,
+    template_id: wellKnown.templates['Debian 12'],
+    service_offering_id: wellKnown.service_offerings.small,
+    network_ids: [wellKnown.networks['office-shared']],
+    user_data: USER_DATA,
+  }
+  const wait = { prefer: 'wait=30', 'idempotency-key': 'planted-vm' }
+  const made = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
+  assert.equal(made.status, 200, made.text)
+  if (made.body.initial_password !== null) plant('initial password', made.body.initial_password)
+  const again = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
+  assert.equal(again.text, made.text)
+  await control(lab, 'fail', {
+    command: 'deployVirtualMachine',
+    code: 530,
+    text: 'planted failure',
+    at: 'job',
+    times: 1,
+  })
+  await ask('POST', '/compute/vms/provision', { ...order, name: 'refused-01' }, { headers: { prefer: 'wait=30' } })
+  const garbage = ['html200', 'cut', 'json'].map(async (kind) => {
+    await control(lab, 'garbage', { command: 'deployVirtualMachine', kind, times: 1 })
+    await ask(
+      'POST',
+      '/compute/vms/provision',
+      { ...order, name: `garbage-${kind}` },
+      { headers: { prefer: 'wait=1' } },
+    )
+  })
+  await Promise.all(garbage)
+  for (const body of [
+    { ...order, name: 7 },
+    { ...order, user_data: [USER_DATA] },
+    { ...order, user_date: USER_DATA },
+  ]) {
+    assert.equal((await ask('POST', '/compute/vms/provision', body)).status, 400)
+  }
+  assert.equal((await ask('POST', '/auth/tokens', { name: 'x', role: 'nobody', password: PASSWORD })).status, 400)
+  assert.equal((await ask('POST', '/auth/users', `{"password":"${PASSWORD}"`)).status, 400)
+  for (const token of [`gp_${'p'.repeat(43)}`, 'planted-garbage-token']) {
+    plant(`refused token ${token.length}`, token)
+    assert.equal((await ask('GET', '/version', undefined, { token })).status, 401)
+  }
+  await until('all jobs have ended', async () => (await ask('GET', '/jobs?job_status=running')).body.count === 0)
+})
+
+test('no table holds a secret in clear, the queue of jobs and the stored answers included', async () => {
+  const all = await rows()
+  const tables = new Set(all.map(({ table }) => table))
+  for (const name of [
+    'public.api_token',
+    'public.idempotency',
+    'public.job',
+    'public.audit',
+    'public.app_event',
+    'public.stream_event',
+  ]) {
+    assert.ok(tables.has(name), `${name} has rows`)
+  }
+  assert.ok(
+    all.some(({ text }) => text.includes(MARKER)),
+    'the search finds what is not secret',
+  )
+  const leaks = all.flatMap(({ table, text }) => found(text).map((name) => `${name} in ${table}`))
+  assert.deepEqual([...new Set(leaks)], [])
+})
+
+test('no line of log holds a secret, down to debug', () => {
+  const logs = lab.logs()
+  assert.match(logs, /"operation":"vmProvision"/)
+  assert.deepEqual(found(logs), [])
+})
+
+test('no error tells a secret back to who sent it', () => {
+  const errors = answers.filter(({ status }) => status >= 400)
+  assert.ok(errors.length >= 8)
+  const leaks = errors.flatMap(({ path, status, text }) => found(text).map((name) => `${name} in ${status} of ${path}`))
+  assert.deepEqual(leaks, [])
+})
+
+test('events on the stream hold no secret', () => {
+  const messages = stream?.messages ?? []
+  const text = JSON.stringify(messages)
+  assert.ok(messages.some(({ event }) => event === 'job') && messages.some(({ event }) => event === 'app-event'))
+  assert.ok(text.includes(MARKER), 'the search finds what is not secret')
+  assert.deepEqual(found(text), [])
+})
+
+test('lists and records of jobs, events, audit, tokens and users hold no secret', async () => {
+  const { body } = await ask('GET', '/jobs?page_size=100')
+  const reads: [string, string][] = [
+    ['GET', '/jobs?page_size=100'], ['GET', '/auth/tokens'], ['GET', '/auth/users'], ['GET', '/auth/audit?page_size=500'],
+    ['POST', '/events/app-events'], ['POST', '/events/list'], ['POST', '/compute/vms/list'], ['GET', '/metrics'], ['GET', '/readyz'],
+    ...body.jobs.map(({ id }: { id: string }): [string, string] => ['GET', `/jobs/${id}`]),
+  ] // biome-ignore format: a list of reads
+  assert.ok(reads.length > 10)
+  for (const [method, path] of reads) {
+    const reply = await lab.call(method, path)
+    assert.equal(reply.status, 200, `${path}: ${reply.text}`)
+    assert.deepEqual(found(reply.text), [], path)
+  }
+})
+
+test('what must lie in a file lies in private ones: the key and the first token, and no other secret', () => {
+  const files = readdirSync(lab.data_dir).filter((name) => !name.startsWith('cloudstack'))
+  assert.ok(files.includes('keys') && files.includes('admin-token'))
+  for (const name of ['keys', 'admin-token']) assert.equal(statSync(join(lab.data_dir, name)).mode & 0o777, 0o600, name)
+})

@@ -1,0 +1,168 @@
+// The lab as a stranger starts it: ready by one command, the commands it prints work as printed, Ctrl-C and SIGKILL leave
+// nothing behind, and the next start knows everything that was acknowledged.
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { type Child, createChildren } from '../support/children.ts'
+import { type Caller, callerFor } from '../support/http.ts'
+import { until } from '../support/until.ts'
+
+const PROGRAM = join(import.meta.dirname, '../../bin/lab.ts')
+const COMMAND_TIMEOUT_MS = 60_000
+const GONE_WITHIN_MS = 15_000
+
+const children = createChildren()
+let folder = ''
+let state_dir = ''
+before(() => {
+  folder = mkdtempSync(join(tmpdir(), 'gp-lab-start-'))
+  // The account of the database must be able to pass.
+  chmodSync(folder, 0o755)
+  state_dir = join(folder, 'state')
+})
+after(async () => {
+  await children.close()
+  await until('the database has followed', () => processesOf(state_dir).length === 0, GONE_WITHIN_MS)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+interface StartedLab {
+  child: Child
+  url: string
+  token: string
+  commands: string[]
+  /** As the lab itself says. */
+  seconds: string
+  call: Caller
+}
+
+/** In a process group of its own, as a terminal does it: Ctrl-C reaches every program of the group. */
+async function startLab(): Promise<StartedLab> {
+  const child = children.start(process.execPath, [PROGRAM, '--port', '0', '--state', state_dir], {
+    cwd: folder,
+    detached: true,
+  })
+  const text = await until(
+    'the lab says that it is ready',
+    () => {
+      if (child.ended()) throw new Error(`the lab ended: ${child.errors()}${child.output()}`)
+      return child.output().includes('Ctrl-C') && child.output()
+    },
+    60_000,
+  )
+  const said = (label: string): string => new RegExp(`^ +${label} +(\\S+)$`, 'm').exec(text)?.[1] ?? ''
+  const [url, token] = [said('API'), said('Admin token')]
+  const commands = (/^Try:\n((?: {2}.+\n)+)/m.exec(text)?.[1] ?? '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '')
+  return {
+    child,
+    url,
+    token,
+    commands,
+    seconds: /ready \(([\d.]+) s\)/.exec(text)?.[1] ?? '',
+    call: callerFor(url, token),
+  }
+}
+
+/** Programs that name the state folder or work in it: the database, the agents, the lab itself. */
+function processesOf(dir: string): { pid: number; command: string }[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+        const uses = command.includes(dir) || readlinkSync(`/proc/${name}/cwd`).startsWith(dir)
+        return uses ? [{ pid: Number(name), command }] : []
+      } catch {
+        // It ended while we looked.
+        return []
+      }
+    })
+}
+
+let first: StartedLab | undefined
+let second: StartedLab | undefined
+let acknowledged: { correlation_id: string; token: string; vm_id: string } | undefined
+
+test('one command starts it, and each of the three commands that it prints works as printed, from any folder', {
+  timeout: 240_000,
+}, async (t) => {
+  first = await startLab()
+  t.diagnostic(`first start: ${first.seconds} s`)
+  assert.match(first.url, /^http:\/\/127\.0\.0\.1:\d+$/)
+  assert.equal(first.commands.length, 3)
+  const outputs = first.commands.map((command) => {
+    const { status, stdout, stderr } = spawnSync('sh', ['-c', command], {
+      cwd: '/',
+      encoding: 'utf8',
+      timeout: COMMAND_TIMEOUT_MS,
+    })
+    assert.equal(status, 0, `${command}\n${stdout}${stderr}`)
+    return stdout
+  })
+  const aggregate = JSON.parse(outputs[0] ?? '') as Record<string, unknown>
+  assert.ok(
+    Object.values(aggregate).some((value) => typeof value === 'number' && value > 0),
+    outputs[0],
+  )
+  assert.match(outputs[1] ?? '', /web-01/)
+  assert.match(outputs[1] ?? '', /runner-02/)
+  const started = /vm start --wait (\S+)/.exec(first.commands[2] ?? '')?.[1]
+  const { body } = await first.call('POST', '/compute/vms/byName', { name: started })
+  assert.equal(body.state, 'Running', outputs[2])
+})
+
+test('killed with SIGKILL it leaves no program of its state folder running', { timeout: 60_000 }, async () => {
+  assert.ok(first !== undefined)
+  const { call, child } = first
+  const made = await call('POST', '/auth/tokens', { name: 'acknowledged', role: 'operator' })
+  assert.equal(made.status, 201, made.text)
+  const vm = await call('POST', '/compute/vms/byName', { name: 'runner-02' })
+  const stopped = await call(
+    'POST',
+    '/compute/vms/stop',
+    { virtual_machine_id: vm.body.id },
+    { headers: { prefer: 'wait=30' } },
+  )
+  assert.equal(stopped.status, 200, stopped.text)
+  acknowledged = {
+    token: made.body.token,
+    correlation_id: stopped.headers.get('x-correlation-id') ?? '',
+    vm_id: vm.body.id,
+  }
+  assert.ok(
+    processesOf(state_dir).some(({ command }) => command.includes('postgres')),
+    'the search finds the database',
+  )
+  assert.equal(await child.end('SIGKILL'), 'SIGKILL')
+  await until('every program has followed', () => processesOf(state_dir).length === 0, GONE_WITHIN_MS)
+})
+
+test('the next start is clean and has the acknowledged event, token and machine', { timeout: 120_000 }, async (t) => {
+  assert.ok(acknowledged !== undefined && first !== undefined)
+  second = await startLab()
+  t.diagnostic(`second start: ${second.seconds} s`)
+  assert.equal(second.child.errors(), '')
+  assert.equal(second.token, first.token)
+  const { token, correlation_id, vm_id } = acknowledged
+  assert.equal((await second.call('GET', '/version', undefined, { token })).status, 200)
+  const events = await second.call('POST', '/events/app-events', { resource_uuid: vm_id })
+  const event = events.body.app_events.find((one: { correlation_id: string }) => one.correlation_id === correlation_id)
+  assert.partialDeepStrictEqual(event, { action: 'vmStop', status: 'SUCCESS' })
+  const vm = await second.call('POST', '/compute/vms/byID', { virtual_machine_id: vm_id })
+  assert.equal(vm.body.state, 'Stopped')
+})
+
+test('Ctrl-C stops everything in order', { timeout: 60_000 }, async () => {
+  assert.ok(second !== undefined)
+  const { child } = second
+  process.kill(-child.pid, 'SIGINT')
+  await until('the lab has ended', () => child.ended(), 20_000)
+  assert.equal(child.process.exitCode, 0, child.errors())
+  assert.deepEqual(processesOf(state_dir), [])
+})
