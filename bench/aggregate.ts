@@ -17,7 +17,9 @@ export async function run(): Promise<BenchResult[]> {
   let growth_bytes = 0
   try {
     for (let round = 0; round <= ROUNDS; round += 1) {
-      const alone = await seconds(() => fetchPages((page) => platformUrl(stand.platform, { ...CALL, page: String(page) })))
+      const alone = await seconds(() =>
+        fetchPages((page) => platformUrl(stand.platform, { ...CALL, page: String(page) })),
+      )
       const before = stand.control.memory_bytes()
       let peak = before
       const sampling = new AbortController()
@@ -27,7 +29,8 @@ export async function run(): Promise<BenchResult[]> {
       const ours = await seconds(async () => {
         const answer = await fetch(`${stand.url}/compute/vms/metrics/aggregate`, { headers: stand.headers })
         const body = (await answer.json()) as { virtual_machine_count: number }
-        if (body.virtual_machine_count < VMS * 0.9) throw new Error(`unexpected answer: ${JSON.stringify(body).slice(0, 300)}`)
+        if (body.virtual_machine_count < VMS * 0.9)
+          throw new Error(`unexpected answer: ${JSON.stringify(body).slice(0, 300)}`)
       })
       sampling.abort()
       await sampler

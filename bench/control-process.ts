@@ -10,14 +10,26 @@ const started = performance.now()
 const connection = process.env.BENCH_CONNECTION
 const control = await startControlPlane(loadConfig(undefined, process.env), {
   admin_token: 'always',
-  log: createLog({ level: 'info', destination: pino.destination({ dest: process.env.BENCH_LOG ?? '/dev/null', sync: false }) }),
-  ...(connection === undefined ? {} : { connection: JSON.parse(connection) as { host: string; port: number; user: string; database: string } }),
+  log: createLog({
+    level: 'info',
+    destination: pino.destination({ dest: process.env.BENCH_LOG ?? '/dev/null', sync: false }),
+  }),
+  ...(connection === undefined
+    ? {}
+    : { connection: JSON.parse(connection) as { host: string; port: number; user: string; database: string } }),
 })
-const ready_ms = String(Math.round(performance.now() - started + performance.timeOrigin - Number(process.env.BENCH_SPAWNED_AT ?? performance.timeOrigin)))
+const ready_ms = String(
+  Math.round(
+    performance.now() -
+      started +
+      performance.timeOrigin -
+      Number(process.env.BENCH_SPAWNED_AT ?? performance.timeOrigin),
+  ),
+)
 releaseStartUpMemory()
 console.log(JSON.stringify({ ready: 'yes', url: control.url, token: control.admin_token, ready_ms }))
 process.once('SIGTERM', () => {
-  control.close().finally(() => process.exit(0))
+  void control.close().finally(() => process.exit(0))
 })
 // Nothing is left running when the benchmark itself is killed.
 process.stdin.resume().once('end', () => process.exit(1))

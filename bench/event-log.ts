@@ -11,7 +11,11 @@ const REQUESTS = 200
 const FILTERS: Record<string, object> = {
   'failed operations on machines': { resource_type: 'VM', status: 'FAILED', page_size: 50 },
   'one machine': { resource_uuid: 'vm-4711', page_size: 50 },
-  'one user, one hour': { username: 'user7', created_at_from: '2026-06-01T00:00:00Z', created_at_to: '2026-06-01T01:00:00Z' },
+  'one user, one hour': {
+    username: 'user7',
+    created_at_from: '2026-06-01T00:00:00Z',
+    created_at_to: '2026-06-01T01:00:00Z',
+  },
   'a word': { keyword: 'machine 77777', page_size: 50 },
   'everything, newest first': { page_size: 50 },
 }

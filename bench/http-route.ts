@@ -13,7 +13,11 @@ const ROUNDS = 3
 
 export async function run(): Promise<BenchResult[]> {
   const hello = join(import.meta.dirname, 'hello-process.ts')
-  const [bare, fastify, stand] = [await startProgram(hello, ['node']), await startProgram(hello, ['fastify']), await startStand(40)]
+  const [bare, fastify, stand] = [
+    await startProgram(hello, ['node']),
+    await startProgram(hello, ['fastify']),
+    await startStand(40),
+  ]
   const cost = { bare: [] as number[], fastify: [] as number[], ours: [] as number[] }
   try {
     for (let round = 0; round <= ROUNDS; round += 1) {

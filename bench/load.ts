@@ -43,7 +43,8 @@ function one(load: Load, agent: Agent): Promise<Buffer> {
       answer.on('error', reject)
       answer.on('end', () => {
         const body = Buffer.concat(chunks)
-        if ((answer.statusCode ?? 500) >= 300) reject(new Error(`${load.url}: ${answer.statusCode} ${body.toString().slice(0, 300)}`))
+        if ((answer.statusCode ?? 500) >= 300)
+          reject(new Error(`${load.url}: ${answer.statusCode} ${body.toString().slice(0, 300)}`))
         else resolve(body)
       })
     })

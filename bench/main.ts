@@ -28,7 +28,9 @@ for (const name of asked.length === 0 ? Object.keys(BENCHES) : asked) {
     const ok = result.value <= result.limit
     results.push({ bench: name, ok, ...result })
     const figure = `${result.value.toPrecision(3)} ${result.unit}`
-    console.log(`${ok ? 'ok  ' : 'MISS'} ${name.padEnd(10)} ${result.name}: ${figure} (limit ${result.limit}) · ${result.against}`)
+    console.log(
+      `${ok ? 'ok  ' : 'MISS'} ${name.padEnd(10)} ${result.name}: ${figure} (limit ${result.limit}) · ${result.against}`,
+    )
   }
 }
 

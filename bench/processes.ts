@@ -19,7 +19,11 @@ const TICK_US = 10_000
 const PRODUCTION_FLAGS = ['--max-semi-space-size=8']
 
 /** Starts a program of this project and waits for its line of JSON. */
-export async function startProgram(file: string, args: readonly string[], options: { env?: Record<string, string>; log_file?: string } = {}): Promise<Program> {
+export async function startProgram(
+  file: string,
+  args: readonly string[],
+  options: { env?: Record<string, string>; log_file?: string } = {},
+): Promise<Program> {
   const log = options.log_file === undefined ? 'inherit' : openSync(options.log_file, 'a')
   const child = spawn(process.execPath, [...PRODUCTION_FLAGS, file, ...args], {
     stdio: ['pipe', 'pipe', log],

@@ -23,7 +23,17 @@ export async function startStand(vms: number): Promise<Stand> {
   const folder = mkdtempSync(join(tmpdir(), 'gp-bench-'))
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-bench-db-'))
   const postgres = await startEmbeddedPostgres({ state_dir, log: () => {} })
-  const platform = await startProgram(here('../lab/cloudstack/main.ts'), ['--port', '0', '--vms', String(vms), '--time', 'auto', '--state', join(folder, 'platform.journal'), '--exit-with-stdin'])
+  const platform = await startProgram(here('../lab/cloudstack/main.ts'), [
+    '--port',
+    '0',
+    '--vms',
+    String(vms),
+    '--time',
+    'auto',
+    '--state',
+    join(folder, 'platform.journal'),
+    '--exit-with-stdin',
+  ])
   const startControl = (): Promise<Program> =>
     startProgram(here('control-process.ts'), [], {
       env: {

@@ -30,6 +30,12 @@ export async function run(): Promise<BenchResult[]> {
   return [
     { name: 'cold start (empty database, schema to make)', value: cold_ms / 1000, unit: 's', limit: 3, against: from },
     { name: 'warm start, median', value: median(warm) / 1000, unit: 's', limit: 1.5, against: from },
-    { name: 'idle memory', value: idle_bytes / 1e6, unit: 'MB', limit: 160, against: `resident after ${IDLE_MS / 1000} s without a request` },
+    {
+      name: 'idle memory',
+      value: idle_bytes / 1e6,
+      unit: 'MB',
+      limit: 160,
+      against: `resident after ${IDLE_MS / 1000} s without a request`,
+    },
   ]
 }

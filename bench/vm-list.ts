@@ -54,5 +54,6 @@ async function timed(call: () => Promise<Response>, rows: (body: unknown) => unk
 }
 
 function rowsOf(body: unknown): unknown[] {
-  return (body as { listvirtualmachinesresponse: { virtualmachine: unknown[] } }).listvirtualmachinesresponse.virtualmachine
+  return (body as { listvirtualmachinesresponse: { virtualmachine: unknown[] } }).listvirtualmachinesresponse
+    .virtualmachine
 }

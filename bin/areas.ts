@@ -69,7 +69,11 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   mountArea(server, jobs, jobHandlers({ db: database.db, jobs: engine }), services)
   mountArea(server, appEvents, eventHandlers({ ...change, stream, cloudstack, archive_after_days }), services)
   mountPlatform(server, services, parts)
-  return [...mountCompute(server, services, parts), ...mountTenants(server, services, parts), ...mountNodes(server, services, parts)]
+  return [
+    ...mountCompute(server, services, parts),
+    ...mountTenants(server, services, parts),
+    ...mountNodes(server, services, parts),
+  ]
 }
 
 function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDeps {

@@ -8,7 +8,11 @@ import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import { eligibleNicHandlers } from '#src/modules/network/eligible-nics.ts'
 import { guestNetworkJobHandlers } from '#src/modules/network/guest-network-jobs.ts'
-import { guestNetworkCheck, guestNetworkCreate, guestNetworkDelete } from '#src/modules/network/guest-network-nodes.job.ts'
+import {
+  guestNetworkCheck,
+  guestNetworkCreate,
+  guestNetworkDelete,
+} from '#src/modules/network/guest-network-nodes.job.ts'
 import { monitoringHandlers } from '#src/modules/network/monitoring.ts'
 import { mtuRollout } from '#src/modules/network/mtu-rollout.job.ts'
 import { mtuHandlers } from '#src/modules/network/mtu.ts'

@@ -40,7 +40,8 @@ function read(name: string): string | undefined {
 }
 
 function table(head: string[], rows: string[][]): string {
-  const line = (cells: string[]): string => `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
+  const line = (cells: string[]): string =>
+    `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', ' ')).join(' | ')} |`
   return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
 }
 
@@ -66,7 +67,11 @@ function endpoints(): string {
 function errors(): string {
   const rows = Object.entries(ERRORS)
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([code, entry]) => [`\`${code}\``, entry.status === 'upstream' ? '500 (502 under /cam)' : String(entry.status), entry.title])
+    .map(([code, entry]) => [
+      `\`${code}\``,
+      entry.status === 'upstream' ? '500 (502 under /cam)' : String(entry.status),
+      entry.title,
+    ])
   return `# Error codes\n\nA route that does not list 404 or 409 answers 400 with the same code. Made by \`npm run generate\`.\n\n${table(['Code', 'Status', 'Meaning'], rows)}\n`
 }
 
@@ -81,15 +86,29 @@ function events(): string {
 
 function config(): string {
   const rows = leafPaths(ConfigSchema, []).map((path) => {
-    const schema = at(ConfigSchema, path) as { type?: string; enum?: unknown[]; default?: unknown; description?: string }
+    const schema = at(ConfigSchema, path) as {
+      type?: string
+      enum?: unknown[]
+      default?: unknown
+      description?: string
+    }
     const kind = schema.enum === undefined ? (schema.type ?? 'map') : schema.enum.join(', ')
-    return [`\`${path.join('.')}\``, `\`GROUNDPLANE_${path.join('_').toUpperCase()}\``, kind, schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``, schema.description ?? '']
+    return [
+      `\`${path.join('.')}\``,
+      `\`GROUNDPLANE_${path.join('_').toUpperCase()}\``,
+      kind,
+      schema.default === undefined ? '' : `\`${JSON.stringify(schema.default)}\``,
+      schema.description ?? '',
+    ]
   })
   return `# Configuration\n\nA YAML file (\`groundplane control --config FILE\`); an environment variable counts before it. \`DATABASE_URL\` sets \`database.url\`. Made by \`npm run generate\`.\n\n${table(['Setting', 'Variable', 'Kind', 'Default', 'What'], rows)}\n`
 }
 
 function at(schema: TSchema, path: string[]): TSchema {
-  return path.reduce((inner, name) => (inner as { properties: Record<string, TSchema> }).properties[name] as TSchema, schema)
+  return path.reduce(
+    (inner, name) => (inner as { properties: Record<string, TSchema> }).properties[name] as TSchema,
+    schema,
+  )
 }
 
 function nodeFields(): string {

@@ -193,5 +193,16 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
   return table as Record<SubsystemCodes, ErrorEntry>
 }
 
-export const ERRORS = { ...general, ...areas, ...node_errors, ...registry_errors, ...tenant_errors, ...public_ip_errors, ...platform_errors, ...fleet_errors, ...vm_errors, ...subsystemErrors() }
+export const ERRORS = {
+  ...general,
+  ...areas,
+  ...node_errors,
+  ...registry_errors,
+  ...tenant_errors,
+  ...public_ip_errors,
+  ...platform_errors,
+  ...fleet_errors,
+  ...vm_errors,
+  ...subsystemErrors(),
+}
 export type ErrorCode = keyof typeof ERRORS

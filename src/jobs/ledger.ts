@@ -165,7 +165,9 @@ function claims({ database, unseal, replica_id }: Parts) {
         .set({ executor: replica_id, epoch: sql<number>`epoch + 1`, updated_at: sql`now()` })
         .where('id', '=', id)
         .where('job_status', '=', 'running')
-        .where((eb) => eb.or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]))
+        .where((eb) =>
+          eb.or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]),
+        )
         .returningAll()
         .executeTakeFirst()
       return row === undefined ? undefined : opened(row)

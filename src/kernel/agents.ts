@@ -1,5 +1,6 @@
 // How the control plane reaches the agents of nodes: mutual TLS with each agent's certificate pinned, every call bounded in
 // time and size, and calls to many nodes side by side so that a dead one delays nobody.
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
 import { Agent, request } from 'undici'
@@ -60,18 +61,23 @@ const MAX_NODES = 1000
 
 export function createAgents({ identity, observe }: AgentsOptions): Agents {
   let shown: AgentIdentity | undefined
+  // Made once: parsing keys and certificates anew costs more than the handshake itself.
+  let context: SecureContext | undefined
   const dispatchers = new LRUCache<string, Agent>({
     max: MAX_NODES,
     dispose: (dispatcher) => void dispatcher.close().catch(() => {}),
   })
   const dispatcherOf = async (node: AgentAddress): Promise<Agent> => {
     const mine = await identity()
-    if (mine !== shown) dispatchers.clear()
+    if (mine !== shown || context === undefined) {
+      dispatchers.clear()
+      context = createSecureContext({ key: mine.key, cert: mine.certificate, ca: mine.authority })
+    }
     shown = mine
     const key = [node.address, node.port, ...node.fingerprints].join(' ')
     let dispatcher = dispatchers.get(key)
     if (dispatcher === undefined) {
-      dispatcher = pinnedAgent(node, mine)
+      dispatcher = pinnedAgent(node, context)
       dispatchers.set(key, dispatcher)
     }
     return dispatcher
@@ -103,14 +109,12 @@ export function createAgents({ identity, observe }: AgentsOptions): Agents {
 }
 
 /** The address of an agent is only a hint: who answers there is decided by the certificate it shows. */
-function pinnedAgent(node: AgentAddress, mine: AgentIdentity): Agent {
+function pinnedAgent(node: AgentAddress, secureContext: SecureContext): Agent {
   return new Agent({
     connections: CONNECTIONS_A_NODE,
     maxResponseSize: -1,
     connect: {
-      key: mine.key,
-      cert: mine.certificate,
-      ca: mine.authority,
+      secureContext,
       rejectUnauthorized: true,
       timeout: CONNECT_TIMEOUT_MS,
       // A resumed session would skip the look at the certificate.

@@ -152,7 +152,8 @@ export const ConfigSchema = Type.Object(
         }),
         settings: Type.Record(Type.String(), Type.Unknown(), {
           default: {},
-          description: 'About that machine, as under `node` in the configuration of an agent: net, frr, tools and so on.',
+          description:
+            'About that machine, as under `node` in the configuration of an agent: net, frr, tools and so on.',
         }),
       },
       'The machine that this replica runs on.',

@@ -55,7 +55,10 @@ export async function startNetworkJob(trx: Trx, job: GuestNetworkJobStart): Prom
     .where('job.job_status', '=', 'running')
     .executeTakeFirst()
   if (running !== undefined) return running.id
-  await trx.insertInto('guest_network_job').values({ ...job, started_at: new Date() }).execute()
+  await trx
+    .insertInto('guest_network_job')
+    .values({ ...job, started_at: new Date() })
+    .execute()
   return undefined
 }
 
@@ -68,7 +71,11 @@ export async function saveBridgeResult(db: Db, job_id: string, result: BridgeRes
 }
 
 export async function lastNetworkJobs(db: Db): Promise<NetworkJobResult[]> {
-  const rows = await jobRows(db).distinctOn('result.network').orderBy('result.network').orderBy('started_at', 'desc').execute()
+  const rows = await jobRows(db)
+    .distinctOn('result.network')
+    .orderBy('result.network')
+    .orderBy('started_at', 'desc')
+    .execute()
   return rows.map(resultOf)
 }
 

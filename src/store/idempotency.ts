@@ -94,7 +94,11 @@ async function runAndKeep(
   }
   await database.db
     .updateTable('idempotency')
-    .set({ status: answer.status, headers: JSON.stringify(answer.headers), body: secrets.seal(JSON.stringify(answer.body ?? null), contextOf(request)) })
+    .set({
+      status: answer.status,
+      headers: JSON.stringify(answer.headers),
+      body: secrets.seal(JSON.stringify(answer.body ?? null), contextOf(request)),
+    })
     .where('caller_id', '=', request.caller_id)
     .where('key', '=', request.key)
     .where('operation_id', '=', request.operation_id)
@@ -131,7 +135,11 @@ async function look(
     throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This key was used with another request within the last 24 hours.')
   }
   if (row.status !== null) {
-    return { status: row.status, headers: row.headers ?? {}, body: row.body === null ? null : JSON.parse(secrets.open(row.body, contextOf(request))) }
+    return {
+      status: row.status,
+      headers: row.headers ?? {},
+      body: row.body === null ? null : JSON.parse(secrets.open(row.body, contextOf(request))),
+    }
   }
   if (row.alive) return 'running'
   const job = await database.db.selectFrom('job').selectAll().where('id', '=', row.operation_id).executeTakeFirst()

@@ -60,7 +60,8 @@ test('every filter narrows the list, and sorting and paging keep each row once',
         'PLANT', 'uuid-' || n, 'user' || n % 5, null, timestamptz '2026-01-01' + n * interval '1 minute', null
       from generate_series(1, 120) n`),
   )
-  const count = async (filter: object): Promise<number> => (await lab.call('POST', '/events/app-events', { resource_type: 'PLANT', ...filter })).body.count
+  const count = async (filter: object): Promise<number> =>
+    (await lab.call('POST', '/events/app-events', { resource_type: 'PLANT', ...filter })).body.count
   assert.equal(await count({}), 120)
   assert.equal(await count({ action: 'plant0' }), 40)
   assert.equal(await count({ status: 'FAILED' }), 60)
@@ -73,7 +74,13 @@ test('every filter narrows the list, and sorting and paging keep each row once',
   assert.equal(await count({ archived: true }), 0)
   const seen = new Set<string>()
   for (const page of [1, 2, 3]) {
-    const { body } = await lab.call('POST', '/events/app-events', { resource_type: 'PLANT', page, page_size: 50, sort_by: 'action', sort_order: 'asc' })
+    const { body } = await lab.call('POST', '/events/app-events', {
+      resource_type: 'PLANT',
+      page,
+      page_size: 50,
+      sort_by: 'action',
+      sort_order: 'asc',
+    })
     for (const row of body.app_events) seen.add(row.id)
   }
   assert.equal(seen.size, 120)
@@ -104,7 +111,10 @@ test('archiving hides ended events, keeps running ones in sight, and is itself a
   assert.equal(status, 200)
   assert.ok(body.archived >= 1)
   const left = await lab.call('POST', '/events/app-events', { resource_type: 'OLD' })
-  assert.deepEqual(left.body.app_events.map((row: { status: string }) => row.status), ['IN_PROGRESS'])
+  assert.deepEqual(
+    left.body.app_events.map((row: { status: string }) => row.status),
+    ['IN_PROGRESS'],
+  )
   assert.equal((await lab.call('POST', '/events/app-events', { resource_type: 'OLD', archived: true })).body.count, 1)
   const bad = await lab.call('POST', '/events/archive', { start_date: '2026-01-01T00:00:00Z' })
   assert.deepEqual([bad.status, bad.body.errors[0].path], [400, 'body.end_date'])
@@ -126,7 +136,10 @@ test('the stream carries start and end of an operation, and a client that was aw
   assert.deepEqual(of(second.messages, away), ['IN_PROGRESS', 'SUCCESS'])
   assert.deepEqual(of(second.messages, live), ['IN_PROGRESS', 'SUCCESS'])
   const ids = [...first.messages, ...second.messages].map((message) => Number(message.id))
-  assert.deepEqual(ids, [...new Set(ids)].sort((a, b) => a - b))
+  assert.deepEqual(
+    ids,
+    [...new Set(ids)].sort((a, b) => a - b),
+  )
   second.close()
 })
 
@@ -136,16 +149,28 @@ test('a client that was cut off before its first message can still resume', asyn
   first.close()
   const missed = await change()
   const second = await openStream(`${lab.url}/events/sse?channels=app-event`, lab.token, first.last_id)
-  await until('what was missed arrives', () => second.messages.some((message) => message.data.correlation_id === missed))
+  await until('what was missed arrives', () =>
+    second.messages.some((message) => message.data.correlation_id === missed),
+  )
   second.close()
 })
 
 test('transactions that commit in another order than they began lose no event on the stream', async () => {
   const stream = await openStream(`${lab.url}/events/sse?channels=app-event`, lab.token)
   const ids = await Promise.all(Array.from({ length: 30 }, change))
-  await until('all ends arrive', () => stream.messages.filter((message) => message.data.status === 'SUCCESS').length >= 30)
-  const ended = new Set(stream.messages.filter((message) => message.data.status === 'SUCCESS').map((message) => message.data.correlation_id))
-  assert.deepEqual(ids.filter((id) => !ended.has(id)), [])
+  await until(
+    'all ends arrive',
+    () => stream.messages.filter((message) => message.data.status === 'SUCCESS').length >= 30,
+  )
+  const ended = new Set(
+    stream.messages
+      .filter((message) => message.data.status === 'SUCCESS')
+      .map((message) => message.data.correlation_id),
+  )
+  assert.deepEqual(
+    ids.filter((id) => !ended.has(id)),
+    [],
+  )
   stream.close()
 })
 
@@ -166,7 +191,9 @@ test('a client that does not read is cut off instead of being buffered without b
   await until('the server lets go of it', async () => {
     await withDatabase(async (client) => {
       for (let n = 0; n < 200; n += 1) {
-        await client.query(`select pg_notify('groundplane_live', $1)`, [JSON.stringify({ channel: 'vm', type: 'vm-state', tenant_id: null, data: { padding } })])
+        await client.query(`select pg_notify('groundplane_live', $1)`, [
+          JSON.stringify({ channel: 'vm', type: 'vm-state', tenant_id: null, data: { padding } }),
+        ])
       }
     })
     return /groundplane_stream_clients 0/.test((await lab.call('GET', '/metrics')).text)

@@ -13,13 +13,16 @@ suite('guest networks on nodes', () => {
   let zone_id = ''
   let network_offering_id = ''
   before(async () => {
-    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } } })
+    lab = await startLab({
+      config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } },
+    })
     agents = await startLabAgents({
       url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
     }) // biome-ignore format: one call
     await agents.ready()
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
-    const shared = body.guest_networks.find((one: { type: string }) => one.type === 'L2') ??
+    const shared =
+      body.guest_networks.find((one: { type: string }) => one.type === 'L2') ??
       body.guest_networks.find((one: { type: string }) => one.type === 'Shared')
     zone_id = shared.zone_id
     network_offering_id = shared.network_offering_id
@@ -39,7 +42,9 @@ suite('guest networks on nodes', () => {
   const latest = async (network: string) =>
     (await lab.call('GET', `/network/guest-networks/jobs/latest?network=${network}`)).body
   const bridgesOf = async (target: string): Promise<string[]> => {
-    const { body } = await lab.call('GET', '/network/monitoring/node-summary', undefined, { headers: { 'x-target-node': target } })
+    const { body } = await lab.call('GET', '/network/monitoring/node-summary', undefined, {
+      headers: { 'x-target-node': target },
+    })
     return body.main_bridges.map((one: { name: string }) => one.name)
   }
   const onPlatform = async (name: string): Promise<{ id: string; vlan: string }[]> =>
@@ -56,7 +61,13 @@ suite('guest networks on nodes', () => {
     assert.equal((await bridgesOf('mgmt-01')).includes('gn700'), false, 'no machine runs on a management node')
     const result = await latest('office-700')
     assert.deepEqual(
-      [result.state, result.operation, result.total_nodes, result.bridge_result.succeeded, result.bridge_result.bridge_name],
+      [
+        result.state,
+        result.operation,
+        result.total_nodes,
+        result.bridge_result.succeeded,
+        result.bridge_result.bridge_name,
+      ],
       ['completed', 'create', 2, 2, 'gn700'],
     )
     assert.equal((await create('office-700', 701)).body.code, 'NETWORK_EXISTS')
@@ -65,7 +76,10 @@ suite('guest networks on nodes', () => {
     const check = () => lab.call('POST', `/network/guest-networks/${network.id}/check`, undefined, waiting)
     assert.equal((await check()).body.status, 'SUCCESS')
     const last = (await lab.call('GET', '/network/guest-networks/jobs/last')).body
-    assert.deepEqual(last.map((one: { network: string; operation: string }) => [one.network, one.operation]), [['office-700', 'check']])
+    assert.deepEqual(
+      last.map((one: { network: string; operation: string }) => [one.network, one.operation]),
+      [['office-700', 'check']],
+    )
     assert.equal((await latest('office-700')).operation, 'create', 'a check is no create or delete')
 
     const deleted = await lab.call('DELETE', `/network/guest-networks/${network.id}`, undefined, waiting)
@@ -117,7 +131,9 @@ suite('guest networks on nodes', () => {
       const report = { bridge: 'gn704', present: false, problems: [], members: [] }
       const create_call = request.url?.includes('create') ?? false
       response.statusCode = broken && create_call ? 500 : 200
-      response.end(JSON.stringify(broken && create_call ? { code: 'BRIDGE_FAILED', detail: 'The disk is full.' } : report))
+      response.end(
+        JSON.stringify(broken && create_call ? { code: 'BRIDGE_FAILED', detail: 'The disk is full.' } : report),
+      )
     })
     fakes.push(fake)
     await sendHeartbeat(lab, who, fake.port)
@@ -131,9 +147,10 @@ suite('guest networks on nodes', () => {
     const unreachable = await create('office-704', 704)
     assert.equal(unreachable.body.code, 'NETWORK_NODES_FAILED')
     const result = await latest('office-704')
-    assert.deepEqual(result.bridge_result.failed_nodes.map((one: { fqdn: string; reachable: boolean }) => [one.fqdn, one.reachable]), [
-      ['fake-01.example.internal', false],
-    ])
+    assert.deepEqual(
+      result.bridge_result.failed_nodes.map((one: { fqdn: string; reachable: boolean }) => [one.fqdn, one.reachable]),
+      [['fake-01.example.internal', false]],
+    )
     assert.deepEqual(await onPlatform('office-704'), [])
   })
 })

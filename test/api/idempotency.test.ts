@@ -38,9 +38,17 @@ test('the same request sent many times at the same instant has one effect', asyn
 test('two replicas that get the same request at once do it once', async () => {
   const count = await tokens()
   const log = createLog({ level: 'error' })
-  const other = await startControlPlane(lab.config, { connection: lab.database.connection, log, admin_token: 'first-start' })
+  const other = await startControlPlane(lab.config, {
+    connection: lab.database.connection,
+    log,
+    admin_token: 'first-start',
+  })
   const call = callerFor(other.url, lab.token)
-  const replies = await Promise.all([create('both', 'key-both'), create('both', 'key-both', call), create('both', 'key-both', call)])
+  const replies = await Promise.all([
+    create('both', 'key-both'),
+    create('both', 'key-both', call),
+    create('both', 'key-both', call),
+  ])
   await other.close()
   assert.deepEqual(new Set(replies.map((reply) => reply.text)).size, 1)
   assert.equal(await tokens(), count + 1)
@@ -62,7 +70,12 @@ test('a body whose members stand in another order is the same request', async ()
 })
 
 test('a refusal before anything began is not kept: the corrected request may use the key', async () => {
-  const bad = await lab.call('POST', '/auth/tokens', { name: 'x', role: 'emperor' }, { headers: { 'idempotency-key': 'key-bad' } })
+  const bad = await lab.call(
+    'POST',
+    '/auth/tokens',
+    { name: 'x', role: 'emperor' },
+    { headers: { 'idempotency-key': 'key-bad' } },
+  )
   assert.equal(bad.status, 400)
   assert.ok((await create('corrected', 'key-bad')).status < 300)
 })
@@ -78,10 +91,17 @@ test('a token that was shown once stands nowhere in the database in clear, also 
   const { body } = await create('sealed', 'key-sealed')
   const client = new pg.Client(lab.database.connection)
   await client.connect()
-  const { rows } = await client.query(`select table_name from information_schema.tables where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'`)
+  const { rows } = await client.query(
+    `select table_name from information_schema.tables where table_schema in ('public', 'pgboss') and table_type = 'BASE TABLE'`,
+  )
   for (const { table_name } of rows) {
-    const schema = (await client.query(`select table_schema from information_schema.tables where table_name = $1`, [table_name])).rows[0].table_schema
-    const { rows: found } = await client.query(`select count(*)::int as n from ${schema}."${table_name}" t where t::text like '%' || $1 || '%'`, [body.token])
+    const schema = (
+      await client.query(`select table_schema from information_schema.tables where table_name = $1`, [table_name])
+    ).rows[0].table_schema
+    const { rows: found } = await client.query(
+      `select count(*)::int as n from ${schema}."${table_name}" t where t::text like '%' || $1 || '%'`,
+      [body.token],
+    )
     assert.equal(found[0].n, 0, table_name)
   }
   await client.end()

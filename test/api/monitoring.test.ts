@@ -33,7 +33,9 @@ suite('network of real agents', () => {
     const { nodes, summary, count, next_id, has_more } = await post('/network/monitoring/dashboard')
     assert.deepEqual([count, next_id, has_more], [3, 0, false])
     assert.deepEqual(
-      nodes.map((node: { fqdn: string; node_role: string; status: string }) => [node.fqdn, node.node_role, node.status]).sort(),
+      nodes
+        .map((node: { fqdn: string; node_role: string; status: string }) => [node.fqdn, node.node_role, node.status])
+        .sort(),
       [
         ['kvm-01.example.internal', 'kvm_host', 'online'],
         ['kvm-02.example.internal', 'kvm_host', 'online'],
@@ -99,10 +101,18 @@ suite('network of faulty nodes', () => {
   let slow_asked = 0
   before(async () => {
     lab = await startLab({
-      config: { nodes: { heartbeat_interval_ms: 200, offline_after_ms: 60_000, agent_timeout_ms: TIMEOUT_MS, agent_retry_ms: 1000 } },
+      config: {
+        nodes: {
+          heartbeat_interval_ms: 200,
+          offline_after_ms: 60_000,
+          agent_timeout_ms: TIMEOUT_MS,
+          agent_retry_ms: 1000,
+        },
+      },
     })
     const answers: Record<string, RequestListener> = {
-      good: (request, response) => response.end(JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : exampleNodeNet)),
+      good: (request, response) =>
+        response.end(JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : exampleNodeNet)),
       slow: (_request, response) => {
         slow_asked += 1
         setTimeout(() => response.end(JSON.stringify(exampleNodeNet)), slow_ms)
@@ -123,7 +133,12 @@ suite('network of faulty nodes', () => {
   })
   let slow_ms = 60_000
   async function add(bmc_ip: string, name: string, answer: RequestListener): Promise<FakeAgent> {
-    const who = await joinNode(lab, bmc_ip, { ...FACTS, hostname: name, fqdn: name, node_ip: bmc_ip.replace('10.8.0', '10.8.1') })
+    const who = await joinNode(lab, bmc_ip, {
+      ...FACTS,
+      hostname: name,
+      fqdn: name,
+      node_ip: bmc_ip.replace('10.8.0', '10.8.1'),
+    })
     const fake = await serveAs(who, answer)
     fakes.push(fake)
     // The heartbeat's facts are those of all fakes; the names declared at registration count.
@@ -135,10 +150,15 @@ suite('network of faulty nodes', () => {
     const { default: pg } = await import('pg')
     const client = new pg.Client(lab.database.connection)
     await client.connect()
-    await client.query('update node set fqdn = $2, node_ip = $3 where bmc_ip = $1', [bmc_ip, name, bmc_ip.replace('10.8.0', '10.8.1')])
+    await client.query('update node set fqdn = $2, node_ip = $3 where bmc_ip = $1', [
+      bmc_ip,
+      name,
+      bmc_ip.replace('10.8.0', '10.8.1'),
+    ])
     await client.end()
   }
-  const dashboard = async (page_size = 50) => (await lab.call('POST', '/network/monitoring/dashboard', { page_size })).body
+  const dashboard = async (page_size = 50) =>
+    (await lab.call('POST', '/network/monitoring/dashboard', { page_size })).body
   const byName = async () =>
     Object.fromEntries((await dashboard()).nodes.map((node: { fqdn: string }) => [node.fqdn, node]))
 
@@ -172,7 +192,8 @@ suite('network of faulty nodes', () => {
 
   test('silent nodes are critical alerts, unconfigured ones a note', async () => {
     const { alerts } = (await lab.call('POST', '/network/monitoring/alerts')).body
-    const about = (node: string) => alerts.find((one: { node: string; category: string }) => one.node === node && one.category === 'node_offline')
+    const about = (node: string) =>
+      alerts.find((one: { node: string; category: string }) => one.node === node && one.category === 'node_offline')
     assert.equal(about('dead').severity, 'critical')
     assert.equal(about('homeless.example.internal').severity, 'info')
     assert.equal(about('good'), undefined)
@@ -184,6 +205,9 @@ suite('network of faulty nodes', () => {
     assert.deepEqual([dead.nic_count, dead.interfaces], [null, []])
     assert.ok(dead.error.length > 10)
     const frr = (await lab.call('POST', '/network/monitoring/frr/dashboard')).body
-    assert.equal(frr.nodes.every((node: { status: string }) => node.status === 'offline'), true)
+    assert.equal(
+      frr.nodes.every((node: { status: string }) => node.status === 'offline'),
+      true,
+    )
   })
 })

@@ -20,7 +20,8 @@ suite('MTU of all nodes', () => {
     await lab?.close()
   })
   const report = async () => (await lab.call('GET', '/network/mtu')).body
-  const declare = (body: object, query = '') => lab.call('PUT', `/network/mtu${query}`, body, { headers: { prefer: 'wait=50' } })
+  const declare = (body: object, query = '') =>
+    lab.call('PUT', `/network/mtu${query}`, body, { headers: { prefer: 'wait=50' } })
   const mtusOf = async (role: string): Promise<number[]> =>
     (await report()).nodes.flatMap((node: { devices: { role: string; kind: string; actual: number }[] }) =>
       node.devices.filter((device) => device.role === role && device.kind === 'bridge').map((device) => device.actual),
@@ -69,7 +70,10 @@ suite('MTU of all nodes', () => {
       assert.deepEqual(await mtusOf('management'), [management, management, management])
       const now = await report()
       assert.deepEqual([now.declared.management, now.rollout_status], [management, 'succeeded'])
-      assert.deepEqual(now.divergences.filter((one: { role: string }) => one.role === 'management'), [])
+      assert.deepEqual(
+        now.divergences.filter((one: { role: string }) => one.role === 'management'),
+        [],
+      )
       const job = await lab.call('GET', `/jobs/${body.job_id}`)
       assert.equal(job.body.job_status, 'completed')
     }
@@ -84,13 +88,21 @@ suite('MTU of all nodes', () => {
   })
 
   test('a device that somebody changed by hand is a divergence, and a dead node stops a rollout unless acknowledged', async () => {
-    const applied = await lab.call('POST', '/network/mtu/node-apply', { bridge: 'mgmt0', mtu: 1300 }, { headers: { 'x-target-node': 'mgmt-01' } })
+    const applied = await lab.call(
+      'POST',
+      '/network/mtu/node-apply',
+      { bridge: 'mgmt0', mtu: 1300 },
+      { headers: { 'x-target-node': 'mgmt-01' } },
+    )
     assert.equal(applied.status, 200, applied.text)
     const pid = agents.agents.find(({ host }) => host === 'kvm-02')?.pid ?? 0
     const { until } = await import('../support/until.ts')
     await until('the divergence shows', async () => {
       const { divergences, status } = await report()
-      return status === 'divergent' && divergences.some((one: { device: string; actual: number }) => one.device === 'mgmt0' && one.actual === 1300)
+      return (
+        status === 'divergent' &&
+        divergences.some((one: { device: string; actual: number }) => one.device === 'mgmt0' && one.actual === 1300)
+      )
     })
     process.kill(pid, 'SIGKILL')
     await until('the dead node shows', async () => (await report()).unreachable_nodes === 1)
@@ -100,6 +112,9 @@ suite('MTU of all nodes', () => {
     const done = await declare({ management: 1500 }, '?acknowledge_unverifiable=true')
     assert.equal(done.body.status, 'SUCCESS', done.text)
     const left = (await report()).divergences.filter((one: { role: string }) => one.role === 'management')
-    assert.deepEqual(left.map((one: { state: string }) => one.state), ['unreachable'])
+    assert.deepEqual(
+      left.map((one: { state: string }) => one.state),
+      ['unreachable'],
+    )
   })
 })

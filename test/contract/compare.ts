@@ -31,7 +31,12 @@ export function operationsOf(document: Document): Map<string, Operation> {
   )
 }
 
-export function compareOperation(model: Operation, ours: Operation, reference: Document, published: Document): string[] {
+export function compareOperation(
+  model: Operation,
+  ours: Operation,
+  reference: Document,
+  published: Document,
+): string[] {
   return [
     ...compareParameters(model, ours, reference, published),
     ...compareBody(model, ours, reference, published),
@@ -105,7 +110,8 @@ function compareStatuses(model: Operation, ours: Operation, reference: Document)
   const problems: string[] = []
   if (model['x-status-not-shown'] === true && wanted.length === 0) {
     for (const status of found) {
-      if (!WITHOUT_STATUS.includes(status) && !ALWAYS_ALLOWED.includes(status)) problems.push(`status ${status} is not allowed here`)
+      if (!WITHOUT_STATUS.includes(status) && !ALWAYS_ALLOWED.includes(status))
+        problems.push(`status ${status} is not allowed here`)
     }
     return problems
   }
@@ -165,14 +171,17 @@ function compareSchema(
   if (Array.isArray(model.enum)) {
     const values = (mine.enum ?? (mine.const === undefined ? [] : [mine.const])) as unknown[]
     const known = values.filter((value) => value !== null)
-    if (JSON.stringify([...known].sort()) !== JSON.stringify([...model.enum].sort())) problems.push(`${at}: enum differs`)
+    if (wordsOf(known) !== wordsOf(model.enum)) problems.push(`${at}: enum differs`)
   }
   for (const limit of LIMITS) {
     if (model[limit] !== undefined && JSON.stringify(model[limit]) !== JSON.stringify(mine[limit])) {
-      problems.push(`${at}: ${limit} is ${JSON.stringify(mine[limit])}, the reference says ${JSON.stringify(model[limit])}`)
+      problems.push(
+        `${at}: ${limit} is ${JSON.stringify(mine[limit])}, the reference says ${JSON.stringify(model[limit])}`,
+      )
     }
   }
-  if (model.items !== undefined) problems.push(...compareSchema(model.items, mine.items, `${at}[]`, reference, published, direction))
+  if (model.items !== undefined)
+    problems.push(...compareSchema(model.items, mine.items, `${at}[]`, reference, published, direction))
   problems.push(...compareProperties(model, mine, at, reference, published, direction))
   return problems
 }
@@ -210,9 +219,18 @@ function withoutNull(schema: Json, document: Document): Json {
   return rest.length === 1 ? { ...schema, ...rest[0] } : schema
 }
 
+/** The values as one text, whatever order they stand in. */
+function wordsOf(values: readonly unknown[]): string {
+  return values
+    .map((value) => JSON.stringify(value))
+    .toSorted((a, b) => (a < b ? -1 : 1))
+    .join()
+}
+
 function typesOf(schema: Json): string[] {
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
-  if (schema.type === undefined && Array.isArray(schema.anyOf)) return schema.anyOf.flatMap((part) => typesOf(part as Json))
+  if (schema.type === undefined && Array.isArray(schema.anyOf))
+    return schema.anyOf.flatMap((part) => typesOf(part as Json))
   return types.filter((name): name is string => typeof name === 'string' && name !== 'null')
 }
 

@@ -15,12 +15,18 @@ const ours = operationsOf(published)
 
 test('every published operation is in the reference or marked as an extension', () => {
   const strangers = [...ours].filter(([key, operation]) => !expected.has(key) && operation['x-extension'] !== true)
-  assert.deepEqual(strangers.map(([key]) => key), [])
+  assert.deepEqual(
+    strangers.map(([key]) => key),
+    [],
+  )
 })
 
 test('nothing of the reference is marked as an extension', () => {
   const marked = [...ours].filter(([key, operation]) => expected.has(key) && operation['x-extension'] === true)
-  assert.deepEqual(marked.map(([key]) => key), [])
+  assert.deepEqual(
+    marked.map(([key]) => key),
+    [],
+  )
 })
 
 for (const [key, operation] of ours) {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Type } from 'typebox'
 import { bindJob, type BoundJob, defineJob } from '#src/jobs/define.ts'
-import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
+import { type ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testSecrets } from '../support/job-process.ts'
@@ -120,7 +120,11 @@ test('a cancelled job ends failed with the reason, undoes what it did, and canno
   const definition = building('undo')
   const [floor, wall] = definition.steps
   assert.ok(floor && wall)
-  const hanging = { ...wall, run: (run: Parameters<typeof wall.run>[0]) => new Promise<void>((_resolve, reject) => run.signal.addEventListener('abort', () => reject(new Error('aborted')))) }
+  const hanging = {
+    ...wall,
+    run: (run: Parameters<typeof wall.run>[0]) =>
+      new Promise<void>((_resolve, reject) => run.signal.addEventListener('abort', () => reject(new Error('aborted')))),
+  }
   const bound = bindJob({ ...definition, type: 'test.cancel', steps: [floor, hanging] }, world)
   const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound: [bound] })
   const { id } = await admit(process, bound, { secret: 'x' })
@@ -149,7 +153,8 @@ test('an error that may pass is tried again by itself; one that will not fails a
             async run() {
               tried[kind] += 1
               const options = { upstream: 'COMPUTE', operation: 'x', failure: 'unavailable' } as const
-              if (kind === 'lasting' || tried.passing < 3) throw new UpstreamError({ ...options, retryable: kind === 'passing' })
+              if (kind === 'lasting' || tried.passing < 3)
+                throw new UpstreamError({ ...options, retryable: kind === 'passing' })
             },
           },
         ],

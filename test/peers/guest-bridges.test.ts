@@ -19,7 +19,10 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-bridges-'))
   const ip = (...args: string[]): string => execFileSync('ip', ['-n', namespace, ...args], { encoding: 'utf8' })
   const here = linuxHost()
-  const host: Host = { ...here, run: (tool, args, options) => here.run('ip', ['netns', 'exec', namespace, tool, ...args], options) }
+  const host: Host = {
+    ...here,
+    run: (tool, args, options) => here.run('ip', ['netns', 'exec', namespace, tool, ...args], options),
+  }
   const open = () => createBridges({ host, state_dir, local_address: '192.0.2.1' })
   const names = (): string[] => JSON.parse(ip('-j', 'link')).map((link: { ifname: string }) => link.ifname)
   before(() => {
@@ -37,7 +40,10 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
     const report = await bridges.create(SPEC)
     assert.deepEqual(report, { bridge: 'gn5000', present: true, problems: [], members: [] })
     const [device] = JSON.parse(ip('-j', '-d', 'link', 'show', 'dev', 'vxlan5000'))
-    assert.deepEqual([device.master, device.mtu, device.linkinfo.info_data.id, device.linkinfo.info_data.local], ['gn5000', 1450, 5000, '192.0.2.1'])
+    assert.deepEqual(
+      [device.master, device.mtu, device.linkinfo.info_data.id, device.linkinfo.info_data.local],
+      ['gn5000', 1450, 5000, '192.0.2.1'],
+    )
     const index = device.ifindex
     await bridges.create(SPEC)
     assert.equal(JSON.parse(ip('-j', 'link', 'show', 'dev', 'vxlan5000'))[0].ifindex, index)
@@ -73,7 +79,10 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
     await assert.rejects(open().delete(SPEC), { code: 'BRIDGE_IN_USE' })
     ip('link', 'del', 'dev', 'tap9')
     assert.equal((await open().delete(SPEC)).present, false)
-    assert.deepEqual(names().filter((name) => name.includes('5000')), [])
+    assert.deepEqual(
+      names().filter((name) => name.includes('5000')),
+      [],
+    )
     assert.equal((await open().delete(SPEC)).present, false, 'deleting what is gone is fine')
     assert.deepEqual(await open().restore(), [])
     assert.equal(names().includes('gn5000'), false)
@@ -82,6 +91,9 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
   test('a half-made bridge is taken away when the node cannot carry it', async () => {
     const impossible = { ...SPEC, bridge: 'gn7000', segment_id: 7000, nic: 'nosuch0' }
     await assert.rejects(open().create(impossible), { code: 'INVALID_REQUEST' })
-    assert.deepEqual(names().filter((name) => name.includes('7000')), [])
+    assert.deepEqual(
+      names().filter((name) => name.includes('7000')),
+      [],
+    )
   })
 })

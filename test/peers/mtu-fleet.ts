@@ -87,7 +87,9 @@ export async function startMtuFleet(lab: Lab, listen_port: number, control_addre
     }
     await ip(middle, 'link', 'set', 'sw0', 'mtu', '9000', 'up')
     for (const [at, node] of nodes.entries()) {
-      children.push(await startAgent(lab, node, `10.99.${third}.${at + 11}`, `http://${control_address}:${listen_port}`))
+      children.push(
+        await startAgent(lab, node, `10.99.${third}.${at + 11}`, `http://${control_address}:${listen_port}`),
+      )
     }
     await until('all agents are there', async () => {
       const { body } = await lab.call('GET', '/configure/nodes?status=online')
@@ -112,9 +114,23 @@ async function startAgent(lab: Lab, node: FleetNode, listen: string, control_url
     root: join(folder, 'root'),
     proc_root: '/proc',
     sys_root: '/sys',
-    net: { uplinks: ['eth1'], roles: { mgmt0: 'management' }, node_ip: node.address, fqdn: `${node.name}.example.internal` },
+    net: {
+      uplinks: ['eth1'],
+      roles: { mgmt0: 'management' },
+      node_ip: node.address,
+      fqdn: `${node.name}.example.internal`,
+    },
   }
-  writeFileSync(config, JSON.stringify({ listen: { host: listen, port: 0 }, advertise_address: listen, control_url, state_dir: folder, node: settings }))
+  writeFileSync(
+    config,
+    JSON.stringify({
+      listen: { host: listen, port: 0 },
+      advertise_address: listen,
+      control_url,
+      state_dir: folder,
+      node: settings,
+    }),
+  )
   const log = openSync(join(folder, 'agent.log'), 'a')
   return spawn(
     'ip',
@@ -136,10 +152,18 @@ function ended(child: ChildProcess): Promise<void> {
 }
 
 /** Pings without fragments at a size, one after the other, until told to stop; answers how many there were and failed. */
-export function pingAlways(namespace: string, target: string, mtu: number): { stop(): Promise<{ sent: number; lost: number }> } {
-  const child = spawn('ip', ['netns', 'exec', namespace, 'ping', '-n', '-i', '0.02', '-W', '1', '-M', 'do', '-s', String(mtu - 28), target], {
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
+export function pingAlways(
+  namespace: string,
+  target: string,
+  mtu: number,
+): { stop(): Promise<{ sent: number; lost: number }> } {
+  const child = spawn(
+    'ip',
+    ['netns', 'exec', namespace, 'ping', '-n', '-i', '0.02', '-W', '1', '-M', 'do', '-s', String(mtu - 28), target],
+    {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    },
+  )
   let text = ''
   child.stdout.on('data', (piece: Buffer) => {
     text += piece.toString()

@@ -19,7 +19,10 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
     const control_address = `10.99.${1 + (process.pid % 250)}.1`
     lab = await startLab({
       // A restarted control plane has another port, which the agents do not know: nobody counts as offline for that.
-      config: { listen: { host: '0.0.0.0', port: 0 }, nodes: { heartbeat_interval_ms: 300, offline_after_ms: 600_000 } },
+      config: {
+        listen: { host: '0.0.0.0', port: 0 },
+        nodes: { heartbeat_interval_ms: 300, offline_after_ms: 600_000 },
+      },
       at: (point) => {
         if (point !== die_at) return
         die_at = undefined
@@ -40,7 +43,10 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
   const report = async () => (await lab.call('GET', '/network/mtu')).body
 
   test('a frame of the declared size is never lost while a rollout goes up and down again', async () => {
-    for (const [mtu, carried] of [[9000, 1500], [1500, 1500]] as const) {
+    for (const [mtu, carried] of [
+      [9000, 1500],
+      [1500, 1500],
+    ] as const) {
       const pings = fleet.nodes.map(({ namespace }, at) =>
         pingAlways(namespace, fleet.nodes[(at + 1) % 3]?.address ?? '', carried),
       )
@@ -48,8 +54,14 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
       const counts = await Promise.all(pings.map((ping) => ping.stop()))
       assert.equal(body.status, 'SUCCESS', text)
       assert.deepEqual(await live(), everywhere(mtu))
-      assert.deepEqual(counts.map(({ lost }) => lost), [0, 0, 0])
-      assert.ok(counts.every(({ sent }) => sent >= 20), JSON.stringify(counts))
+      assert.deepEqual(
+        counts.map(({ lost }) => lost),
+        [0, 0, 0],
+      )
+      assert.ok(
+        counts.every(({ sent }) => sent >= 20),
+        JSON.stringify(counts),
+      )
       assert.equal((await report()).status, 'consistent')
     }
   })
@@ -71,7 +83,11 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
 
   test('nobody answers pings: frames prove the way', async () => {
     const quiet = (value: string) =>
-      Promise.all(fleet.nodes.map(({ namespace }) => fleet.exec(namespace, 'sysctl', '-qw', `net.ipv4.icmp_echo_ignore_all=${value}`)))
+      Promise.all(
+        fleet.nodes.map(({ namespace }) =>
+          fleet.exec(namespace, 'sysctl', '-qw', `net.ipv4.icmp_echo_ignore_all=${value}`),
+        ),
+      )
     await quiet('1')
     const { body, text } = await declare(4000)
     await quiet('0')
@@ -86,10 +102,14 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
       const { body } = await declare(9000, 0)
       await until(`death at ${point}`, () => die_at === undefined)
       await lab.restart()
-      await until('the job has ended', async () => {
-        const job = (await lab.call('GET', `/jobs/${body.job_id}`)).body
-        return job.job_status !== 'running'
-      }, 90_000)
+      await until(
+        'the job has ended',
+        async () => {
+          const job = (await lab.call('GET', `/jobs/${body.job_id}`)).body
+          return job.job_status !== 'running'
+        },
+        90_000,
+      )
       const job = (await lab.call('GET', `/jobs/${body.job_id}`)).body
       assert.equal(job.job_status, 'completed', `${point}: ${job.failure_reason}`)
       assert.deepEqual(await live(), everywhere(9000), point)

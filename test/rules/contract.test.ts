@@ -7,7 +7,9 @@ import type { TSchema } from 'typebox'
 import { areas } from '#src/contract/index.ts'
 import { firstStatus, type RouteSpec, routeEffect } from '#src/contract/route.ts'
 
-const routes = areas.flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area, operation, route })))
+const routes = areas.flatMap((area) =>
+  Object.entries(area.routes).map(([operation, route]) => ({ area, operation, route })),
+)
 const ACCESS = ['public', 'viewer', 'operator', 'admin', 'cluster', 'callback']
 /** What may be reached without a caller's credential (api-conventions: Callers and rights). */
 const PUBLIC = [
@@ -35,16 +37,26 @@ test('every operation name and every path with its method stands once', () => {
 
 test('every route states who may call it, and only the listed ones are public', () => {
   for (const { operation, route } of routes) assert.ok(ACCESS.includes(route.access), `${operation} states no access`)
-  const open = routes.filter(({ route }) => route.access === 'public').map(({ route }) => `${route.method} ${route.path}`)
-  assert.deepEqual(open.filter((path) => !PUBLIC.includes(path)), [])
+  const open = routes
+    .filter(({ route }) => route.access === 'public')
+    .map(({ route }) => `${route.method} ${route.path}`)
+  assert.deepEqual(
+    open.filter((path) => !PUBLIC.includes(path)),
+    [],
+  )
 })
 
 test('a viewer changes nothing: every change asks for operator, admin, cluster or a callback', () => {
   const weak = routes.filter(
     ({ operation, route }) =>
-      routeEffect(route) === 'change' && ['viewer', 'public'].includes(route.access) && !SELF_SERVICE.includes(operation),
+      routeEffect(route) === 'change' &&
+      ['viewer', 'public'].includes(route.access) &&
+      !SELF_SERVICE.includes(operation),
   )
-  assert.deepEqual(weak.map(({ operation }) => operation), [])
+  assert.deepEqual(
+    weak.map(({ operation }) => operation),
+    [],
+  )
 })
 
 test('summaries are capitalised, imperative, without article or full stop', () => {
@@ -57,10 +69,16 @@ test('summaries are capitalised, imperative, without article or full stop', () =
 test('every change of something says which application event it writes', () => {
   const silent = routes.filter(
     ({ route, operation }) =>
-      routeEffect(route) === 'change' && route.event === undefined && !['ticketCreate', 'jobCancel'].includes(operation) &&
-      route.access !== 'callback' && route.hidden !== true,
+      routeEffect(route) === 'change' &&
+      route.event === undefined &&
+      !['ticketCreate', 'jobCancel'].includes(operation) &&
+      route.access !== 'callback' &&
+      route.hidden !== true,
   )
-  assert.deepEqual(silent.map(({ operation }) => operation), [])
+  assert.deepEqual(
+    silent.map(({ operation }) => operation),
+    [],
+  )
 })
 
 test('every example is accepted by the schema it stands for', () => {
@@ -69,18 +87,26 @@ test('every example is accepted by the schema it stands for', () => {
     if (params !== undefined) assert.equal(complaints(route.params, params), '', `${operation}: path example`)
     if (query !== undefined) assert.equal(complaints(route.query, query), '', `${operation}: query example`)
     if (body !== undefined) assert.equal(complaints(route.body, body), '', `${operation}: body example`)
-    if (answer !== undefined) assert.equal(complaints(route.ok[firstStatus(route)], answer), '', `${operation}: answer example`)
+    if (answer !== undefined)
+      assert.equal(complaints(route.ok[firstStatus(route)], answer), '', `${operation}: answer example`)
   }
 })
 
 test('every route whose body or path must be filled shows an example of it', () => {
   const missing = routes.filter(({ route }) => needs(route))
-  assert.deepEqual(missing.map(({ operation }) => operation), [])
+  assert.deepEqual(
+    missing.map(({ operation }) => operation),
+    [],
+  )
 })
 
 function needs(route: RouteSpec): boolean {
-  const required = (schema: TSchema | undefined): boolean => ((schema as { required?: unknown[] })?.required?.length ?? 0) > 0
-  return (required(route.body) && route.example.body === undefined) || (required(route.params) && route.example.params === undefined)
+  const required = (schema: TSchema | undefined): boolean =>
+    ((schema as { required?: unknown[] })?.required?.length ?? 0) > 0
+  return (
+    (required(route.body) && route.example.body === undefined) ||
+    (required(route.params) && route.example.params === undefined)
+  )
 }
 
 test('path parameters in the path and in the schema are the same', () => {
@@ -95,5 +121,8 @@ test('request bodies refuse unknown members', () => {
     const body = route.body as { type?: string; additionalProperties?: unknown } | undefined
     return body?.type === 'object' && body.additionalProperties !== false
   })
-  assert.deepEqual(open.map(({ operation }) => operation), [])
+  assert.deepEqual(
+    open.map(({ operation }) => operation),
+    [],
+  )
 })

@@ -66,8 +66,16 @@ test('the command line imports the contract and nothing else of the service', ()
 
 test('only the server knows the HTTP framework, and only drivers and agents the HTTP client', () => {
   const knows = (name: string): string[] =>
-    globSync('src/**/*.ts').filter((file) => !isTest(file) && new RegExp(`from '${name}'`).test(readFileSync(file, 'utf8')))
-  assert.deepEqual(knows('fastify').filter((file) => !file.startsWith('src/kernel/http/')), [])
+    globSync('src/**/*.ts').filter(
+      (file) => !isTest(file) && new RegExp(`from '${name}'`).test(readFileSync(file, 'utf8')),
+    )
+  assert.deepEqual(
+    knows('fastify').filter((file) => !file.startsWith('src/kernel/http/')),
+    [],
+  )
   const allowed = (file: string): boolean => file.startsWith('src/drivers/') || file.startsWith('src/kernel/agent')
-  assert.deepEqual(knows('undici').filter((file) => !allowed(file)), [])
+  assert.deepEqual(
+    knows('undici').filter((file) => !allowed(file)),
+    [],
+  )
 })

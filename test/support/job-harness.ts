@@ -21,7 +21,9 @@ const END_MS = 20_000
 /** Names of the points that one clean run passes. */
 export async function pointsOf<World>(walk: Walk<World>): Promise<string[]> {
   const counter = crashAt(0)
-  await runOnce(walk, counter.at, async (process, bound, input) => ended(process, (await admit(process, bound, input)).id))
+  await runOnce(walk, counter.at, async (process, bound, input) =>
+    ended(process, (await admit(process, bound, input)).id),
+  )
   return counter.seen
 }
 
@@ -59,12 +61,16 @@ export async function failEverywhere<World>(walk: Walk<World>): Promise<number> 
         throw new ApiError('INTERNAL_ERROR', `planted failure of ${name}`)
       },
     }))
-    await runOnce({ ...walk, make: async () => ({ world, bound: broken, input }) }, undefined, async (process, job_bound, job_input) => {
-      const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-      if (job.job_status === 'completed') await walk.completed(world, job, `failure of ${name}`)
-      else await walk.failed(world, job, `failure of ${name}`)
-      return job
-    })
+    await runOnce(
+      { ...walk, make: async () => ({ world, bound: broken, input }) },
+      undefined,
+      async (process, job_bound, job_input) => {
+        const job = await ended(process, (await admit(process, job_bound, job_input)).id)
+        if (job.job_status === 'completed') await walk.completed(world, job, `failure of ${name}`)
+        else await walk.failed(world, job, `failure of ${name}`)
+        return job
+      },
+    )
   }
   return model.definition.steps.length
 }
@@ -82,14 +88,22 @@ export async function repeatEverywhere<World>(walk: Walk<World>): Promise<void> 
       },
     }))
   }
-  await runOnce({ ...walk, make: async () => ({ world, bound: twice, input }) }, undefined, async (process, job_bound, job_input) => {
-    const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-    await walk.completed(world, job, 'every step twice')
-    return job
-  })
+  await runOnce(
+    { ...walk, make: async () => ({ world, bound: twice, input }) },
+    undefined,
+    async (process, job_bound, job_input) => {
+      const job = await ended(process, (await admit(process, job_bound, job_input)).id)
+      await walk.completed(world, job, 'every step twice')
+      return job
+    },
+  )
 }
 
-function withStep(bound: BoundJob, name: string, change: (step: Step<unknown, unknown>) => Step<unknown, unknown>): BoundJob {
+function withStep(
+  bound: BoundJob,
+  name: string,
+  change: (step: Step<unknown, unknown>) => Step<unknown, unknown>,
+): BoundJob {
   const steps = bound.definition.steps.map((step) => (step.name === name ? change(step) : step))
   return bindJob({ ...bound.definition, steps }, bound.deps)
 }

@@ -65,7 +65,11 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
     database,
     replica_id: replica.id,
     async die() {
-      await database.db.updateTable('replica').set({ seen_at: sql`now() - interval '1 hour'` }).where('id', '=', replica.id).execute()
+      await database.db
+        .updateTable('replica')
+        .set({ seen_at: sql`now() - interval '1 hour'` })
+        .where('id', '=', replica.id)
+        .execute()
       await close()
     },
     stop: close,

@@ -44,7 +44,9 @@ async function read(response: Response, reader: SseReader): Promise<void> {
 }
 
 function accept(block: string, reader: SseReader): void {
-  const fields = new Map(block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]))
+  const fields = new Map(
+    block.split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 2)]),
+  )
   const id = fields.get('id')
   if (id !== undefined) reader.last_id = id
   const data = fields.get('data')

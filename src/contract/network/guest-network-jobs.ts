@@ -46,14 +46,21 @@ export type NetworkJobResult = Static<typeof NetworkJobResult>
 
 const GuestNetworkOnNodes = Closed(
   {
-    name: Type.String({ minLength: 1, maxLength: 128, description: 'Name; no other guest network of the nodes has it.' }),
+    name: Type.String({
+      minLength: 1,
+      maxLength: 128,
+      description: 'Name; no other guest network of the nodes has it.',
+    }),
     display_text: Type.Optional(Type.String({ minLength: 1, maxLength: 255, description: 'One line for people.' })),
     zone_id: Id,
     network_offering_id: Id,
     kind: OneOf(['vlan', 'vxlan'], { description: 'How nodes tell its frames apart.' }),
     segment_id: Type.Integer({ minimum: 1, maximum: 16_777_215, description: 'VLAN id, 4094 at most, or VNI.' }),
     nic: Type.Optional(
-      Type.String({ ...DeviceName, description: 'NIC or bond it runs on; a VLAN needs one. The same name on every node.' }),
+      Type.String({
+        ...DeviceName,
+        description: 'NIC or bond it runs on; a VLAN needs one. The same name on every node.',
+      }),
     ),
     bridge: Type.Optional(
       Type.String({ ...DeviceName, description: 'Name of the bridge; `gn` and the segment when left out.' }),
@@ -116,7 +123,10 @@ export const guestNetworkJobs = defineArea({
       summary: 'Delete guest network from all nodes',
       description: 'Refused while a machine uses it. Only networks that were made here have bridges to delete.',
       params: Closed({ id: Id }),
-      example: { params: { id }, answer: { ...accepted, resource_id: id, message: 'Deleting guest network office-100.' } },
+      example: {
+        params: { id },
+        answer: { ...accepted, resource_id: id, message: 'Deleting guest network office-100.' },
+      },
     },
     guestNetworkCheck: {
       ...change,
@@ -125,7 +135,10 @@ export const guestNetworkJobs = defineArea({
       summary: 'Check guest network on all nodes',
       description: 'Changes nothing on nodes. The job fails when a node differs, and names it.',
       params: Closed({ id: Id }),
-      example: { params: { id }, answer: { ...accepted, resource_id: id, message: 'Checking guest network office-100.' } },
+      example: {
+        params: { id },
+        answer: { ...accepted, resource_id: id, message: 'Checking guest network office-100.' },
+      },
     },
     guestNetworkJobsLast: {
       method: 'GET',
@@ -144,7 +157,9 @@ export const guestNetworkJobs = defineArea({
       description: 'Of all networks when none is named.',
       access: 'viewer',
       query: Closed({
-        network: Type.Optional(Type.String({ minLength: 1, maxLength: 128, description: 'Name of the guest network.' })),
+        network: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 128, description: 'Name of the guest network.' }),
+        ),
       }),
       ok: { 200: NetworkJobResult },
       errors: [404, 500],

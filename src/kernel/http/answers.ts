@@ -29,7 +29,9 @@ export const validatingSerializer: FastifySerializerCompiler<unknown> = ({ schem
     return (answer) => {
       const text = JSON.stringify(answer)
       if (!validate(JSON.parse(text))) {
-        throw new Error(`answer ${httpStatus} of ${method} ${url} breaks its schema: ${ajv.errorsText(validate.errors)}`)
+        throw new Error(
+          `answer ${httpStatus} of ${method} ${url} breaks its schema: ${ajv.errorsText(validate.errors)}`,
+        )
       }
       return text
     }

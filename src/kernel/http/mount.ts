@@ -49,7 +49,15 @@ export function mountArea<A extends Routes>(
     const handler = handlers[operation] as AnyHandler | undefined
     if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
     if (route.access === undefined) throw new Error(`the route ${operation} states no access`)
-    const mounted: Mounted = { server, area: area as unknown as Area, route, operation, status: firstStatus(route), handler, services }
+    const mounted: Mounted = {
+      server,
+      area: area as unknown as Area,
+      route,
+      operation,
+      status: firstStatus(route),
+      handler,
+      services,
+    }
     server.app.route({
       method: route.method,
       url: route.path.replace(/\{\w+\*\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
@@ -123,7 +131,10 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
       done()
       return
     }
-    found.then(decide).then(() => done(), (error: unknown) => done(rejection(error, mounted, request)))
+    found.then(decide).then(
+      () => done(),
+      (error: unknown) => done(rejection(error, mounted, request)),
+    )
   } catch (error) {
     done(rejection(error, mounted, request))
   }

@@ -12,7 +12,10 @@ export interface EligibleNicDeps {
   ask: Pick<FleetQuestions, 'usable_nics' | 'all_nics'>
 }
 
-export function eligibleNicHandlers({ database, ask }: EligibleNicDeps): Handlers<typeof eligibleNics.routes, RequestContext> {
+export function eligibleNicHandlers({
+  database,
+  ask,
+}: EligibleNicDeps): Handlers<typeof eligibleNics.routes, RequestContext> {
   return {
     async eligibleNicsList({ body }) {
       const configured = (await allNodes(database.db)).filter(isConfigured).map((row) => ({ row }))

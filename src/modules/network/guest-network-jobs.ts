@@ -38,12 +38,16 @@ export interface GuestNetworkJobDeps extends GuestNetworkDeps {
 type CreateBody = Input<typeof guestNetworkJobs.routes.guestNetworkCreate>['body']
 type Definition = JobDefinition<GuestNetworkDeps, GuestNetworkInput>
 
-export function guestNetworkJobHandlers(deps: GuestNetworkJobDeps): Handlers<typeof guestNetworkJobs.routes, RequestContext> {
+export function guestNetworkJobHandlers(
+  deps: GuestNetworkJobDeps,
+): Handlers<typeof guestNetworkJobs.routes, RequestContext> {
   const { database } = deps
-  const onSite = (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
+  const onSite =
+    (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
     async ({ params }: { params: { id: string } }, ctx: RequestContext) => {
       const site = await findSite(database.db, params.id)
-      if (site === undefined) throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
+      if (site === undefined)
+        throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
       return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
     }
   return refusing({
@@ -59,7 +63,8 @@ export function guestNetworkJobHandlers(deps: GuestNetworkJobDeps): Handlers<typ
     guestNetworkJobsLast: () => lastNetworkJobs(database.db),
     async guestNetworkJobLatest({ query }: { query: { network?: string } }) {
       const found = await latestNetworkJob(database.db, query.network)
-      if (found === undefined) throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
+      if (found === undefined)
+        throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
       return found
     },
   })
@@ -78,7 +83,11 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
   const { definition, operation, verb, site, platform, reserve } = beginning
   const nodes = await hypervisors(deps)
   const { name, network_id } = site
-  const subject = { resource_id: network_id, resource_name: name, description: `${verb} guest network ${name} on ${nodes.length} nodes.` }
+  const subject = {
+    resource_id: network_id,
+    resource_name: name,
+    description: `${verb} guest network ${name} on ${nodes.length} nodes.`,
+  }
   await deps.jobs.admit(definition, {
     id: ctx.operation_id,
     input: { name, network_id, bridge: specOf(site), nodes, platform },
@@ -92,7 +101,10 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
       await sql`select pg_advisory_xact_lock(${LOCKS.guest_networks})`.execute(trx)
       await startOrRefuse(trx, { job_id: ctx.operation_id, network: name, operation, total_nodes: nodes.length })
       if (reserve && !(await reserveSite(trx, site))) {
-        throw new ApiError('NETWORK_EXISTS', `A guest network with the name ${name}, the bridge ${site.bridge} or this segment exists.`)
+        throw new ApiError(
+          'NETWORK_EXISTS',
+          `A guest network with the name ${name}, the bridge ${site.bridge} or this segment exists.`,
+        )
       }
     },
   })
@@ -101,7 +113,8 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
 
 async function startOrRefuse(trx: Trx, start: Parameters<typeof startNetworkJob>[1]): Promise<void> {
   const running = await startNetworkJob(trx, start)
-  if (running !== undefined) throw new ApiError('NETWORK_JOB_RUNNING', `The job ${running} of this guest network is running.`)
+  if (running !== undefined)
+    throw new ApiError('NETWORK_JOB_RUNNING', `The job ${running} of this guest network is running.`)
 }
 
 async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetworkInput['nodes']> {
@@ -109,7 +122,12 @@ async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetw
     (row) => row.role !== 'management' && row.certificate !== null && isConfigured(row),
   )
   if (rows.length === 0) throw new ApiError('NODES_UNREACHABLE', 'No agent has joined from any hypervisor node.')
-  return rows.map((row) => ({ node_id: row.id, name: nodeName(row), fqdn: fqdnOf(row) ?? '', node_ip: nodeIpOf(row) ?? '' }))
+  return rows.map((row) => ({
+    node_id: row.id,
+    name: nodeName(row),
+    fqdn: fqdnOf(row) ?? '',
+    node_ip: nodeIpOf(row) ?? '',
+  }))
 }
 
 function siteOf(body: CreateBody): GuestNetworkSite {
@@ -125,7 +143,9 @@ function specOf({ bridge, kind, segment_id, nic, mtu }: GuestNetworkSite): Bridg
 }
 
 async function platformArgs({ cloudstack }: GuestNetworkJobDeps, body: CreateBody): Promise<Record<string, string>> {
-  const offering = await findOne(cloudstack, 'listNetworkOfferings', 'networkoffering', { id: body.network_offering_id })
+  const offering = await findOne(cloudstack, 'listNetworkOfferings', 'networkoffering', {
+    id: body.network_offering_id,
+  })
   if (offering === undefined) throw invalidField('body.network_offering_id', 'there is no such network offering')
   // The platform chooses the segment of an isolated network itself and refuses one that is given.
   const isolated = textOf(offering, 'guestiptype') === 'Isolated'

@@ -9,7 +9,13 @@ import type { Database } from '#src/store/database.ts'
 import { dropSite, nameSite, saveBridgeResult } from '#src/store/guest-networks.ts'
 import { allNodes } from '#src/store/nodes.ts'
 import pLimit from 'p-limit'
-import { createOnPlatform, deleteFromPlatform, isOnPlatform, takeOffPlatform, usersOf } from './guest-network-platform.ts'
+import {
+  createOnPlatform,
+  deleteFromPlatform,
+  isOnPlatform,
+  takeOffPlatform,
+  usersOf,
+} from './guest-network-platform.ts'
 import type { NodeCalls } from './node-calls.ts'
 
 export interface GuestNetworkDeps {
@@ -174,9 +180,11 @@ async function onEveryNode(
       if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
       const client = run.deps.calls.client(row, agentBridges.routes, { timeout_ms: CALL_MS })
       const body = run.input.bridge
-      const report = await { create: client.agentBridgeCreate, delete: client.agentBridgeDelete, check: client.agentBridgeCheck }[
-        operation
-      ]({ body })
+      const report = await {
+        create: client.agentBridgeCreate,
+        delete: client.agentBridgeDelete,
+        check: client.agentBridgeCheck,
+      }[operation]({ body })
       const problems = judge(report)
       return { node, error: problems.length === 0 ? null : problems.join('; '), reachable: true }
     } catch (error) {

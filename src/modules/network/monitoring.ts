@@ -34,7 +34,8 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
       const fleet = await lookAtFleet(deps)
       const alerts = await alertsOf(deps, fleet)
       const { page, ...paging } = pageOfNodes(fleet.entries, body)
-      const count = (severity: NetworkAlert['severity']): number => alerts.filter((one) => one.severity === severity).length
+      const count = (severity: NetworkAlert['severity']): number =>
+        alerts.filter((one) => one.severity === severity).length
       const shown = new Set(page.map(({ node }) => nameOf(node)))
       return {
         alerts: alerts.filter(({ node }) => shown.has(node)),
@@ -110,7 +111,9 @@ async function alertsOf({ ask }: MonitoringDeps, fleet: FleetLook): Promise<Netw
     // The registry's name counts: the page is cut by it.
     if ('value' in outcome) return outcome.value.alerts.map((alert) => ({ ...alert, node: nameOf(node) }))
     const message = `The node did not tell its alerts: ${outcome.error}`
-    return [{ category: 'node_offline' as const, severity: 'warning' as const, node: nameOf(node), device: '', message }]
+    return [
+      { category: 'node_offline' as const, severity: 'warning' as const, node: nameOf(node), device: '', message },
+    ]
   })
   return [...named, ...fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)]
 }
@@ -121,7 +124,18 @@ function nameOf(node: MonitoredNode): string {
 }
 
 function silentRouter(row: NodeRow, error: string): FrrNode {
-  const fields = ['name', 'as', 'sdn_status', 'bgp', 'frr', 'ospf', 'bfd_peers', 'ospf_neighbors', 'evpn_routes', 'vnis']
+  const fields = [
+    'name',
+    'as',
+    'sdn_status',
+    'bgp',
+    'frr',
+    'ospf',
+    'bfd_peers',
+    'ospf_neighbors',
+    'evpn_routes',
+    'vnis',
+  ]
   return {
     name: null,
     fqdn: fqdnOf(row),

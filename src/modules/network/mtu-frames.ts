@@ -18,12 +18,17 @@ const WINDOW_MS = 4000
 const HEAD_STARTS_MS = [300, 1000, 2500]
 
 /** Null when frames arrived; else why that is not known. */
-export async function proveByFrames({ from, to, probe, signal }: FrameProof, peer_mac: string | undefined): Promise<string | null> {
+export async function proveByFrames(
+  { from, to, probe, signal }: FrameProof,
+  peer_mac: string | undefined,
+): Promise<string | null> {
   let said = 'no frame was sent'
   for (const head_start_ms of HEAD_STARTS_MS) {
     const token = randomInt(2 ** 32)
     const shared = { mtu: probe.mtu, count: FRAMES, token }
-    const heard = to.mtuL2Probe({ body: { ...shared, device: probe.peer_bridge, mode: 'listen', window_ms: WINDOW_MS } })
+    const heard = to.mtuL2Probe({
+      body: { ...shared, device: probe.peer_bridge, mode: 'listen', window_ms: WINDOW_MS },
+    })
     heard.catch(() => {})
     await pause(head_start_ms, undefined, { signal })
     const target = peer_mac === undefined ? { peer: probe.target } : { peer_mac }

@@ -18,7 +18,11 @@ export const ROLLOUT_TYPE = 'mtu.rollout'
 
 export async function readMtuReport({ database, ask, offline_after_ms }: MtuReportDeps): Promise<MtuReport> {
   const { db } = database
-  const [rows, declarations, rollout_status] = await Promise.all([allNodes(db), declaredMtus(db), rolloutStatus(database)])
+  const [rows, declarations, rollout_status] = await Promise.all([
+    allNodes(db),
+    declaredMtus(db),
+    rolloutStatus(database),
+  ])
   const outcomes = await ask.mtu(rows.filter(isConfigured))
   const declared = Object.fromEntries(declarations.map(({ role, mtu }) => [role, mtu]))
   const running = rollout_status === 'running'
@@ -96,7 +100,18 @@ function silent(about: { node_ip: string; error: string }, declared: Readonly<Re
     const mtu = declared[role]
     if (mtu === undefined) return []
     const detail = `${role} is declared at ${mtu}; the node could not be read: ${about.error}`
-    return [{ actual: null, declared: mtu, detail, device: '', kind: 'bridge', node: about.node_ip, role, state: 'unreachable' }]
+    return [
+      {
+        actual: null,
+        declared: mtu,
+        detail,
+        device: '',
+        kind: 'bridge',
+        node: about.node_ip,
+        role,
+        state: 'unreachable',
+      },
+    ]
   })
 }
 

@@ -81,10 +81,18 @@ export const mtuRollout = defineJob<RolloutDeps>()({
       retries: 0,
       point_of_no_return: true,
     },
-    { name: 'commit', title: 'Keep the new size on every node', weight: 2, run: commitAll, timeout_ms: STEP_MS, retries: 0 },
+    {
+      name: 'commit',
+      title: 'Keep the new size on every node',
+      weight: 2,
+      run: commitAll,
+      timeout_ms: STEP_MS,
+      retries: 0,
+    },
   ],
   on_failure: 'undo',
-  done: ({ input }) => `${input.roles.map(({ role, mtu: size }) => `${role} runs at ${size}`).join(', ')} on ${input.nodes.length} nodes.`,
+  done: ({ input }) =>
+    `${input.roles.map(({ role, mtu: size }) => `${role} runs at ${size}`).join(', ')} on ${input.nodes.length} nodes.`,
 })
 
 /** The declaration is written with the job; what was disproved on the wire is not declared any longer. */
@@ -136,7 +144,8 @@ async function prove(run: RolloutRun, from: RolloutNode, to: RolloutNode, probe:
   const { bridge, target } = probe
   const answer = await from.apply({ bridge, mtu: probe.mtu, phase: 'probe', probe_target: target })
   if (answer.probe_verdict === 'pass') return
-  if (answer.probe_verdict === 'fail') throw failed(`${bridge} does not reach ${target} at ${probe.mtu} bytes: ${answer.detail}`)
+  if (answer.probe_verdict === 'fail')
+    throw failed(`${bridge} does not reach ${target} at ${probe.mtu} bytes: ${answer.detail}`)
   // Nobody answers pings there, so only frames can tell (linux-node.md 4.4).
   const frames = { from: from.client(CALL_MS), to: to.client(CALL_MS), probe, signal: run.signal }
   const said = await proveByFrames(frames, answer.peer_mac)
@@ -151,7 +160,8 @@ async function commitAll(run: RolloutRun): Promise<void> {
       if (!isNothingPending(error)) throw error
       // Committed by an attempt whose answer was lost; or reverted by the node's own watchdog, and then it is not so.
       const own = await node.bridge(change.bridge)
-      if (own?.mtu !== change.mtu || own.pending !== null) throw failed(`${change.bridge} went back before it could be kept`)
+      if (own?.mtu !== change.mtu || own.pending !== null)
+        throw failed(`${change.bridge} went back before it could be kept`)
     }
   })
 }
@@ -212,7 +222,12 @@ type ApplyPhase = 'prepare' | 'use' | 'probe' | 'commit' | 'revert' | ''
 interface RolloutNode {
   name: string
   client(timeout_ms: number): MtuClient
-  apply(ask: { bridge: string; mtu: number; phase: ApplyPhase; probe_target?: string }): ReturnType<MtuClient['mtuNodeApply']>
+  apply(ask: {
+    bridge: string
+    mtu: number
+    phase: ApplyPhase
+    probe_target?: string
+  }): ReturnType<MtuClient['mtuNodeApply']>
   bridge(name: string): Promise<AgentMtu['bridges'][number] | undefined>
 }
 type MtuClient = Client<typeof mtu.routes>

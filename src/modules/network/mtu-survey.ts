@@ -47,8 +47,13 @@ export interface MtuSurvey {
 /** In a large fleet every node proves the way to this many others: all pairs would be a flood. */
 const PEERS = 7
 
-export function surveyMtu(outcomes: readonly NodeOutcome<NodeRow, AgentMtu>[], wanted: readonly WantedMtu[]): MtuSurvey {
-  const answered = outcomes.flatMap((outcome) => ('value' in outcome ? [{ row: outcome.node, state: outcome.value }] : []))
+export function surveyMtu(
+  outcomes: readonly NodeOutcome<NodeRow, AgentMtu>[],
+  wanted: readonly WantedMtu[],
+): MtuSurvey {
+  const answered = outcomes.flatMap((outcome) =>
+    'value' in outcome ? [{ row: outcome.node, state: outcome.value }] : [],
+  )
   const nodes = answered
     .map(({ row, state }) => ({ node_id: row.id, name: nodeName(row), bridges: changesOf(state, wanted) }))
     .filter(({ bridges }) => bridges.length > 0)

@@ -29,7 +29,9 @@ export interface MtuDeps {
 /** Long enough for a large fleet; a node that is never told to keep the value reverts after it. */
 const WINDOW_SECS = 300
 
-export function mtuHandlers(deps: MtuDeps): Pick<Handlers<typeof mtu.routes, RequestContext>, 'mtuReport' | 'mtuDeclare'> {
+export function mtuHandlers(
+  deps: MtuDeps,
+): Pick<Handlers<typeof mtu.routes, RequestContext>, 'mtuReport' | 'mtuDeclare'> {
   return {
     mtuReport: () => readMtuReport(deps),
     async mtuDeclare({ body, query }, ctx) {

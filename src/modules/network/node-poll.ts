@@ -39,7 +39,7 @@ interface Entry<T> {
   silent_at?: number | undefined
 }
 
-const DEFAULTS = { concurrency: 128, timeout_ms: 4000, fresh_ms: 2000, retry_ms: 15_000 }
+const DEFAULTS = { concurrency: 64, timeout_ms: 4000, fresh_ms: 2000, retry_ms: 15_000 }
 const SWEEP_MS = 5000
 const SILENT_SWEEPS = 4
 

@@ -47,7 +47,8 @@ async function bridgeState(
     bridge,
     role,
     mtu: own?.mtu ?? null,
-    limit_mtu: own === undefined ? null : planChain(links, { bridge, mtu: own.mtu, uplinks, underlay_limit: null }).limit_mtu,
+    limit_mtu:
+      own === undefined ? null : planChain(links, { bridge, mtu: own.mtu, uplinks, underlay_limit: null }).limit_mtu,
     mac: known?.mac ?? null,
     addresses: known?.addresses ?? [],
     devices: chainOf(links, bridge, uplinks).map((link) => ({ name: link.name, kind: kindOf(link), mtu: link.mtu })),
