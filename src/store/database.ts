@@ -67,6 +67,10 @@ export function openDatabase(options: DatabaseOptions): Database {
     statement_timeout: 30_000,
   })
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection failed'))
+  // The pool listens to idle connections alone: one lost between two statements of a transaction would end the process.
+  pool.on('connect', (client) => {
+    client.on('error', (err) => options.log.debug({ err }, 'database connection failed'))
+  })
   const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
   return {
     db,
