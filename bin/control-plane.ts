@@ -5,7 +5,7 @@ import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { createEngine } from '#src/jobs/engine.ts'
-import { type Config, ConfigError } from '#src/kernel/config.ts'
+import { type Config, ConfigError, secretValues } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
@@ -49,7 +49,7 @@ export interface ControlPlane {
 }
 
 export async function startControlPlane(config: Config, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const log = options.log ?? createLog({ level: config.log.level })
+  const log = options.log ?? createLog({ level: config.log.level, hide: secretValues(config) })
   // What was opened is closed in reverse, at the end or when the start fails half-way.
   const opened = new AsyncDisposableStack()
   try {

@@ -225,6 +225,18 @@ export function leafPaths(schema: TSchema, path: string[]): string[][] {
   return Object.entries(properties).flatMap(([name, member]) => leafPaths(member, [...path, name]))
 }
 
+/** Every secret of this configuration: what no log may show. */
+export function secretValues(config: Config): string[] {
+  return leafPaths(ConfigSchema, []).flatMap((path) => {
+    const schema = path.reduce<unknown>(
+      (at, name) => (at as { properties: Record<string, unknown> }).properties[name],
+      ConfigSchema,
+    )
+    const value = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], config)
+    return (schema as { 'x-secret'?: true })['x-secret'] === true && typeof value === 'string' ? [value] : []
+  })
+}
+
 function assign(target: Record<string, unknown>, path: string[], value: string): void {
   const [name, ...rest] = path
   if (name === undefined) return

@@ -11,9 +11,18 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
   'cluster_secret', 'database_url', 'bind_password', 'csrf_token', 'sessionkey',
 ]) // biome-ignore format: one list
 
-export function createLog(options: { level: string; destination?: DestinationStream }): Log {
+export interface LogOptions {
+  level: string
+  destination?: DestinationStream
+  /** Values that are blotted out wherever they stand: a subsystem may quote our own key back at us. */
+  hide?: readonly string[]
+}
+
+export function createLog(options: LogOptions): Log {
+  const hidden = (options.hide ?? []).filter((value) => value.length >= SHORTEST_HIDDEN)
   return pino(
     {
+      ...(hidden.length === 0 ? {} : { hooks: { streamWrite: (line: string) => without(line, hidden) } }),
       level: options.level,
       base: null,
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
@@ -22,6 +31,15 @@ export function createLog(options: { level: string; destination?: DestinationStr
     },
     options.destination ?? pino.destination({ dest: 1, sync: false, minLength: 0 }),
   )
+}
+
+/** Blotting out shorter values would tear ordinary words apart. */
+const SHORTEST_HIDDEN = 8
+
+function without(line: string, hidden: readonly string[]): string {
+  let out = line
+  for (const value of hidden) if (out.includes(value)) out = out.replaceAll(value, '[redacted]')
+  return out
 }
 
 const MAX_DEPTH = 5

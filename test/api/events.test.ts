@@ -44,6 +44,24 @@ test('a change leaves one event row with the correlation id of its answer', asyn
   assert.deepEqual(one.body.sub_events, [])
 })
 
+test('an operation on a machine is linked to the platform’s own events about it', async () => {
+  const { id } = (await lab.call('POST', '/compute/vms/getIdbyName', { name: 'web-01' })).body
+  const stopped = await lab.call(
+    'POST',
+    '/compute/vms/stop',
+    { virtual_machine_id: id },
+    { headers: { prefer: 'wait=30' } },
+  )
+  assert.equal(stopped.status, 200, stopped.text)
+  const linked = await until('the platform’s events arrive', async () => {
+    const { body } = await lab.call('POST', '/events/app-events', { action: 'vmStop' })
+    const [event] = body.app_events
+    return event.sub_events.some((sub: { type: string }) => sub.type === 'VM.STOP') && event
+  })
+  const one = await lab.call('GET', `/events/app-events/${linked.id}`)
+  assert.ok(one.body.sub_events.every((sub: { resource_id: string }) => sub.resource_id === id))
+})
+
 test('an event that does not exist is 404 with its code', async () => {
   for (const id of ['0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d11', 'nonsense']) {
     const { status, body } = await lab.call('GET', `/events/app-events/${id}`)

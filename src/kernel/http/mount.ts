@@ -100,6 +100,8 @@ function asError(errors: unknown): Error {
   return Object.assign(new Error('validation'), { validation: errors, validationContext: 'body' })
 }
 
+/** What tells whether the service lives must answer whoever else floods it from the same address. */
+const PROBES: ReadonlySet<string> = new Set(['healthGet', 'readinessGet'])
 const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'oidcStart', 'oidcCallback'])
 
 /** Before the body is read: who calls, how often, and whether they may. */
@@ -107,7 +109,7 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
   const { route, services } = mounted
   const decide = (caller: Caller): void => {
     request.state.caller = caller
-    services.limiter.take(caller.kind === 'anonymous' ? request.ip : caller.id)
+    if (!PROBES.has(mounted.operation)) services.limiter.take(caller.kind === 'anonymous' ? request.ip : caller.id)
     if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(request.ip)
     checkAccess(route, caller)
   }

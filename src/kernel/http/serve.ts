@@ -138,13 +138,17 @@ function readJsonBodies(app: FastifyInstance): void {
     if (request.routeOptions.config.route?.access === 'callback') request.state.raw_body = bytes
     if (bytes.length === 0) return done(null, undefined)
     const text = bytes.toString('utf8')
-    if (text.includes(ESCAPED_NUL)) return done(new ApiError('INVALID_REQUEST', NUL_SENTENCE), undefined)
+    if (text.includes('u0000') && ESCAPED_NUL.test(text))
+      return done(new ApiError('INVALID_REQUEST', NUL_SENTENCE), undefined)
     return parse(request, text, done)
   })
 }
 
-/** The database keeps no NUL in text, and nothing that has a name or an address contains one. */
-const ESCAPED_NUL = '\\u0000'
+/**
+ * The database keeps no NUL in text, and nothing that has a name or an address contains one. Meant is an escape that is
+ * not itself escaped: an even number of backslashes before it, or none.
+ */
+const ESCAPED_NUL = /(?<!\\)(?:\\\\)*\\u0000/
 const NUL_SENTENCE = 'The request contains a NUL character, which no field accepts.'
 
 const SECURITY_HEADERS = {

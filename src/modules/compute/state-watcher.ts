@@ -11,6 +11,7 @@ import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { type HookRegistration, registerHook } from './hook-registration.ts'
+import { forgetEvents, keepEvents } from './kept-events.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
 export interface WatcherOptions {
@@ -85,7 +86,10 @@ async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void
     every(HOOK_POLL_MS, signal, options.log, () => registerHook(options.cloudstack, options.hook, options.log)),
     every(options.events_poll_ms, signal, options.log, async () => lookAt(options, await events(signal), signal)),
     every(options.states_poll_ms, signal, options.log, () => lookAtAll(options, signal)),
-    every(FORGET_POLL_MS, signal, options.log, () => forgetDeliveries(options.database)),
+    every(FORGET_POLL_MS, signal, options.log, async () => {
+      await forgetDeliveries(options.database)
+      await forgetEvents(options.database.db)
+    }),
     every(FAST_POLL_MS, signal, options.log, async () => lookAt(options, await busyIds(options.database), signal)),
   ])
 }
@@ -198,7 +202,7 @@ async function busyIds(database: Database): Promise<string[]> {
 }
 
 /** Ids of machines that events since the last reading are about. */
-function createEventReader({ cloudstack }: WatcherOptions): (signal: AbortSignal) => Promise<string[]> {
+function createEventReader({ cloudstack, database }: WatcherOptions): (signal: AbortSignal) => Promise<string[]> {
   let since_ms = Date.now()
   let known = new Set<string>()
   return async (signal) => {
@@ -210,6 +214,7 @@ function createEventReader({ cloudstack }: WatcherOptions): (signal: AbortSignal
     )
     const rows = rowsOf(content, 'event')
     const fresh = rows.filter((row) => !known.has(textOf(row, 'id') ?? ''))
+    await keepEvents(database.db, fresh)
     known = new Set(rows.map((row) => textOf(row, 'id') ?? ''))
     for (const row of rows) {
       const created = timeOf(row, 'created')
