@@ -99,13 +99,28 @@ function filtered(query: Query, filter: AppEventFilter, tenant_id: string | null
   if (from !== undefined) out = out.where('created_at', '>=', from)
   if (to !== undefined) out = out.where('created_at', '<=', to)
   if (filter.error_message !== undefined) out = out.where(contains(sql`error_message`, filter.error_message))
-  if (filter.keyword !== undefined) out = out.where(contains(WORDS, filter.keyword))
+  if (filter.keyword !== undefined) {
+    const rarest = rarestWord(filter.keyword)
+    out = out.where(contains(WORDS, rarest))
+    if (rarest !== filter.keyword) out = out.where(contains(sql`(${WORDS} || '')`, filter.keyword))
+  }
   if (tenant_id !== null) out = out.where('tenant_id', '=', tenant_id)
   return out
 }
 
 /** The very expression of the trigram index. */
 const WORDS = sql`(description || ' ' || error_message || ' ' || action || ' ' || resource_uuid || ' ' || username)`
+
+/**
+ * The index is asked for one word only: the letters of common words stand in every row, and to read their lists takes
+ * longer than to check the few rows that a rare word leaves. Numbers are rarer than words, long words than short ones.
+ * The appended nothing above keeps the check of the whole phrase away from the index.
+ */
+function rarestWord(keyword: string): string {
+  const words = keyword.split(/\s+/).filter((word) => word.length >= 3)
+  const rank = (word: string): number => (/\d/.test(word) ? 1000 : 0) + word.length
+  return words.reduce((best, word) => (rank(word) > rank(best) ? word : best), words[0] ?? keyword)
+}
 
 function contains(text: Expression<unknown>, part: string): Expression<SqlBool> {
   const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
