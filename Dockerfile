@@ -22,6 +22,6 @@ ENV NODE_ENV=production NODE_COMPILE_CACHE=/var/lib/groundplane/compile
 USER groundplane
 # Node as process 1 reaps no orphans and needs its own signal handlers; run with --init (compose.yaml does).
 # A small young generation keeps thousands of idle event streams cheap.
-ENV NODE_OPTIONS=--max-semi-space-size=8
+ENV NODE_OPTIONS=--max-semi-space-size=16
 ENTRYPOINT ["groundplane"]
 CMD ["control", "--config", "/etc/groundplane/control.yaml"]

@@ -5,7 +5,7 @@ import { contentOf } from './answer.ts'
 import { type Args, encodeArgs, type WireArgs } from './args.ts'
 import { type FollowOptions, followJob, type PlatformJob, readJob } from './async-job.ts'
 import type { Raw } from './fields.ts'
-import { type ListItem, type ListOptions, listAll, listPage, listPageInParts, listPages, type Page } from './lists.ts'
+import { type ListItem, type ListOptions, listAll, listPage, listPages, type Page } from './lists.ts'
 import { createLookups, type Lookups } from './lookups.ts'
 import { CloudStackError } from './platform-error.ts'
 import { type Algorithm, type Credentials, signedForm } from './sign.ts'
@@ -48,14 +48,6 @@ export interface CloudStack {
   /** Sends one command and answers the content of its envelope. */
   call(command: string, args: Args, options?: CallOptions): Promise<Raw>
   listPage<T>(
-    command: string,
-    args: Args,
-    item: ListItem<T>,
-    page: { page: number; page_size: number },
-    options?: ListOptions,
-  ): Promise<Page<T>>
-  /** The same for a long page of a costly list whose `count` is the total (lists.ts). */
-  listPageInParts<T extends { id: string }>(
     command: string,
     args: Args,
     item: ListItem<T>,
@@ -124,7 +116,6 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     state: ends.state,
     call,
     listPage: (command, args, item, page, options) => listPage(call, command, args, item, page, options),
-    listPageInParts: (command, args, item, page, options) => listPageInParts(call, command, args, item, page, options),
     listPages: (command, args, key, options) => listPages(call, command, args, key, options),
     listAll: (command, args, item, options) => listAll(call, command, args, item, options),
     queryJob,

@@ -44,32 +44,6 @@ export async function listPage<T>(
   return { rows, count: integerOf(content, 'count') ?? rows.length }
 }
 
-/** Rows of one part: long enough to be worth a call, short enough that parts overlap. */
-const PART_SIZE = 125
-
-/**
- * A long page of a list that costs the platform much, asked for in parts at the same time: it works on them side by side,
- * and the first is read while the others are on their way. A row that moved between two parts is given once.
- */
-export async function listPageInParts<T extends { id: string }>(
-  call: ListCall,
-  command: string,
-  args: Args,
-  item: ListItem<T>,
-  page: { page: number; page_size: number },
-  options: ListOptions = {},
-): Promise<Page<T>> {
-  const parts = page.page_size / PART_SIZE
-  if (parts <= 1 || !Number.isInteger(parts)) return listPage(call, command, args, item, page, options)
-  const first = (page.page - 1) * parts + 1
-  const asked = Array.from({ length: parts }, (_part, index) =>
-    listPage(call, command, args, item, { page: first + index, page_size: PART_SIZE }, options),
-  )
-  const answers = await Promise.all(asked)
-  const rows = new Map(answers.flatMap((answer) => answer.rows.map((row) => [row.id, row] as const)))
-  return { rows: [...rows.values()], count: answers[0]?.count ?? rows.size }
-}
-
 /** Page after page; the next one is asked for while the present one is being used. Rows that moved are given once. */
 export async function* listPages(
   call: ListCall,

@@ -21,7 +21,7 @@ export function vmList(cloudstack: CloudStack) {
   return async ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
     const args = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx), details: VM_DETAILS }
-    const { rows, count } = await cloudstack.listPageInParts(COMMAND, args, ITEM, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
     return { virtual_machines: rows, count, ...page }
   }
 }
