@@ -1,4 +1,5 @@
 // Which part of the platform a list covers: everything for an unbound caller, one tenant's tree for a narrowed one.
+import { ApiError } from '#src/kernel/errors.ts'
 import type { Args } from './args.ts'
 import { WHOLE_SCOPE } from './lists.ts'
 
@@ -10,4 +11,20 @@ export function scopeOf(tenant_id: string | null): Args {
 /** The same for a list of which one row is wanted by id: projects are found without being asked for. */
 export function scopeOfOne(tenant_id: string | null): Args {
   return tenant_id === null ? { listall: true } : scopeOf(tenant_id)
+}
+
+/** Whose things a list shows: a narrowed caller's tenant whatever was asked for, else the owner named, else everybody's. */
+export function ownerScope(
+  asked: { account?: string; domain_id?: string; project_id?: string },
+  tenant_id: string | null,
+): Args {
+  if (tenant_id !== null) {
+    const foreign = (asked.domain_id !== undefined && asked.domain_id !== tenant_id) || asked.project_id !== undefined
+    if (foreign)
+      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
+    return { ...scopeOf(tenant_id), account: asked.account }
+  }
+  if (asked.project_id !== undefined) return { listall: true, projectid: asked.project_id }
+  if (asked.account !== undefined) return { listall: true, account: asked.account, domainid: asked.domain_id }
+  return scopeOf(asked.domain_id ?? null)
 }

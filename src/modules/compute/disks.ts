@@ -7,12 +7,12 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing, type Subject } from '../forward.ts'
 import { createAndAttachDisk } from './disk-create.ts'
-import { ownerScope, optionsOf } from './vm-list.ts'
+import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
 import { volumeOf } from './volume-view.ts'
@@ -229,7 +229,7 @@ function volumeList(cloudstack: CloudStack) {
       state: filter.state,
       diskofferingid: filter.disk_offering_id,
       keyword: filter.keyword,
-      ...ownerScope(filter, ctx),
+      ...ownerScope(filter, ctx.caller.tenant_id),
     }
     const { rows, count } = await cloudstack.listPage(
       'listVolumes',

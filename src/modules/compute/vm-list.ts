@@ -6,7 +6,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ownerScope, scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { readVm, vmNotFound } from './vm-lookup.ts'
@@ -20,7 +20,7 @@ const ITEM = { key: 'virtualmachine', read: vmOf }
 export function vmList(cloudstack: CloudStack) {
   return async ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
-    const args = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx), details: VM_DETAILS }
+    const args = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx.caller.tenant_id), details: VM_DETAILS }
     const { rows, count } = await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
     return { virtual_machines: rows, count, ...page }
   }
@@ -98,23 +98,6 @@ function tagsOf(tags: Record<string, string> | undefined): { key: string; value:
   return list.length === 0 ? undefined : list
 }
 
-/** Whose machines: a narrowed caller's tenant whatever was asked for, else the owner named, else everybody's. */
-export function ownerScope(
-  body: { account?: string; domain_id?: string; project_id?: string },
-  ctx: RequestContext,
-): Args {
-  const { tenant_id } = ctx.caller
-  if (tenant_id !== null) {
-    const foreign = (body.domain_id !== undefined && body.domain_id !== tenant_id) || body.project_id !== undefined
-    if (foreign)
-      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
-    return { ...scopeOf(tenant_id), account: body.account }
-  }
-  if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }
-  if (body.account !== undefined) return { listall: true, account: body.account, domainid: body.domain_id }
-  return scopeOf(body.domain_id ?? null)
-}
-
 /** More than one machine may carry the name, because names are unique in a network domain only. */
 async function onlyOne(
   cloudstack: CloudStack,
@@ -122,7 +105,7 @@ async function onlyOne(
   ctx: RequestContext,
   details: string,
 ): Promise<VirtualMachine> {
-  const args = { name: body.name, zoneid: body.zone_id, ...ownerScope(body, ctx), details }
+  const args = { name: body.name, zoneid: body.zone_id, ...ownerScope(body, ctx.caller.tenant_id), details }
   const { rows } = await cloudstack.listPage(COMMAND, args, ITEM, { page: 1, page_size: 20 }, optionsOf(ctx))
   // The parameter is documented as a substring and behaves as the whole name; only the whole name counts here.
   const [vm, ...others] = rows.filter((row) => row.name.toLowerCase() === body.name.toLowerCase())

@@ -5,8 +5,7 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { collected } from '#src/drivers/cloudstack/lists.ts'
-import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, refusing } from '../forward.ts'
 import { guestNetworkRows } from './guest-network-rows.ts'
@@ -61,19 +60,6 @@ function argsOf(body: NonNullable<Body>, ctx: RequestContext): Args {
     canusefordeploy: body.can_use_for_deploy,
     networkfilter: body.network_filter,
     keyword: body.keyword,
-    ...ownerOf(body, ctx),
+    ...ownerScope(body, ctx.caller.tenant_id),
   }
-}
-
-function ownerOf(body: NonNullable<Body>, ctx: RequestContext): Args {
-  const { tenant_id } = ctx.caller
-  if (tenant_id !== null) {
-    const foreign = (body.domain_id !== undefined && body.domain_id !== tenant_id) || body.project_id !== undefined
-    if (foreign)
-      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
-    return { ...scopeOf(tenant_id), account: body.account }
-  }
-  if (body.project_id !== undefined) return { listall: true, projectid: body.project_id }
-  if (body.account !== undefined) return { listall: true, account: body.account, domainid: body.domain_id }
-  return scopeOf(body.domain_id ?? null)
 }
