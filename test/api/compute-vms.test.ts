@@ -57,6 +57,20 @@ async function idIn(state: string): Promise<string> {
   return body.virtual_machines[0].id
 }
 
+test('a list that was just asked for shows a change at once, and is otherwise the same text', async () => {
+  const list = () => lab.call('POST', '/compute/vms/list', { page_size: 500 })
+  const [first, again] = [await list(), await list()]
+  assert.equal(first.status, 200, first.text)
+  assert.equal(again.text, first.text)
+  const { id } = first.body.virtual_machines[0]
+  const renamed = await lab.call('POST', '/compute/vms/update', { virtual_machine_id: id, display_name: 'renamed' })
+  assert.equal(renamed.status, 200, renamed.text)
+  const vm = (await list()).body.virtual_machines.find((one: { id: string }) => one.id === id)
+  assert.equal(vm.display_name, 'renamed')
+  const narrower = await lab.call('POST', '/compute/vms/list', { page_size: 1 })
+  assert.equal(narrower.body.virtual_machines.length, 1)
+})
+
 test('the list is complete, paged, and speaks our names', async () => {
   const all = await lab.call('POST', '/compute/vms/list', { page_size: 500 })
   assert.equal(all.status, 200, all.text)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import fc from 'fast-check'
 import { ApiError } from '#src/kernel/errors.ts'
 import { encodeArgs } from './args.ts'
 import { flagOf, numberOf, timeOf } from './fields.ts'
@@ -36,4 +37,20 @@ test('numbers and times are read whatever form they come in', () => {
   assert.equal(timeOf(raw, 'at'), '2025-08-12T10:00:42.000Z')
   assert.equal(flagOf(raw, 'ok'), true)
   assert.equal(flagOf(raw, 'missing'), null)
+})
+
+test('a time of the platform is the same instant in UTC, whatever its offset', () => {
+  const minutes = fc.integer({ min: -12 * 60, max: 14 * 60 })
+  const instant = fc.date({ min: new Date('1990-01-01'), max: new Date('2090-01-01'), noInvalidDate: true })
+  fc.assert(
+    fc.property(instant, fc.oneof(minutes, fc.constantFrom(0, 60, 120, -300)), (date, offset) => {
+      const at_ms = Math.floor(date.getTime() / 1000) * 1000
+      const local = new Date(at_ms + offset * 60_000).toISOString().slice(0, 19)
+      const two = (value: number) => String(value).padStart(2, '0')
+      const size = Math.abs(offset)
+      const text = `${local}${offset < 0 ? '-' : '+'}${two(Math.floor(size / 60))}${two(size % 60)}`
+      assert.equal(timeOf({ at: text }, 'at'), new Date(at_ms).toISOString(), text)
+    }),
+  )
+  assert.equal(timeOf({ at: '2025-13-41T12:00:00+0200' }, 'at'), null)
 })

@@ -5,6 +5,7 @@ import { contentOf } from './answer.ts'
 import { type Args, encodeArgs, type WireArgs } from './args.ts'
 import { type FollowOptions, followJob, type PlatformJob, readJob } from './async-job.ts'
 import type { Raw } from './fields.ts'
+import type { KeptAnswers } from './kept-answers.ts'
 import { type ListItem, type ListOptions, listAll, listPage, listPages, type Page } from './lists.ts'
 import { createLookups, type Lookups } from './lookups.ts'
 import { CloudStackError } from './platform-error.ts'
@@ -40,6 +41,11 @@ export interface CallOptions extends ListOptions {
   job_id?: string | undefined
 }
 
+export interface KeptReading<T> {
+  kept: KeptAnswers<T>
+  read(content: Raw): T
+}
+
 export interface CloudStack {
   /** False while URL or keys are not configured; every call then fails with `not_configured`. */
   readonly configured: boolean
@@ -47,6 +53,8 @@ export interface CloudStack {
   state(): 'closed' | 'open'
   /** Sends one command and answers the content of its envelope. */
   call(command: string, args: Args, options?: CallOptions): Promise<Raw>
+  /** As `call`, for long lists that are asked for again and again: reads an answer only when it is not that of the last time. */
+  callKept<T>(command: string, args: Args, reading: KeptReading<T>, options?: CallOptions): Promise<T>
   listPage<T>(
     command: string,
     args: Args,
@@ -84,7 +92,15 @@ export function createCloudStack(config: CloudStackConfig, options: CloudStackOp
   return cloudstack
 }
 
-type Send = (command: string, args: Args, options: CallOptions) => Promise<Raw>
+/** What is made of the content of an answer; `kept`: only when it is not that of the last time. */
+interface Reading<T> {
+  kept?: KeptAnswers<T>
+  read(content: Raw): T
+}
+
+const AS_IT_IS: Reading<Raw> = { read: (content) => content }
+
+type Send = <T>(command: string, args: Args, options: CallOptions, reading: Reading<T>) => Promise<T>
 
 interface Ends {
   configured: boolean
@@ -94,15 +110,16 @@ interface Ends {
 }
 
 function assemble(send: Send, log: Log, ends: Ends): CloudStack {
-  const call: CloudStack['call'] = async (command, args, options = {}) => {
+  const callReading: Send = async (command, args, options, reading) => {
     try {
-      return await repeated(send, command, args, options)
+      return await repeated(send, command, args, options, reading)
     } catch (error) {
       if (error instanceof CloudStackError && error.status === 401 && command !== 'listApis')
         await ends.onUnauthorised(command)
       throw error
     }
   }
+  const call: CloudStack['call'] = (command, args, options = {}) => callReading(command, args, options, AS_IT_IS)
   const queryJob: CloudStack['queryJob'] = async (job_id, options) => {
     try {
       return readJob(await call('queryAsyncJobResult', { jobid: job_id }, options), job_id)
@@ -115,6 +132,7 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     configured: ends.configured,
     state: ends.state,
     call,
+    callKept: (command, args, reading, options = {}) => callReading(command, args, options, reading),
     listPage: (command, args, item, page, options) => listPage(call, command, args, item, page, options),
     listPages: (command, args, key, options) => listPages(call, command, args, key, options),
     listAll: (command, args, item, options) => listAll(call, command, args, item, options),
@@ -126,10 +144,16 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
 }
 
 /** Only what surely was not done is sent again: reads after a lost connection, and anything that met the rate limit. */
-async function repeated(send: Send, command: string, args: Args, options: CallOptions): Promise<Raw> {
+async function repeated<T>(
+  send: Send,
+  command: string,
+  args: Args,
+  options: CallOptions,
+  reading: Reading<T>,
+): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await send(command, args, options)
+      return await send(command, args, options, reading)
     } catch (error) {
       if (!(error instanceof CloudStackError) || options.signal?.aborted === true) throw error
       const limited = error.status === 429 && attempt <= RATE_RETRIES
@@ -160,7 +184,13 @@ function createSender(
   transport: ReturnType<typeof createTransport>,
   options: CloudStackOptions,
 ): Send {
-  const sendSigned = async (command: string, wire: WireArgs, algorithm: Algorithm, call: CallOptions): Promise<Raw> => {
+  const sendSigned = async <T>(
+    command: string,
+    wire: WireArgs,
+    algorithm: Algorithm,
+    call: CallOptions,
+    { kept, read }: Reading<T>,
+  ): Promise<T> => {
     const reads = READS.test(command)
     const form = signedForm(command, wire, credentials, algorithm, Date.now())
     const answer = await transport.send(form, {
@@ -170,21 +200,22 @@ function createSender(
       signal: call.signal,
       traceparent: call.traceparent,
     })
-    return contentOf(command, answer)
+    const make = () => read(contentOf(command, answer))
+    return kept === undefined ? make() : kept.of(JSON.stringify(wire), answer.text, make)
   }
   const algorithm = algorithmOf(
     config.algorithm,
-    (candidate) => sendSigned('listCapabilities', {}, candidate, {}),
+    (candidate) => sendSigned('listCapabilities', {}, candidate, {}, AS_IT_IS),
     options.log,
   )
-  return async (command, args, call) => {
+  return async (command, args, call, reading) => {
     const wire = encodeArgs(call.job_id === undefined ? args : { ...args, customjobid: call.job_id })
     options.check?.(command, wire)
     const started_ms = performance.now()
     const ended = (outcome: Parameters<NonNullable<CloudStackOptions['observe']>>[2]) =>
       options.observe?.(command, (performance.now() - started_ms) / 1000, outcome, call.traceparent)
     try {
-      const content = await sendSigned(command, wire, await algorithm(), call)
+      const content = await sendSigned(command, wire, await algorithm(), call, reading)
       ended('ok')
       return content
     } catch (error) {

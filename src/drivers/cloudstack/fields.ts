@@ -8,14 +8,20 @@ export function isRaw(value: unknown): value is Raw {
 }
 
 export function textOf(raw: Raw, name: string): string | null {
-  const value = raw[name]
+  return asText(raw[name])
+}
+
+export function asText(value: unknown): string | null {
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : null
 }
 
 /** Accepts `12.5`, `"12.5"`, `"12,5%"` and `"4.00 GiB"`'s leading number; anything else is not known. */
 export function numberOf(raw: Raw, name: string): number | null {
-  const value = raw[name]
+  return asNumber(raw[name])
+}
+
+function asNumber(value: unknown): number | null {
   if (typeof value === 'number') return Number.isFinite(value) ? value : null
   if (typeof value !== 'string') return null
   const number = Number.parseFloat(value.replace(',', '.'))
@@ -23,34 +29,52 @@ export function numberOf(raw: Raw, name: string): number | null {
 }
 
 export function integerOf(raw: Raw, name: string): number | null {
-  const value = numberOf(raw, name)
-  return value === null ? null : Math.round(value)
+  return asInteger(raw[name])
+}
+
+export function asInteger(value: unknown): number | null {
+  const number = asNumber(value)
+  return number === null ? null : Math.round(number)
 }
 
 export function flagOf(raw: Raw, name: string): boolean | null {
-  const value = raw[name]
+  return asFlag(raw[name])
+}
+
+export function asFlag(value: unknown): boolean | null {
   if (typeof value === 'boolean') return value
   if (value === 'true') return true
   return value === 'false' ? false : null
 }
 
-const BARE_OFFSET_FORM = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[+-]\d{4}$/
+/** The platform's own form: whole seconds, an offset of whole hours or any minutes, without a colon. */
+const PLATFORM_TIME = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d[+-]\d{4}$/
 
 /** `2025-08-12T12:00:42+0200` as RFC 3339 UTC with milliseconds. Runs twice for every row of a list. */
 export function timeOf(raw: Raw, name: string): string | null {
-  const value = raw[name]
+  return asTime(raw[name])
+}
+
+export function asTime(value: unknown): string | null {
   if (typeof value !== 'string') return null
-  const time_ms = BARE_OFFSET_FORM.test(value) ? timeWithBareOffset(value) : Date.parse(value)
+  const platform_time = PLATFORM_TIME.test(value)
+  // Most often only the hour differs: dates that the general parser must make take ten times as long.
+  if (platform_time && value.endsWith('00')) {
+    const offset_hours = twoDigits(value, 20)
+    const hour = twoDigits(value, 11) + (value[19] === '-' ? offset_hours : -offset_hours)
+    if (hour >= 0 && hour < 24) {
+      return `${value.slice(0, 11)}${hour < 10 ? '0' : ''}${hour}${value.slice(13, 19)}.000Z`
+    }
+  }
+  const time_ms = Date.parse(platform_time ? `${value.slice(0, 22)}:${value.slice(22)}` : value)
   return Number.isNaN(time_ms) ? null : new Date(time_ms).toISOString()
 }
 
-/** By position: the general parser takes several times as long. */
-function timeWithBareOffset(text: string): number {
-  const part = (from: number, to: number): number => Number(text.slice(from, to))
-  const local = Date.UTC(part(0, 4), part(5, 7) - 1, part(8, 10), part(11, 13), part(14, 16), part(17, 19))
-  const offset_minutes = part(20, 22) * 60 + part(22, 24)
-  return local - (text[19] === '-' ? -offset_minutes : offset_minutes) * 60_000
+function twoDigits(text: string, at: number): number {
+  return (text.charCodeAt(at) - ZERO) * 10 + text.charCodeAt(at + 1) - ZERO
 }
+
+const ZERO = 48
 
 export function rowsOf(raw: Raw, name: string): Raw[] {
   const value = raw[name]

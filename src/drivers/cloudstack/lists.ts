@@ -37,10 +37,12 @@ export async function listPage<T>(
   page: { page: number; page_size: number },
   options: ListOptions = {},
 ): Promise<Page<T>> {
-  const content = await call(command, { ...args, page: page.page, pagesize: page.page_size }, options)
-  const raw = rowsOf(content, item.key)
+  return pageOfContent(await call(command, { ...args, page: page.page, pagesize: page.page_size }, options), item)
+}
+
+export function pageOfContent<T>(content: Raw, item: ListItem<T>): Page<T> {
   const rows: T[] = []
-  for (const row of raw) rows.push(item.read(row))
+  for (const row of rowsOf(content, item.key)) rows.push(item.read(row))
   return { rows, count: integerOf(content, 'count') ?? rows.length }
 }
 

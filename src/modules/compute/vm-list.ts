@@ -2,12 +2,15 @@
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { vms } from '#src/contract/compute/vms.ts'
 import { pageOf } from '#src/contract/common.ts'
-import type { Input } from '#src/contract/route.ts'
+import type { Input, Result } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { createKeptAnswers } from '#src/drivers/cloudstack/kept-answers.ts'
+import { pageOfContent } from '#src/drivers/cloudstack/lists.ts'
 import { ownerScope, scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { written } from '#src/kernel/http/answers.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { readVm, vmNotFound } from './vm-lookup.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
@@ -18,11 +21,16 @@ const COMMAND = 'listVirtualMachines'
 const ITEM = { key: 'virtualmachine', read: vmOf }
 
 export function vmList(cloudstack: CloudStack) {
-  return async ({ body }: In<'vmList'>, ctx: RequestContext) => {
+  const kept = createKeptAnswers<Result<typeof vms.routes.vmList>>()
+  return ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
-    const args = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx.caller.tenant_id), details: VM_DETAILS }
-    const { rows, count } = await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
-    return { virtual_machines: rows, count, ...page }
+    const scope = ownerScope(body ?? {}, ctx.caller.tenant_id)
+    const args = { ...filterOf(body ?? {}), ...scope, details: VM_DETAILS, page: page.page, pagesize: page.page_size }
+    const read = (content: Raw) => {
+      const { rows, count } = pageOfContent(content, ITEM)
+      return written({ virtual_machines: rows, count, ...page })
+    }
+    return cloudstack.callKept(COMMAND, args, { kept, read }, optionsOf(ctx))
   }
 }
 
