@@ -8,9 +8,21 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   PlatformEvent: ['created_at', 'level', 'type', 'state', 'description', 'username'],
   Job: ['id', 'job_type', 'job_status', 'progress', 'resource_name', 'status', 'created_at'],
   VirtualMachine: ['name', 'state', 'ip_address', 'service_offering_name', 'host_name', 'zone_name', 'id'],
+  PublicIp: ['ip_address', 'state', 'network_name', 'vm_name', 'source_nat', 'zone_name', 'account', 'id'],
+  PortForwarding: [
+    'public_ip_address', 'protocol', 'public_port_start', 'public_port_end', 'private_port_start', 'virtual_machine_name',
+    'state', 'id',
+  ],
+  GpuDevice: [
+    'host_name', 'bus_address', 'card_name', 'type', 'profile_name', 'state', 'virtual_machine_name', 'id',
+  ],
+  NicRecord: ['network_name', 'ip_address', 'mac_address', 'is_default', 'type', 'mtu', 'id'],
+  VmSnapshot: ['display_name', 'virtual_machine_name', 'state', 'type', 'is_current', 'created_at', 'name', 'id'],
+  Volume: ['name', 'type', 'state', 'size_bytes', 'virtual_machine_name', 'storage_name', 'tenant_name', 'id'],
+  GuestNetwork: ['name', 'type', 'state', 'cidr', 'vlan', 'network_offering_name', 'account', 'id'],
   BenchmarkResult: ['id', 'type', 'target', 'profile', 'status', 'started_at', 'duration_seconds'],
   NetworkAlert: ['severity', 'category', 'node', 'device', 'message'],
-}
+} // biome-ignore format: a table
 
 /** What tells things apart comes first, what is the same in every row last. */
 const RANKS: readonly RegExp[] = [

@@ -6,15 +6,31 @@ export interface CommandName {
   group: string
   /** Second word: the rest of the operation name in kebab-case. */
   command: string
+  /** A shorter second word that is understood as well. */
+  alias?: string
 }
 
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'eligibleNics', 'gpuCard', 'gpuDevice', 'gpuProfile', 'guestNetwork', 'ipamAddress', 'ipamPrefix', 'ipamSite',
-  'ipamVlan', 'nvrPassword', 'portForwarding', 'publicIp', 'remoteKvm', 'serviceOffering', 'serviceProvider',
-  'vgpuProfile', 'vmSettings', 'vmSnapshot',
+  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamSite', 'ipamVlan', 'nvrPassword', 'remoteKvm',
+  'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
+
+/**
+ * What people look for under one word: operations that begin with the noun belong to the group, the rest of their name is
+ * the command (`vmDiskAttach` is `vm disk-attach`), after the prefix where there is one (`vgpuProfileList` is
+ * `gpu profile-list`). The first that fits is taken.
+ */
+const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
+  { noun: 'vm', group: 'vm' },
+  { noun: 'publicIp', group: 'ip' },
+  { noun: 'portForwarding', group: 'forward' },
+  { noun: 'gpu', group: 'gpu' },
+  { noun: 'vgpuProfile', group: 'gpu', prefix: 'profile' },
+  { noun: 'guestNetwork', group: 'network' },
+  { noun: 'network', group: 'network' },
+]
 
 /** Groups that read better, or that are words of the program itself. */
 const GROUPS: Readonly<Record<string, string>> = {
@@ -29,18 +45,40 @@ const GROUPS: Readonly<Record<string, string>> = {
   help: 'help-api',
 }
 
+/** Second names of groups: the noun that the operations have, for those who know that one. */
+export const GROUP_ALIASES: Readonly<Record<string, string>> = {
+  ip: 'public-ip',
+  forward: 'port-forwarding',
+  network: 'guest-network',
+}
+
 /** Operations whose command is not the rest of their name. */
 const COMMANDS: Readonly<Record<string, string>> = { eventStream: 'follow' }
 
+/** The thing a group is mostly about: its commands do without its word (`gpu convert` is `gpu device-convert`). */
+const MAIN_THINGS: Readonly<Record<string, string>> = { gpu: 'device' }
+
 export function commandName(operation: string, area: Pick<Area, 'name'>): CommandName {
   const words = wordsOf(operation)
-  const noun = nounOf(words, area.name)
-  const group = kebab(words.slice(0, noun))
+  const family = FAMILIES.find(({ noun }) => isOf(operation, noun))
+  const noun = family === undefined ? nounOf(words, area.name) : wordsOf(family.noun).length
+  const rest = [...(family?.prefix === undefined ? [] : [family.prefix]), ...words.slice(noun)]
+  const plain = kebab(words.slice(0, noun))
+  const group = family?.group ?? GROUPS[plain] ?? plain
+  const main = MAIN_THINGS[group]
   return {
-    group: GROUPS[group] ?? group,
+    group,
     // An operation that is its noun alone still needs a verb.
-    command: COMMANDS[operation] ?? (kebab(words.slice(noun)) || 'get'),
+    command: COMMANDS[operation] ?? (kebab(rest) || 'get'),
+    ...(main !== undefined && rest.length > 1 && rest[0]?.toLowerCase() === main
+      ? { alias: kebab(rest.slice(1)) }
+      : {}),
   }
+}
+
+/** Whether an operation is one of a noun: `vmStart` of `vm`, but not `vmwareList`. */
+export function isOf(operation: string, noun: string): boolean {
+  return operation.startsWith(noun) && !/^[a-z0-9]/.test(operation.slice(noun.length))
 }
 
 /** `virtual_machine_id`, `interfaceName`, `bmcIP`, `X-Target-Node` in one spelling: words with dashes. */

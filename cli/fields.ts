@@ -1,6 +1,7 @@
 // The inputs of a route as a person gives them: positional arguments and options, each knowing where its value goes.
 import type { Area, RouteSpec } from '#src/contract/route.ts'
 import { commandName, kebabName } from './command-names.ts'
+import { rowOf } from './name-rows.ts'
 import { type Shape, shapeOf } from './schema-shape.ts'
 
 export type Place = 'params' | 'query' | 'body' | 'headers'
@@ -16,8 +17,10 @@ export interface Field {
   positional: boolean
   required: boolean
   shape: Shape
-  /** Noun of the command; says what a bare `id` is the id of. */
-  noun: string
+  /** Operation it is an input of; says what a bare `id` is the id of. */
+  operation: string
+  /** Further words of the option: `--zone` for `--zone-id`, and the option of what may stand as an argument. */
+  aliases: string[]
 }
 
 /** Options of the program itself; a field of the same name becomes `--field-NAME`. */
@@ -40,45 +43,57 @@ const REPEATS: Readonly<Record<string, readonly string[]>> = {
 
 /** Bodies that take an id under a name which is not their noun. */
 const PRIMARY: Readonly<Record<string, readonly string[]>> = {
-  vm: ['virtual_machine_id', 'vm_id'],
-  'vm-settings': ['virtual_machine_id', 'vm_id'],
-  'vm-snapshot': ['snapshot_id', 'vm_snapshot_id', 'virtual_machine_id'],
+  gpu: ['host_id'],
+  forward: ['id', 'public_ip_id'],
+}
+
+/** What every command of a group is about, even where it may be left out: `vm disk-detach web-1 --volume data-1`. */
+const SUBJECTS: Readonly<Record<string, string>> = { vm: 'virtual_machine_id' }
+
+/** Words that people use for a thing beside its own. */
+const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
+  'virtual-machine': ['vm'],
+  vm: ['virtual-machine'],
+  'public-ip': ['ip'],
+  ip: ['public-ip'],
+  domain: ['tenant'],
 }
 
 const STREAM_TICKET = 'ticket'
 
 export function fieldsOf(operation: string, route: RouteSpec, area: Pick<Area, 'name'>): Field[] {
-  const noun = commandName(operation, area).group
+  const { group } = commandName(operation, area)
   const fields = new Map<string, Field>()
   for (const name of pathNames(route.path)) {
     const shape = shapeOf(route.params?.properties[name])
-    fields.set(name, { ...blank(name, 'params', shape, noun), positional: true, required: true })
+    fields.set(name, { ...blank(name, 'params', shape, operation), positional: true, required: true })
   }
   // A body that is not a record can only be given whole (--body).
-  addMembers(fields, 'body', shapeOf(route.body), noun, route)
-  addMembers(fields, 'query', shapeOf(route.query), noun, route)
-  addMembers(fields, 'headers', headerShape(route), noun, route)
-  return settlePositions([...fields.values()], noun)
+  addMembers(fields, 'body', shapeOf(route.body), operation, route)
+  addMembers(fields, 'query', shapeOf(route.query), operation, route)
+  addMembers(fields, 'headers', headerShape(route), operation, route)
+  return withAliases(settlePositions([...fields.values()], group))
 }
 
 export function flagOf(field: Field): string {
-  return field.positional ? `<${field.word}>` : `--${field.word}`
+  if (field.positional) return field.required ? `<${field.word}>` : `[${field.word}]`
+  return `--${field.word}`
 }
 
 export function isSecret(field: Field): boolean {
   return field.shape.secret || (field.shape.kind === 'text' && /password|passphrase|secret$/.test(field.name))
 }
 
-function blank(name: string, place: Place, shape: Shape, noun: string): Field {
+function blank(name: string, place: Place, shape: Shape, operation: string): Field {
   const word = kebabName(place === 'headers' ? name.replace(/^x-/i, '') : name)
   const taken = RESERVED.has(word) || word.startsWith('no-')
   return {
     name, places: [place], also: [], word: taken && place !== 'params' ? `field-${word}` : word, positional: false,
-    required: false, shape, noun,
+    required: false, shape, operation, aliases: [],
   } // biome-ignore format: a record of defaults
 }
 
-function addMembers(fields: Map<string, Field>, place: Place, shape: Shape, noun: string, route: RouteSpec): void {
+function addMembers(fields: Map<string, Field>, place: Place, shape: Shape, operation: string, route: RouteSpec): void {
   if (shape.kind === 'list' || shape.kind === 'null') return
   const params = pathNames(route.path)
   const existing = (key: string): Field | undefined => fields.get(key)
@@ -90,7 +105,7 @@ function addMembers(fields: Map<string, Field>, place: Place, shape: Shape, noun
       continue
     }
     const required = shape.required.includes(name)
-    const field = blank(name, place, member, noun)
+    const field = blank(name, place, member, operation)
     const same = [...fields.values()].find((other) => other.word === field.word && !other.positional)
     if (same !== undefined) same.places.push(place)
     else fields.set(existing(name) === undefined ? name : `${place}.${name}`, { ...field, required })
@@ -113,11 +128,13 @@ function headerShape(route: RouteSpec): Shape {
 }
 
 /** The thing a command is about becomes its argument: `vm start NAME`, not `vm start --virtual-machine-id NAME`. */
-function settlePositions(fields: Field[], noun: string): Field[] {
+function settlePositions(fields: Field[], group: string): Field[] {
   if (fields.some((field) => field.positional)) return distinct(fields)
-  const required = fields.filter((field) => field.required && !['list', 'object', 'any'].includes(field.shape.kind))
-  const names = [...(PRIMARY[noun] ?? []), `${noun.replaceAll('-', '_')}_id`, 'id']
+  const single = fields.filter((field) => !['list', 'object', 'any'].includes(field.shape.kind))
+  const required = single.filter((field) => field.required)
+  const names = [...(PRIMARY[group] ?? []), `${group.replaceAll('-', '_')}_id`, 'id']
   const primary =
+    single.find((field) => field.name === SUBJECTS[group]) ??
     names.map((name) => required.find((field) => field.name === name)).find((field) => field !== undefined) ??
     (required.length === 1 ? required[0] : undefined)
   if (primary === undefined || isSecret(primary) || primary.shape.kind === 'boolean') return fields
@@ -132,6 +149,25 @@ function distinct(fields: Field[]): Field[] {
   const words = new Set(fields.filter((field) => field.positional).map((field) => field.word))
   for (const field of fields) {
     if (!field.positional && words.has(field.word)) field.word = `new-${field.word}`
+  }
+  return fields
+}
+
+/**
+ * What may be said beside the word that the help shows: an argument also by its option (`--virtual-machine-id`), an id
+ * also without `-id`, because a name does as well. A word that means something else already is nobody's alias.
+ */
+function withAliases(fields: Field[]): Field[] {
+  const options = fields.filter((field) => !field.positional).map(({ word }) => word)
+  const taken = new Set([...RESERVED, ...options, ...options.map((word) => word.replace(/^(new|field)-/, ''))])
+  for (const field of fields) {
+    if (field.places.includes('headers')) continue
+    const own = kebabName(field.name)
+    const bare = own.replace(/-ids?$/, '')
+    const short = (SYNONYMS[bare] ?? []).flatMap((word) => [word, `${word}-id`])
+    const named = bare === own || rowOf(field) === undefined ? [] : [bare, ...short]
+    field.aliases = [own, ...named].filter((word) => !taken.has(word))
+    for (const word of field.aliases) taken.add(word)
   }
   return fields
 }

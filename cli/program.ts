@@ -1,7 +1,7 @@
 // The program: builds the commands from the contract's areas, runs one, and answers the exit code.
 import { Command, CommanderError } from 'commander'
 import type { Area } from '#src/contract/route.ts'
-import { commandName } from './command-names.ts'
+import { commandName, GROUP_ALIASES } from './command-names.ts'
 import { EXIT, EXIT_TEXT, exitCodeOf, failureLines } from './failures.ts'
 import { routeTable } from './names.ts'
 import { addRouteCommand, CommandFailure, type Program } from './route-command.ts'
@@ -22,8 +22,8 @@ const ABOUT = `Groundplane: the management API of a private cloud, as commands.
   groundplane vm start web-1 --wait
   groundplane events follow --channels vm,job
 
-Every operation of the API is a command: a noun, then a verb. A virtual machine, zone, network, template, offering or
-tenant can be given by its name wherever its id is asked for; id:VALUE is taken as an id without looking.`
+Every operation of the API is a command: a noun, then a verb. Wherever an id is asked for, the name does as well (of an
+address the address itself), and the option may leave its -id out: --zone north; id:VALUE is taken as an id without looking.`
 
 export async function runProgram({ terminal, areas, version }: ProgramOptions): Promise<number> {
   const program: Program = { terminal, version, areas, routes: routeTable(areas) }
@@ -67,7 +67,9 @@ export function buildCommands(program: Program, only?: string): Command {
   root.commandsGroup('Operations:')
   for (const [name, members] of groupsOf(areas)) {
     const group = root.command(name).summary(aboutGroup(members)).description(aboutGroup(members))
-    if (only !== undefined && only !== name) continue
+    const alias = GROUP_ALIASES[name]
+    if (alias !== undefined) group.alias(alias)
+    if (only !== undefined && only !== name && only !== alias) continue
     for (const { operation, area } of members) {
       const route = area.routes[operation]
       if (route !== undefined) addRouteCommand(group, operation, route, area, program)
@@ -84,7 +86,8 @@ const PROGRAMS = [
 
 /** `start <virtual-machine>`: the options of every command would only hide what differs. */
 function commandTerm(command: Command): string {
-  return [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)].join(' ')
+  const words = command.usage().replace(/\[(options|command)\]/g, '')
+  return [[command.name(), ...command.aliases()].join('|'), ...words.split(' ').filter((word) => word !== '')].join(' ')
 }
 
 interface Member {

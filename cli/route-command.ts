@@ -9,7 +9,9 @@ import { failureLines } from './failures.ts'
 import { type Field, fieldsOf, flagOf } from './fields.ts'
 import { collectInput, type RouteInput } from './input.ts'
 import { waitForJob } from './job-follower.ts'
-import { givenIn, NAME_ROWS, resolveNames, type RouteTable } from './names.ts'
+import { NAME_ROWS } from './name-rows.ts'
+import { givenIn } from './name-search.ts'
+import { resolveNames, type RouteTable } from './names.ts'
 import { printAnswer } from './output.ts'
 import { createProgress } from './progress.ts'
 import { isRecord, textOf } from './records.ts'
@@ -46,9 +48,10 @@ export function addRouteCommand(
   program: Program,
 ): void {
   const fields = fieldsOf(operation, route, area)
-  const { command: name } = commandName(operation, area)
+  const { command: name, alias } = commandName(operation, area)
   const hidden = route.hidden === true || route.access === 'cluster' || route.access === 'callback'
   const command = group.command(name, { hidden }).summary(route.summary)
+  if (alias !== undefined) command.alias(alias)
   command.description(
     [`${route.summary}.`, route.description ?? '', rights(route)].filter((text) => text !== '').join('\n\n'),
   )
@@ -81,7 +84,7 @@ async function runRoute(
 ): Promise<void> {
   const { terminal } = program
   const connection = await connectAs(options, program)
-  await resolveNames(input, fields, connection, program.routes)
+  await resolveNames(input, fields, { connection, routes: program.routes })
   switch (route.kind) {
     case 'sse':
       return followStream(connection, route, input, options, terminal)

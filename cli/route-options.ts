@@ -2,9 +2,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type RouteSpec, routeEffect } from '#src/contract/route.ts'
 import { pagePlace, takesKey } from './call.ts'
+import { UsageError } from './failures.ts'
 import { type Field, isSecret } from './fields.ts'
 import type { Given } from './input.ts'
-import { rowOf } from './names.ts'
+import { rowOf } from './name-rows.ts'
 import type { OutputOptions } from './output.ts'
 import type { Shape } from './schema-shape.ts'
 import { isFile } from './transfer.ts'
@@ -64,44 +65,50 @@ export function addGeneralOptions(command: Command, route: RouteSpec): void {
   addConnectionOptions(command)
 }
 
-/** Maps each field to the key under which commander stores its value. */
-export function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<Field, string> {
-  const keys = new Map<Field, string>()
-  for (const field of fields) {
-    if (field.positional) {
-      command.argument(`[${field.word}]`, description(field))
-      continue
-    }
-    const option = new Option(`--${field.word}${valueWord(field)}`, description(field)).helpGroup('Options:')
-    if (field.shape.kind !== 'boolean') option.argParser(collect)
-    command.addOption(option)
-    keys.set(field, option.attributeName())
-    if (field.shape.kind === 'boolean') {
-      command.addOption(new Option(`--no-${field.word}`).helpGroup('Options:').hideHelp())
-      // Only what was said is sent: commander would make the positive flag true by itself.
-      command.setOptionValueWithSource(option.attributeName(), undefined, 'default')
-    }
+/** Maps each field to the keys under which commander stores its value: that of its own word, then those of its aliases. */
+export function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<Field, string[]> {
+  return new Map(fields.map((field) => [field, addField(command, field)]))
+}
+
+function addField(command: Command, field: Field): string[] {
+  const shown = field.positional ? [] : [addOption(command, field, field.word)]
+  if (field.positional) command.argument(`[${field.word}]`, description(field))
+  if (field.shape.kind === 'boolean') {
+    command.addOption(new Option(`--no-${field.word}`).helpGroup('Options:').hideHelp())
+    // Only what was said is sent: commander would make the positive flag true by itself.
+    for (const { key } of shown) command.setOptionValueWithSource(key, undefined, 'default')
+    return shown.map(({ key }) => key)
   }
-  return keys
+  const others = field.aliases.map((word) => addOption(command, field, word))
+  for (const { option } of others) option.hideHelp()
+  return [...shown, ...others].map(({ key }) => key)
+}
+
+function addOption(command: Command, field: Field, word: string): { option: Option; key: string } {
+  const option = new Option(`--${word}${valueWord(field)}`, description(field)).helpGroup('Options:')
+  if (field.shape.kind !== 'boolean') option.argParser(collect)
+  command.addOption(option)
+  return { option, key: option.attributeName() }
 }
 
 export function givenFields(
   fields: readonly Field[],
-  keys: ReadonlyMap<Field, string>,
+  keys: ReadonlyMap<Field, string[]>,
   positionals: readonly unknown[],
   options: Readonly<Record<string, unknown>>,
 ): Given {
   const given = new Map<Field, readonly string[] | boolean>()
-  const arguments_in_order = fields.filter((field) => field.positional)
-  for (const [at, field] of arguments_in_order.entries()) {
-    const text = positionals[at]
-    if (typeof text === 'string') given.set(field, [text])
+  const free = positionals.filter((text) => typeof text === 'string')
+  for (const field of fields) {
+    const values = (keys.get(field) ?? []).map((key) => options[key])
+    const flag = values.find((value) => typeof value === 'boolean')
+    const texts = values.flatMap((value) => (Array.isArray(value) ? value.map(String) : []))
+    // What was said by its option leaves its place to the next argument.
+    if (field.positional && texts.length === 0) texts.push(...free.splice(0, 1))
+    if (flag !== undefined) given.set(field, flag)
+    else if (texts.length > 0) given.set(field, texts)
   }
-  for (const [field, key] of keys) {
-    const value = options[key]
-    if (typeof value === 'boolean') given.set(field, value)
-    else if (Array.isArray(value)) given.set(field, value.map(String))
-  }
+  if (free.length > 0) throw new UsageError(`too many arguments: ${free.join(' ')}`)
   return given
 }
 

@@ -7,18 +7,20 @@ import { test } from 'node:test'
 import type { Command } from 'commander'
 import { commandName, kebabName } from '../../cli/command-names.ts'
 import { fieldsOf, flagOf } from '../../cli/fields.ts'
-import { NAME_ROWS, routeTable } from '../../cli/names.ts'
+import { NAME_ROWS } from '../../cli/name-rows.ts'
+import { routeTable } from '../../cli/names.ts'
 import { buildCommands } from '../../cli/program.ts'
 import type { Area } from '#src/contract/route.ts'
 import { shapeOf } from '../../cli/schema-shape.ts'
 import { runCli } from './cli-process.ts'
+import { runHere } from './in-process.ts'
 
 const CONTRACT = join(import.meta.dirname, '../../src/contract')
 const BY_HAND = ['login', 'context', 'status', 'completion', 'control', 'agent', 'lab', 'help']
 
 /** Every area that any file of the contract exports, whether the index lists it already or not. */
 async function allAreas(): Promise<Area[]> {
-  const files = (await readdir(CONTRACT, { recursive: true })).filter((name) => name.endsWith('.ts'))
+  const files = (await readdir(CONTRACT, { recursive: true })).filter((name) => /(?<!\.test)\.ts$/.test(name))
   const modules = await Promise.all(
     files.map((name) => import(join(CONTRACT, name)) as Promise<Record<string, unknown>>),
   )
@@ -130,11 +132,59 @@ test('camel case, dashes and abbreviations become words', () => {
   assert.deepEqual(names.map(kebabName), [
     'vm-nic-ip-add', 'mtu-l2-probe', 'bmc-ip', 'x-target-node', 'virtual-machine-id', 'interface-name', 'ipv6-address',
   ]) // biome-ignore format: a list
-  assert.deepEqual(commandName('guestNetworkRestart', { name: 'guest-networks' }), {
-    group: 'guest-network',
-    command: 'restart',
-  })
   assert.deepEqual(commandName('eventStream', { name: 'events' }), { group: 'events', command: 'follow' })
+})
+
+test('what people look for under one word is in one group: vm, gpu, ip, forward, network, tenant', async () => {
+  const words = new Map(
+    (await allAreas()).flatMap((area) =>
+      Object.keys(area.routes).map((operation) => {
+        const { group, command } = commandName(operation, area)
+        return [operation, `${group} ${command}`]
+      }),
+    ),
+  )
+  for (const [operation, expected] of [
+    ['vmStart', 'vm start'], ['vmDiskAttach', 'vm disk-attach'], ['vmNicIpAdd', 'vm nic-ip-add'],
+    ['vmSnapshotCreate', 'vm snapshot-create'], ['vmSettingsGet', 'vm settings-get'],
+    ['vmMetricsAggregate', 'vm metrics-aggregate'], ['gpuCardList', 'gpu card-list'], ['gpuDeviceList', 'gpu device-list'],
+    ['gpuDeviceConvert', 'gpu device-convert'], ['vgpuProfileList', 'gpu profile-list'], ['publicIpList', 'ip list'],
+    ['publicIpAssociate', 'ip associate'], ['publicIpDnsSet', 'ip dns-set'], ['portForwardingCreate', 'forward create'],
+    ['guestNetworkRestart', 'network restart'], ['networkAlertsList', 'network alerts-list'], ['systemVmList', 'system-vm list'],
+    ['tenantCreate', 'tenant create'], ['serviceOfferingList', 'service-offering list'],
+  ]) assert.equal(words.get(operation ?? ''), expected, operation) // biome-ignore format: a table
+  const scattered = [...words].filter(([operation, text]) => /^vm[A-Z]/.test(operation) && !text.startsWith('vm '))
+  assert.deepEqual(scattered, [])
+})
+
+test('second names lead to the same commands and hide none', async () => {
+  const root = commandsOf(await allAreas())
+  for (const commands of [root.commands, ...root.commands.map((group) => group.commands)]) {
+    const names = commands.flatMap((command) => [command.name(), ...command.aliases()])
+    assert.equal(new Set(names).size, names.length, names.join(' '))
+  }
+  const summaries = (group: string): string[] =>
+    root.commands
+      .filter((command) => [command.name(), ...command.aliases()].includes(group))
+      .flatMap((command) => command.commands.map((leaf) => leaf.summary()))
+  assert.deepEqual(summaries('public-ip'), summaries('ip'))
+  assert.ok(summaries('ip').length > 5)
+  const service = { url: 'http://127.0.0.1:9', token: 'none' }
+  const [long, short] = await Promise.all(
+    ['device-convert', 'convert'].map((word) => runHere(service, ['gpu', word, '--help'])),
+  )
+  assert.equal(short?.code, 0)
+  assert.equal(short?.stdout, long?.stdout)
+})
+
+test('an argument may be given by its option as well, but not both ways at once', async () => {
+  const service = { url: 'http://127.0.0.1:9', token: 'none' }
+  for (const words of [['--virtual-machine-id', 'a'], ['--vm', 'a'], ['a']]) {
+    assert.equal((await runHere(service, ['vm', 'stop', ...words])).code, 7, words.join(' '))
+  }
+  for (const words of [['a', '--vm', 'b'], ['--vm', 'a', '--vm-id', 'b'], []]) {
+    assert.equal((await runHere(service, ['vm', 'stop', ...words])).code, 2, words.join(' '))
+  }
 })
 
 test('the program itself starts, helps and knows its version without a service', async () => {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runAt } from './cli-process.ts'
 import { problem, startFakeService } from './fake-service.ts'
+import { runHere } from './in-process.ts'
 
 const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
 const OTHER = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0002'
@@ -103,4 +104,40 @@ test('zones, templates and offerings are found in their lists, over several page
     template_id: 't1',
     service_offering_id: 'o1',
   })
+})
+
+test('names within records are replaced, free records and ids are left alone, and several tenants of a name are listed', async (t) => {
+  const service = await startFakeService({
+    'POST /network/guest-networks/list': () => ({
+      body: { guest_networks: [{ id: OTHER, name: 'web-net' }], count: 1, page: 1, page_size: 500 },
+    }),
+    'POST /compute/vms/provision': () => ({ body: { id: ID } }),
+    'GET /admin/tenants': () => ({
+      body: {
+        tenants: [
+          { id: ID, name: 'acme', path: 'ROOT/acme' },
+          { id: OTHER, name: 'acme', path: 'ROOT/old/acme' },
+        ],
+        count: 2,
+        page: 1,
+        page_size: 500,
+      },
+    }),
+  })
+  t.after(() => service.close())
+  const here = { url: service.url, token: 'gp_test' }
+  const made = await runHere(here, [
+    'vm', 'provision', '--name', 'w', '--zone', ZONE, '--template', ID, '--service-offering', ID, '--networks',
+    'network_id=web-net,ip_address=10.1.1.5', '--details', 'network_id=web-net',
+  ]) // biome-ignore format: a command line
+  assert.equal(made.code, 0, made.stderr)
+  const { body } = service.to('POST', '/compute/vms/provision')[0] ?? {}
+  assert.deepEqual(body, {
+    name: 'w', zone_id: ZONE, template_id: ID, service_offering_id: ID, details: { network_id: 'web-net' },
+    networks: [{ network_id: OTHER, ip_address: '10.1.1.5' }],
+  }) // biome-ignore format: a record
+  const several = await runHere(here, ['tenant', 'get', 'acme'])
+  assert.equal(several.code, 5)
+  assert.match(several.stderr, new RegExp(`${ID} acme ROOT/acme\\n +${OTHER} acme ROOT/old/acme\\n$`))
+  assert.equal((await runHere(here, ['vm', 'list', '--tenant', 'nobody'])).code, 4)
 })
