@@ -22,7 +22,7 @@ import { mountVms } from './vm-areas.ts'
 
 export function mountCompute(server: Server, services: MountServices, parts: Parts): Watcher[] {
   const { config, database, engine, cloudstack, replica, log } = parts
-  engine.register(bindJob(computeCall, { cloudstack }))
+  engine.register(bindJob(computeCall, { cloudstack, database }))
   engine.register(bindJob(vmProvisionJob, { cloudstack }))
   const { events_poll_ms, states_poll_ms, hook_secret } = config.compute
   const watcher = createStateWatcher({

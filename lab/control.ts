@@ -10,6 +10,7 @@ export type Fault =
   | { kind: 'silent'; command: string | null; times: number }
   | { kind: 'garbage'; command: string | null; times: number; garbage: Garbage }
   | { kind: 'lose-answer'; command: string | null; times: number }
+  | { kind: 'pretend'; command: string | null; times: number }
 
 type FaultKind = Fault['kind']
 
@@ -173,6 +174,8 @@ async function route(subject: ControlSubject, key: string, body: Record<string, 
       return addFault(subject, { kind: 'garbage', ...scope(body), garbage: garbage(body) })
     case 'POST /lose-answer':
       return addFault(subject, { kind: 'lose-answer', ...scope(body) })
+    case 'POST /pretend':
+      return addFault(subject, { kind: 'pretend', ...scope(body) })
     case 'POST /step':
       return subject.step(number(body, 'count', 1))
     case 'POST /reset':

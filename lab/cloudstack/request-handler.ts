@@ -18,7 +18,7 @@ import { requireStrictForm, verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
 import type { World } from './state.ts'
 import type { WebhookSender } from './webhook-sender.ts'
-import { asFault, encode, envelope, errorEnvelope, send } from './wire.ts'
+import { asFault, encode, envelope, errorEnvelope, send, success } from './wire.ts'
 import type { Format, Reply } from './wire.ts'
 
 interface RequestDeps {
@@ -98,6 +98,7 @@ async function execute(
   requireRight(spec, caller)
   const injected = deps.faults.take('fail', spec.name, (fault) => fault.at === 'submit')
   if (injected !== null) throw new ApiFault(injected.code, injected.text)
+  if (!spec.isasync && deps.faults.take('pretend', spec.name) !== null) return envelope(spec, success())
   const params = readParams(
     spec,
     raw,

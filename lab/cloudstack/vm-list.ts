@@ -5,7 +5,7 @@ import type { Vm } from './records.ts'
 import type { Json } from './row.ts'
 import { idTest, keywordTest, paged, same, visible } from './scope.ts'
 import type { World } from './state.ts'
-import { isVmDetail } from './vm-view.ts'
+import { hypervisorOf, isVmDetail } from './vm-view.ts'
 import type { VmDetail } from './vm-view.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
@@ -101,7 +101,7 @@ function addPlain(call: Call, tests: ((vm: Vm) => boolean)[]): void {
   const ha = params.bool('haenable')
   if (ha !== null) tests.push((vm) => vm.haenable === ha)
   const hypervisor = params.text('hypervisor')
-  if (hypervisor !== null) tests.push(() => hypervisor === 'KVM')
+  if (hypervisor !== null) tests.push((vm) => hypervisor === hypervisorOf(call.world, vm))
   const keypair = params.text('keypair')
   if (keypair !== null) tests.push((vm) => vm.keypairs.includes(keypair))
   const leased = params.bool('leased')

@@ -127,7 +127,7 @@ function baseFields(world: World, vm: Vm): Fields {
     cpunumber: vm.cpunumber,
     cpuspeed: vm.cpuspeed,
     memory: vm.memory,
-    hypervisor: 'KVM',
+    hypervisor: hypervisorOf(world, vm),
     instancename: instanceName(vm),
     passwordenabled: false,
     rootdeviceid: 0,
@@ -200,4 +200,10 @@ function offeringFields(world: World, vm: Vm, view: Fields): void {
 function volumeFields(world: World, vm: Vm, view: Fields): void {
   const root = world.tables.volumes.by('vm', vm.id).find((volume) => volume.type === 'ROOT')
   if (root !== undefined) Object.assign(view, { rootdeviceid: root.deviceid ?? 0, pooltype: 'RBD' })
+}
+
+/** As upstream: that of the template; an image that fits every hypervisor says nothing. */
+export function hypervisorOf(world: World, vm: Vm): string {
+  const of_template = world.tables.templates.get(vm.templateid)?.hypervisor ?? 'None'
+  return of_template === 'None' ? 'KVM' : of_template
 }

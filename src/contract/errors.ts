@@ -42,9 +42,11 @@ const areas = {
   EVENT_NOT_FOUND: entry(404, 'There is no such event'),
   JOB_NOT_FOUND: entry(404, 'There is no such job'),
   JOB_NOT_CANCELLABLE: entry(409, 'The job cannot be cancelled any more'),
+  JOB_SUPERSEDED: entry(409, 'Another process runs this job now'),
   JOB_CANCELLED: entry(500, 'The job was cancelled'),
   JOB_INTERRUPTED: entry(500, 'The operation was interrupted and its outcome is not known'),
   TOKEN_NOT_FOUND: entry(404, 'There is no such token'),
+  SESSION_NOT_FOUND: entry(404, 'The session does not exist or has ended'),
   USER_NOT_FOUND: entry(404, 'There is no such user'),
   USER_EXISTS: entry(409, 'A user of this name exists'),
   LAST_ADMIN: entry(409, 'The last admin cannot be removed'),
@@ -57,6 +59,7 @@ const areas = {
   COMPUTE_REJECTED: entry(400, 'The compute platform refused the request'),
   COMPUTE_CONFLICT: entry(409, 'The compute platform reports a conflict'),
   RESOURCE_NOT_FOUND: entry(404, 'A thing that the request names does not exist'),
+  CHANGE_NOT_SEEN: entry('upstream', 'The compute platform reports success but does not show the change'),
   HOOK_SIGNATURE: entry(401, 'The signature of the callback is not valid'),
 }
 

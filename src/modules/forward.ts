@@ -5,7 +5,8 @@ import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
 import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import type { Raw } from '#src/drivers/cloudstack/fields.ts'
+import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Evidence, isProof, type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import type { Admission, Jobs } from '#src/jobs/admit.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
@@ -49,6 +50,8 @@ interface ChangeRow<R extends RouteSpec> extends Common<R> {
 
 export interface SyncRow<R extends RouteSpec> extends ChangeRow<R> {
   mode: 'sync'
+  /** As in a job; several where the call changes several things. */
+  proof(input: Input<R>, ctx: RequestContext): Evidence | readonly Proof[]
   reply(answer: Raw, input: Input<R>, ctx: RequestContext): Result<R> | Promise<Result<R>>
 }
 
@@ -57,8 +60,10 @@ export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
   mode: 'job' | 'create'
   /** For work that copies: polled less often. */
   slow?: boolean
-  /** The states of the machine that mean: done. */
-  goal?(input: Input<R>): NonNullable<CallInput['goal']>
+  /** What the change must leave behind, read back before it counts as done; or why the platform shows no trace of it. */
+  proof(input: Input<R>, ctx: RequestContext): Evidence
+  /** Nothing is sent when the proof holds already. */
+  skip_if_so?: boolean
   /**
    * The resource for `Prefer: wait`. `result` is that of the platform's job, undefined when nothing had to be sent.
    * Left out, or answering undefined: the accepted form, with its final status.
@@ -147,6 +152,10 @@ async function sync<R extends RouteSpec>(
           traceparent: ctx.traceparent,
           timeout_ms: row.timeout_ms,
         })
+        for (const evidence of [row.proof(input, ctx)].flat()) {
+          if (!isProof(evidence)) continue
+          await readBack(deps.cloudstack, evidence, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
+        }
         if (subject.done !== undefined) note.description = subject.done
         const result = await row.reply(answer, input, ctx)
         if (subject.resource_id === null) note.resource_uuid = madeId(result)
@@ -154,6 +163,15 @@ async function sync<R extends RouteSpec>(
       })(),
     ),
   )
+}
+
+/** The caller waits. */
+const SYNC_PATIENCE_MS = 10_000
+
+/** Answers are wrapped: `{ diskoffering: { id } }`. */
+function madeIn(answer: Raw): string | null {
+  const made = Object.values(answer).find(isRaw)
+  return made === undefined ? null : textOf(made, 'id')
 }
 
 async function job<R extends RouteSpec>(
@@ -171,27 +189,36 @@ async function job<R extends RouteSpec>(
     creates: row.mode === 'create',
     slow: row.slow ?? false,
     resource_type: resourceType(route),
-    ...(row.goal === undefined ? {} : { goal: row.goal(input) }),
+    proof: row.proof(input, ctx),
+    skip_if_so: row.skip_if_so ?? false,
   }
   return handOver(deps, ctx, call, subject, reply === undefined ? undefined : (result) => reply(result, input, ctx))
 }
 
 /** One call that the platform runs as a job. */
-export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 'goal'> {
+export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 'settings_of'> {
   args: Args
+  /** As in a row. */
+  proof: Evidence
   creates?: boolean
   slow?: boolean
+  skip_if_so?: boolean
+}
+
+function callOf({ args, proof, creates = false, slow = false, ...rest }: Handover, subject: Subject): CallInput {
+  const done = subject.done ?? subject.description
+  return { ...rest, args: encodeArgs(args), ...(isProof(proof) ? { proof } : {}), creates, slow, done }
 }
 
 /** Admits the job that makes the call, and answers as every such operation does: for handlers whose command depends on the input. */
 export async function handOver<T = never>(
   deps: ForwardDeps,
   ctx: RequestContext,
-  { args, creates = false, slow = false, ...rest }: Handover,
+  handover: Handover,
   subject: Subject,
   reply?: (result: Raw | undefined) => T | undefined | Promise<T | undefined>,
 ): Promise<T | ActionAccepted> {
-  const call: CallInput = { ...rest, args: encodeArgs(args), creates, slow, done: subject.done ?? subject.description }
+  const call = callOf(handover, subject)
   await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
   const ended = await submittedOrEnded(deps.jobs, ctx)
   if (ended.job_status === 'completed' && ctx.wait_seconds > 0 && reply !== undefined) {
@@ -209,10 +236,10 @@ const ANSWER_WAIT_MS = 110_000
 export async function handOverToEnd(
   deps: ForwardDeps,
   ctx: RequestContext,
-  { args, creates = false, slow = false, ...rest }: Handover,
+  handover: Handover,
   subject: Subject,
 ): Promise<void> {
-  const call: CallInput = { ...rest, args: encodeArgs(args), creates, slow, done: subject.done ?? subject.description }
+  const call = callOf(handover, subject)
   await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
   const row = await deps.jobs.wait(ctx.operation_id, { timeout_ms: ANSWER_WAIT_MS, signal: ctx.signal })
   if (row.job_status === 'failed') throw failureOf(row)

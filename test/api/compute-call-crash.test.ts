@@ -31,6 +31,9 @@ for (const [point, passed] of [
   ['submit:ended', 0],
   ['follow:started', 0],
   ['follow:acted', 0],
+  ['follow:ended', 0],
+  ['read-back:started', 0],
+  ['read-back:acted', 0],
 ] as const) {
   test(`a stop whose process dies at ${point} (after ${passed} of them) is sent once and ends`, async () => {
     lab.platform.reset()

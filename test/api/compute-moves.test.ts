@@ -1,8 +1,11 @@
 // Migration, scaling, recovery, restoring and snapshots of machines over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import pg from 'pg'
 import { seededId, wellKnown } from '../../lab/world.ts'
+import { LOCKS } from '#src/store/locks.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
 import { NOBODY, vmDoor } from '../support/vm-door.ts'
 
 let lab: Lab
@@ -136,6 +139,43 @@ for (const path of ['/compute/vms/scale', '/compute/vms/settings/compute']) {
     assert.equal((await door.calls('scaleVirtualMachine')).length, 0)
   })
 }
+
+/** The lock on the settings of one machine is waited for. */
+const someoneWaits = (client: pg.Client) =>
+  until('somebody waits for the lock', async () => {
+    const text = `select 1 from pg_locks where locktype = 'advisory' and classid = ${LOCKS.vm_settings} and not granted
+      and database = (select oid from pg_database where datname = current_database())`
+    return (await client.query(text)).rows.length > 0
+  })
+
+test('scaling and a change of the settings wait for each other, and neither undoes the other', async () => {
+  const client = new pg.Client(lab.database.connection)
+  await client.connect()
+  try {
+    await door.put('vms', CUSTOM, { state: 'Stopped', details: { cpuNumber: '4', memory: '8192', keyboard: 'us' } })
+    const scaled = await door.post('/compute/vms/scale', { virtual_machine_id: CUSTOM, cpu_cores: 6 })
+    assert.deepEqual([scaled.status, scaled.body.status], [200, 'IN_PROGRESS'], scaled.text)
+    const body = { virtual_machine_id: CUSTOM, settings: { nic_adapter: 'virtio' } }
+    const updating = door.post('/compute/vms/settings/update', body)
+    await someoneWaits(client)
+    assert.equal((await door.calls('updateVirtualMachine')).length, 0)
+    assert.equal((await door.ended(scaled)).job_status, 'completed')
+    const updated = await updating
+    assert.equal(updated.status, 200, updated.text)
+    const details = { cpuNumber: '6', memory: '8192', keyboard: 'us', nicAdapter: 'virtio' }
+    assert.deepEqual(machine(CUSTOM).details, details)
+
+    await client.query('select pg_advisory_lock($1::int, hashtext($2))', [LOCKS.vm_settings, CUSTOM])
+    const scaling = door.done('POST', '/compute/vms/scale', { virtual_machine_id: CUSTOM, cpu_cores: 4 })
+    await someoneWaits(client)
+    assert.equal((await door.calls('scaleVirtualMachine')).length, 1)
+    await client.query('select pg_advisory_unlock_all()')
+    const again = await scaling
+    assert.deepEqual([again.status, again.body.cpu_cores], [200, 4], again.text)
+  } finally {
+    await client.end()
+  }
+})
 
 test('a destroyed machine comes back, another does not', async () => {
   const reply = await door.post('/compute/vms/recover', { virtual_machine_id: vms['old-test'] })

@@ -55,7 +55,14 @@ before(async () => {
   const times = { timeout_ms: 3000, read_timeout_ms: 3000 }
   cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'hmac-sha1', ...times }, { log })
   database = await createTestDatabase()
-  const bound = [bindJob(publicIpAcquireJob, { cloudstack, dns }), bindJob(computeCall, { cloudstack })]
+  const call_deps = {
+    cloudstack,
+    // Made with the process that runs the job.
+    get database() {
+      return jobs.database
+    },
+  }
+  const bound = [bindJob(publicIpAcquireJob, { cloudstack, dns }), bindJob(computeCall, call_deps)]
   jobs = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound })
   const { engine, replica_id } = jobs
   handlers = publicIpHandlers({ cloudstack, database: jobs.database, jobs: engine, replica_id, dns })

@@ -129,6 +129,18 @@ describe('faults', () => {
     assert.equal((await client.rows('listVirtualMachines', { id: vms['web-01'] }))[0]?.['displayname'], 'renamed')
   })
 
+  test('a pretended success is reported and nothing is done, in a job and at once', async () => {
+    await client.control('POST', '/pretend', { command: 'stopVirtualMachine' })
+    const job = await client.job('stopVirtualMachine', { id: vms['web-01'] })
+    assert.deepEqual([job['jobstatus'], job['jobresult']], [1, { success: true }])
+    await client.control('POST', '/pretend', { command: 'updateVirtualMachine' })
+    assert.deepEqual(await client.ok('updateVirtualMachine', { id: vms['web-01'], displayname: 'renamed' }), {
+      success: true,
+    })
+    const [row] = await client.rows('listVirtualMachines', { id: vms['web-01'] })
+    assert.deepEqual([row?.['state'], row?.['displayname'] === 'renamed'], ['Running', false])
+  })
+
   test('silence never answers, and garbage is HTML, a cut answer or JSON of another shape', async () => {
     const { lab } = client
     await client.control('POST', '/silent', { times: 1 })

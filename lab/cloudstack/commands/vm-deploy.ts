@@ -1,5 +1,5 @@
 /** deployVirtualMachine: everything that is checked before the row exists, the row, and the job that starts it. */
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { denied, internal, invalid, noCapacity } from '../api-fault.ts'
 import { isFree, macOf, nextFreeIp } from '../addressing.ts'
 import { job } from '../call.ts'
@@ -59,7 +59,13 @@ export const vmDeploy: Commands = {
           throw error
         }
       },
-      end: () => vmView(world, start ? endStart(world, vm.id) : setVm(world, vm.id, { state: 'Stopped' })),
+      end: () => {
+        const view = vmView(world, start ? endStart(world, vm.id) : setVm(world, vm.id, { state: 'Stopped' }))
+        // Told once, here: a list never shows it.
+        return start && template.passwordenabled
+          ? { ...view, passwordenabled: true, password: randomBytes(9).toString('base64url') }
+          : view
+      },
       fail: () => {
         releaseGpus(world, vm.id)
         setVm(world, vm.id, { state: 'Error', hostid: null })

@@ -17,6 +17,7 @@ import {
   wishOf,
 } from '../machines.ts'
 import type { Host } from '../records.ts'
+import type { World } from '../state.ts'
 import { keywordTest, paged } from '../scope.ts'
 import { object } from '../wire.ts'
 import { vmView } from '../vm-view.ts'
@@ -168,7 +169,7 @@ export const vmPower: Commands = {
       const suits = fits(world, host, vm) && host.resourcestate === 'Enabled'
       return {
         ...hostView(world, host, call.sample()),
-        requiresStorageMotion: false,
+        requiresStorageMotion: !reachesDisks(world, host, vm.id),
         hasenoughcapacity: suits,
         suitableformigration: suits,
       }
@@ -204,6 +205,8 @@ function migrate(call: Call): Outcome {
       const host = hostid === null ? emptiest(call, vm.id) : world.tables.hosts.get(hostid)
       if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
         throw invalid('Cannot migrate VM, destination host is not in correct state')
+      if (call.spec.name !== 'migrateVirtualMachineWithVolume' && !reachesDisks(world, host, vm.id))
+        throw invalid('Cannot migrate VM, the destination host cannot access its volumes: migrate with storage')
       if (!fits(world, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
       // The machine is accounted on its destination from the start of the move.
       setVm(world, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
@@ -217,6 +220,14 @@ function migrate(call: Call): Outcome {
       const now = needVm(world, vm.id)
       if (now.state === 'Migrating') setVm(world, vm.id, { state: 'Running', hostid: now.lasthostid })
     },
+  })
+}
+
+/** Storage of one cluster is out of reach from another. */
+function reachesDisks(world: World, host: Host, vmid: string): boolean {
+  return world.tables.volumes.by('vm', vmid).every(({ storageid }) => {
+    const pool = storageid === null ? null : world.tables.storagepools.get(storageid)
+    return pool === null || pool['scope'] !== 'CLUSTER' || pool['clusterid'] === host.clusterid
   })
 }
 

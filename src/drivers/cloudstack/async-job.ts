@@ -2,7 +2,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '#src/kernel/log.ts'
 import { refusal } from './answer.ts'
-import { integerOf, isRaw, type Raw, textOf } from './fields.ts'
+import { integerOf, isRaw, type Raw, textOf, timeOf } from './fields.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from './platform-error.ts'
 
 export interface PlatformJob {
@@ -15,6 +15,7 @@ export interface PlatformJob {
   command: string
   result: Raw
   instance_id: string | null
+  created_at: string | null
 }
 
 export interface FollowOptions {
@@ -39,6 +40,7 @@ export function readJob(content: Raw, id: string): PlatformJob {
     command: textOf(content, 'cmd') ?? '',
     result: isRaw(result) ? result : {},
     instance_id: textOf(content, 'jobinstanceid'),
+    created_at: timeOf(content, 'created'),
   }
 }
 

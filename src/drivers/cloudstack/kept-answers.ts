@@ -6,7 +6,8 @@ export interface KeptAnswers<T> {
   of(question: string, text: string, make: () => T): T
 }
 
-const MOST_CHARS = 16 * 1024 * 1024
+/** Of the platform's texts; what is made of them takes about as much again. */
+const MOST_CHARS = 4 * 1024 * 1024
 const KEPT_FOR_MS = 60_000
 
 /** Keep texts rather than objects: thousands of living objects make every collection of garbage slower. */

@@ -86,8 +86,10 @@ export async function* listAll<T>(
 function isNew(seen: Set<string>, row: Raw): boolean {
   const id = textOf(row, 'id')
   if (id === null) return true
-  if (seen.has(id)) return false
-  seen.add(id)
+  // An image has one row for each zone that it is in.
+  const key = `${id} ${textOf(row, 'zoneid') ?? ''}`
+  if (seen.has(key)) return false
+  seen.add(key)
   return true
 }
 

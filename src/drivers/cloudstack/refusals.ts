@@ -172,7 +172,7 @@ function aboutVm(command: string, parameter: string | undefined, text: string): 
 }
 
 /** `serviceofferingid` as callers know it: `service_offering_id`. */
-function fieldName(parameter: string): string {
+export function fieldName(parameter: string): string {
   const words = [
     'service',
     'disk',

@@ -1,5 +1,6 @@
 // Archives alerts. The platform never shows an archived alert again, so everything is copied first, and then archived by
 // the ids of the copies alone: an alert that arrives in between stays open.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Alert, alerts } from '#src/contract/alerts.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -95,7 +96,26 @@ async function archiveCopies({ cloudstack, database }: Deps, ctx: RequestContext
     const ids = await waitingCopies(database.db, ctx.operation_id, BATCH)
     if (ids.length === 0) return archived
     await cloudstack.call('archiveAlerts', { ids }, { traceparent: ctx.traceparent })
+    await requireArchived(cloudstack, ids, ctx)
     await markArchived(database.db, ids, ctx.caller.username)
     archived += ids.length
   }
+}
+
+const LOOK_AGAIN_MS = 1000
+
+/** The platform never lists an archived alert. All that are open are looked through at once: a question for each takes long. */
+async function requireArchived(cloudstack: CloudStack, ids: readonly string[], ctx: RequestContext): Promise<void> {
+  const listed = async (): Promise<number> => {
+    let open = 0
+    for await (const rows of cloudstack.listPages('listAlerts', {}, ALERT_ITEM.key, { traceparent: ctx.traceparent }))
+      open += rows.map(ALERT_ITEM.read).filter(({ id }) => ids.includes(id)).length
+    return open
+  }
+  if ((await listed()) === 0) return
+  await pause(LOOK_AGAIN_MS)
+  const open = await listed()
+  if (open === 0) return
+  const seen = open === 1 ? '1 alert is open still' : `${open} alerts are open still`
+  throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${seen}.`)
 }

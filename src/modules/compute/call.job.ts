@@ -1,22 +1,23 @@
-// The job behind every change that the platform runs as a job of its own: submit it once, then follow it to its end.
-// The platform's job carries our job's id, so that a lost answer, a crash, or another process finds it again.
+// The job behind every change that the platform runs as a job of its own: submit it once, follow it to its end, and read
+// back what it changed. The platform's job carries our job's id, so that a lost answer, a crash, or another process finds
+// it again.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { wasReplaced } from '#src/drivers/cloudstack/later-jobs.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { look, Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import type { Database } from '#src/store/database.ts'
+import { withSettingsLock } from './settings-lock.ts'
 
 export interface CallDeps {
   cloudstack: CloudStack
+  database: Database
 }
-
-const Goal = Type.Object({
-  virtual_machine_id: Type.String(),
-  states: Type.Array(Type.String()),
-})
 
 export const CallInput = Type.Object({
   command: Type.String(),
@@ -25,8 +26,12 @@ export const CallInput = Type.Object({
   /** The platform makes the thing before it queues the job, so the same call must never be sent twice. */
   creates: Type.Boolean(),
   slow: Type.Boolean(),
-  /** The machine is to be in one of these states: then nothing needs to be sent, and an unclear end can be judged. */
-  goal: Type.Optional(Goal),
+  /** What the change must leave behind. Left out where the platform shows no trace of it. */
+  proof: Type.Optional(Proof),
+  /** Nothing is sent when the proof holds already. */
+  skip_if_so: Type.Optional(Type.Boolean()),
+  /** The call writes details of this machine, so from the call to its end nobody else may. */
+  settings_of: Type.Optional(Type.String()),
   resource_type: Type.String(),
   done: Type.String(),
 })
@@ -39,7 +44,10 @@ const HALF_AN_HOUR_MS = 30 * 60_000
 const LONGEST_FOLLOW_MS = 75 * 60_000
 const SUBMIT_WEIGHT = 1
 const FOLLOW_WEIGHT = 9
+const READ_BACK_WEIGHT = 1
 const FOLLOW_TITLE = 'Wait for the compute platform'
+const READ_BACK_TITLE = 'Read back what changed'
+const READ_BACK_TIMEOUT_MS = 5 * 60_000
 const RESENDS = 3
 
 export const computeCall = defineJob<CallDeps>()({
@@ -53,15 +61,24 @@ export const computeCall = defineJob<CallDeps>()({
       weight: SUBMIT_WEIGHT,
       applies: isNeeded,
       run: submit,
-      timeout_ms: HALF_AN_HOUR_MS,
+      timeout_ms: HALF_AN_HOUR_MS + LONGEST_FOLLOW_MS,
     },
     {
       name: 'follow',
       title: FOLLOW_TITLE,
       weight: FOLLOW_WEIGHT,
       applies: wasSubmitted,
-      run: follow,
+      run: (run) => follow(run),
       timeout_ms: LONGEST_FOLLOW_MS,
+    },
+    {
+      name: 'read-back',
+      title: READ_BACK_TITLE,
+      weight: READ_BACK_WEIGHT,
+      applies: isShown,
+      run: readBackChange,
+      timeout_ms: READ_BACK_TIMEOUT_MS,
+      retries: 0,
     },
   ],
   on_failure: 'stop',
@@ -70,22 +87,34 @@ export const computeCall = defineJob<CallDeps>()({
 
 /** Whether the platform has taken the job over: from then on it can only succeed or fail there. */
 export function isSubmitted(job: { status: string; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.status === FOLLOW_TITLE
+  return job.job_status !== 'running' || job.status === FOLLOW_TITLE || job.status === READ_BACK_TITLE
 }
 
 async function isNeeded(run: CallRun): Promise<string | true> {
-  const { goal } = run.input
-  if (goal === undefined || run.state.sending === true) return true
-  const state = await vmState(run, goal.virtual_machine_id)
-  return state !== null && goal.states.includes(state) ? `The virtual machine is ${state} already.` : true
+  const { proof, skip_if_so } = run.input
+  if (proof === undefined || skip_if_so !== true || run.state.sending === true) return true
+  return (await sighting(run, proof)).holds ? 'It is so already.' : true
 }
 
 function wasSubmitted(run: CallRun): string | true {
   return run.state.submitted === true ? true : 'Nothing had to be sent.'
 }
 
+function isShown(run: CallRun): string | true {
+  if (run.input.proof === undefined) return 'The compute platform shows no trace of such a change.'
+  return wasSubmitted(run)
+}
+
 async function submit(run: CallRun): Promise<void> {
-  await orRefusal(submitOnce(run))
+  const { settings_of } = run.input
+  if (settings_of === undefined) return orRefusal(submitOnce(run))
+  // A writer of settings replaces the whole map of details, so none may have read it before this call and write it after.
+  await withSettingsLock(run.deps.database, settings_of, async (held) => {
+    if (held.aborted) throw new ApiError('SETTINGS_BUSY', 'The lock on these settings was lost; nothing was changed.')
+    await orRefusal(submitOnce(run))
+    // The step goes on for the lock's sake, but whoever waits for the hand-over may go.
+    await follow(run, () => run.progress(100, FOLLOW_TITLE))
+  })
 }
 
 async function submitOnce(run: CallRun): Promise<void> {
@@ -98,7 +127,7 @@ async function submitOnce(run: CallRun): Promise<void> {
       const answer = await run.deps.cloudstack.call(command, args, { job_id: run.job_id })
       const entity_id = textOf(answer, 'id')
       if (entity_id !== null) await run.about({ id: entity_id })
-      await run.save({ submitted: true })
+      await run.save({ submitted: true, ...(entity_id === null ? {} : { made_id: entity_id }) })
       return
     } catch (error) {
       if (!isLostAnswer(error)) throw error
@@ -122,7 +151,7 @@ async function foundAgain(run: CallRun): Promise<boolean> {
   const job = await untilAnswered(run, () => run.deps.cloudstack.queryJob(run.job_id, { signal: run.signal }))
   if (job !== undefined) {
     if (run.input.creates && job.instance_id !== null) await run.about({ id: job.instance_id })
-    await run.save({ submitted: true })
+    await run.save({ submitted: true, ...(job.instance_id === null ? {} : { instance_id: job.instance_id }) })
     return true
   }
   if (run.input.creates) {
@@ -149,21 +178,46 @@ async function untilAnswered<T>(run: CallRun, ask: () => Promise<T>): Promise<T>
   }
 }
 
-async function follow(run: CallRun): Promise<void> {
+async function follow(run: CallRun, onProgress: () => void = () => {}): Promise<void> {
   try {
-    await run.deps.cloudstack.followJob(run.job_id, { signal: run.signal, profile: run.input.slow ? 'slow' : 'quick' })
+    const profile = run.input.slow ? 'slow' : 'quick'
+    const result = await run.deps.cloudstack.followJob(run.job_id, { signal: run.signal, profile, onProgress })
+    const id = run.input.creates && madeId(run) === null ? idIn(result) : null
+    if (id !== null) await run.save({ made_id: id })
   } catch (error) {
     if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) return orRefusal(Promise.reject(error))
-    await judgeByState(run, error)
+    await judge(run, error)
   }
 }
 
-/** The platform lost its own job; the machine tells whether it was done. */
-async function judgeByState(run: CallRun, cause: CloudStackError): Promise<void> {
-  const { goal } = run.input
-  const state = goal === undefined ? null : await orRefusal(vmState(run, goal.virtual_machine_id))
-  if (goal !== undefined && state !== null && goal.states.includes(state)) return
-  const seen = state === null ? '' : ` The virtual machine is ${state}.`
+/** The id that came with the answer, or with the result of the job. */
+function madeId(run: CallRun): string | null {
+  return textOf(run.state, 'made_id')
+}
+
+/** Results are wrapped: `{ volume: { id } }`. */
+function idIn(result: Raw): string | null {
+  const made = Object.values(result).find(isRaw)
+  return made === undefined ? null : textOf(made, 'id')
+}
+
+function sighting(run: CallRun, proof: Proof): ReturnType<typeof look> {
+  return orRefusal(look(run.deps.cloudstack, proof, knownId(run), { signal: run.signal }))
+}
+
+/** Without an answer and a result, what the platform’s job is about: mostly, but not always, the thing made. */
+function knownId(run: CallRun): string | null {
+  return madeId(run) ?? textOf(run.state, 'instance_id')
+}
+
+/** The platform lost its own job; what it shows tells whether it was done. */
+async function judge(run: CallRun, cause: CloudStackError): Promise<void> {
+  const { proof, creates } = run.input
+  // What is made before the job is there in any case, so that its presence alone tells nothing.
+  const tells = proof !== undefined && !(creates && Object.keys(proof.expect).length === 0)
+  const found = tells ? await sighting(run, proof) : undefined
+  if (found?.holds === true) return
+  const seen = found === undefined ? '' : ` It shows that ${found.words}.`
   throw new ApiError(
     'JOB_INTERRUPTED',
     `The compute platform ended the operation without an outcome.${seen} Look at the resource before you repeat it.`,
@@ -171,9 +225,18 @@ async function judgeByState(run: CallRun, cause: CloudStackError): Promise<void>
   )
 }
 
-async function vmState(run: CallRun, virtual_machine_id: string): Promise<string | null> {
-  const args = { id: virtual_machine_id, details: 'min', listall: true, page: 1, pagesize: 2 }
-  const content: Raw = await run.deps.cloudstack.call('listVirtualMachines', args, { signal: run.signal })
-  const row = rowsOf(content, 'virtualmachine')[0]
-  return row === undefined ? null : textOf(row, 'state')
+async function readBackChange(run: CallRun): Promise<void> {
+  const { proof } = run.input
+  if (proof === undefined) return
+  const { cloudstack } = run.deps
+  const made_id = knownId(run)
+  const found = await orRefusal(
+    readBack(cloudstack, proof, {
+      signal: run.signal,
+      made_id,
+      replaced: (seen) => wasReplaced(cloudstack, { job_id: run.job_id, proof, made_id, seen }, run.signal),
+    }),
+  )
+  if (found === 'replaced')
+    await run.note('INFO', 'It is not as this operation left it: another one of the same resource came after it.')
 }

@@ -3,13 +3,14 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Holds, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import type { CallDeps } from './call.job.ts'
 
 export const DiskCreateInput = Type.Object({
   name: Type.String(),
@@ -22,14 +23,18 @@ export const DiskCreateInput = Type.Object({
 })
 export type DiskCreateInput = Static<typeof DiskCreateInput>
 
-type DiskRun = Run<CallDeps, DiskCreateInput>
+interface DiskDeps {
+  cloudstack: CloudStack
+}
+
+type DiskRun = Run<DiskDeps, DiskCreateInput>
 
 const FILL_TITLE = 'Wait for the volume'
 const CREATE_TIMEOUT_MS = 15 * 60_000
 /** A volume made from a snapshot is copied. */
 const FILL_TIMEOUT_MS = 75 * 60_000
 
-export const diskCreateJob = defineJob<CallDeps>()({
+export const diskCreateJob = defineJob<DiskDeps>()({
   type: 'vm.disk-create',
   input: DiskCreateInput,
   resource_type: 'VOLUME',
@@ -161,6 +166,9 @@ async function attach(run: DiskRun): Promise<void> {
   if (job === undefined || job.status > 1) await submitAttach(run, String(attach_job_id))
   try {
     await run.deps.cloudstack.followJob(String(attach_job_id), { signal: run.signal })
+    const expect = { virtualmachineid: run.input.virtual_machine_id }
+    const proof: Proof = { thing: 'volume', args: { id: run.input.volume_id }, expect }
+    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
   } catch (error) {
     // Whatever became of the job: a volume that is attached is attached.
     if (!run.signal.aborted && (await untilAnswered(run, () => isAttached(run))) === true) return

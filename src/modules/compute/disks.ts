@@ -7,6 +7,7 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -58,6 +59,12 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
       return { ...subjectOf(volume), description: `Attaching ${words}.`, done: `Attached ${words}.` }
     },
     args: ({ body }) => ({ id: body.volume_id, virtualmachineid: body.virtual_machine_id, deviceid: body.device_id }),
+    // Not the slot: some hypervisors choose their own.
+    proof: ({ body }) => ({
+      thing: 'volume',
+      args: { id: body.volume_id },
+      expect: { virtualmachineid: body.virtual_machine_id },
+    }),
     reply: (_result, { body }, ctx) => readVolume(cloudstack, body.volume_id, ctx),
   }
 }
@@ -73,7 +80,9 @@ function detachDisk(deps: ForwardDeps) {
     await requireNoSnapshots(cloudstack, vm.id, ctx)
     const words = `volume ${volume.name} from virtual machine ${vm.name}`
     const subject = { ...subjectOf(volume), description: `Detaching ${words}.`, done: `Detached ${words}.` }
-    const call = { command: 'detachVolume', args: { id: volume.id }, resource_type: 'VOLUME' }
+    const args = { id: volume.id }
+    const proof: Proof = { thing: 'volume', args, expect: { virtualmachineid: null } }
+    const call = { command: 'detachVolume', args, proof, resource_type: 'VOLUME' }
     return handOver(deps, ctx, call, subject, () => readVolume(cloudstack, volume.id, ctx))
   }
 }
@@ -137,13 +146,28 @@ function resizeDisk(deps: ForwardDeps) {
       description: `${doing} volume ${volume.name}.`,
       done: `Volume ${volume.name} is ${only_offering ? 'changed' : 'resized'}.`,
     }
-    return handOver(deps, ctx, { command, args, resource_type: 'VOLUME', slow: true }, subject, () =>
-      readVolume(cloudstack, volume.id, ctx),
-    )
+    const call = { command, args, proof: resizedTo(volume, body), resource_type: 'VOLUME', slow: true }
+    return handOver(deps, ctx, call, subject, () => readVolume(cloudstack, volume.id, ctx))
   }
 }
 
 const GIB = 1024 ** 3
+
+/** Some storage rounds a size up, so one that shrinks must only be less than it was. */
+function resizedTo({ id, size_bytes }: Volume, body: In<'vmDiskResize'>['body']): Proof {
+  const at_least = body.size_gb === undefined ? undefined : body.size_gb * GIB
+  const shrinks = at_least !== undefined && size_bytes !== null && at_least < size_bytes
+  return {
+    thing: 'volume',
+    args: { id },
+    expect: given({
+      size: at_least === undefined ? undefined : { at_least, ...(shrinks ? { below: size_bytes } : {}) },
+      diskofferingid: body.disk_offering_id,
+      miniops: body.min_iops,
+      maxiops: body.max_iops,
+    }),
+  }
+}
 
 async function requireFittingSize(
   cloudstack: CloudStack,
@@ -177,6 +201,7 @@ function isoRows(cloudstack: CloudStack) {
       return { ...vmSubject(vm), description: `Attaching ${words}.`, done: `Attached ${words}.` }
     },
     args: ({ body }) => ({ id: body.iso_id, virtualmachineid: body.virtual_machine_id, forced: body.forced }),
+    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { isoid: body.iso_id } }),
     reply: present,
   }
   const vmIsoDetach: JobRowSpec<Spec<'vmIsoDetach'>> = {
@@ -190,6 +215,7 @@ function isoRows(cloudstack: CloudStack) {
       return { ...vmSubject(vm), description: `Detaching ${words}.`, done: `Detached ${words}.` }
     },
     args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, forced: body.forced }),
+    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { isoid: null } }),
     reply: present,
   }
   return { vmIsoAttach, vmIsoDetach }

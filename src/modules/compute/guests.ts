@@ -4,6 +4,7 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { unproven } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -45,6 +46,11 @@ function affinityRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmAffinityUpdate'
       }
     },
     args: ({ body }) => ({ id: body.virtual_machine_id, affinitygroupids: body.affinity_group_ids }),
+    proof: ({ body }) => ({
+      thing: 'vm',
+      args: { id: body.virtual_machine_id },
+      expect: { affinitygroup: { exactly: body.affinity_group_ids } },
+    }),
     reply: async (_result, { body }, ctx) => {
       const raw = await rawVm(cloudstack, body.virtual_machine_id, ctx, `${VM_DETAILS},affgrp`)
       const affinity_groups = rowsOf(raw, 'affinitygroup').map((row) => ({
@@ -86,6 +92,10 @@ function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
       userdataid: body.user_data_id,
       userdatadetails: body.user_data_details,
     }),
+    proof: ({ body }) =>
+      body.user_data_id === undefined
+        ? unproven('The platform does not show the user data of a machine.')
+        : { thing: 'vm', args: { id: body.virtual_machine_id }, expect: { userdataid: body.user_data_id } },
     reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }
 }

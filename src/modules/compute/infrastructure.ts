@@ -1,8 +1,9 @@
-// Zones, clusters, hosts, templates and offerings. The platform's answers are kept for a while (cloudstack.md 9), so these
-// lists are filtered and paged here.
+// Zones, clusters, hosts, templates and offerings. The platform pages them; where it does not filter as we do, its list is
+// read through and one page of it is held.
 import type { infrastructure } from '#src/contract/infrastructure.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import {
   flagOf,
@@ -14,36 +15,41 @@ import {
   textsOf,
   timeOf,
 } from '#src/drivers/cloudstack/fields.ts'
-import { collected, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { optionsOf } from './vm-list.ts'
 
 type In<Op extends keyof typeof infrastructure.routes> = Input<(typeof infrastructure.routes)[Op]>
 
 export function zoneList(cloudstack: CloudStack) {
   return async ({ query }: In<'zoneList'>, ctx: RequestContext) => {
-    const rows = (await cloudstack.lookups.zones()).filter((row) => matches(row, query.keyword) && isOpenTo(row, ctx))
-    const { items, ...page } = paged(rows, query, zoneOf)
+    const list = { command: 'listZones', args: { available: true, keyword: query.keyword }, key: 'zone', read: zoneOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [named(query), openTo(ctx)], ctx)
     return { zones: items, ...page }
   }
 }
 
 export function clusterList(cloudstack: CloudStack) {
-  return async ({ query }: In<'clusterList'>) => {
-    const rows = (await cloudstack.lookups.clusters()).filter(
-      (row) => matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id),
-    )
-    const { items, ...page } = paged(rows, query, clusterOf)
+  return async ({ query }: In<'clusterList'>, ctx: RequestContext) => {
+    const args = { zoneid: query.zone_id, keyword: query.keyword }
+    const list = { command: 'listClusters', args, key: 'cluster', read: clusterOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [named(query)], ctx)
     return { clusters: items, ...page }
   }
 }
 
 export function hostList(cloudstack: CloudStack) {
-  return async ({ query }: In<'hostList'>) => {
-    const rows = (await cloudstack.lookups.hosts()).filter(
-      (row) =>
-        matches(row, query.keyword) && isIn(row, 'zoneid', query.zone_id) && isIn(row, 'clusterid', query.cluster_id),
-    )
-    const { items, ...page } = paged(rows, query, hostOf)
+  return async ({ query }: In<'hostList'>, ctx: RequestContext) => {
+    const args = {
+      type: 'Routing',
+      details: 'min,capacity',
+      zoneid: query.zone_id,
+      clusterid: query.cluster_id,
+      keyword: query.keyword,
+    }
+    const list = { command: 'listHosts', args, key: 'host', read: hostOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [named(query)], ctx)
     return { hosts: items, ...page }
   }
 }
@@ -57,58 +63,80 @@ export function templateList(cloudstack: CloudStack) {
       keyword: query.keyword,
       ...WHOLE_SCOPE,
     }
-    const all = await collected(
-      cloudstack.listAll('listTemplates', args, { key: 'template', read: (row) => row }, { signal: ctx.signal }),
-    )
-    const { tenant_id } = ctx.caller
-    const rows = all.filter(
-      (row) => tenant_id === null || flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id,
-    )
-    const { items, ...page } = paged(rows, query, templateOf)
+    const list = { command: 'listTemplates', args, key: 'template', read: templateOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [usableBy(ctx)], ctx)
     return { templates: items, ...page }
   }
 }
 
 export function serviceOfferingList(cloudstack: CloudStack) {
   return async ({ query }: In<'serviceOfferingList'>, ctx: RequestContext) => {
-    const rows = (await cloudstack.lookups.serviceOfferings()).filter(
-      (row) =>
-        matches(row, query.keyword) &&
-        isOpenTo(row, ctx) &&
-        (isIn(row, 'zoneid', query.zone_id) || textOf(row, 'zoneid') === null),
-    )
-    const { items, ...page } = paged(rows, query, offeringOf)
+    const args = { listall: true, keyword: query.keyword }
+    const list = { command: 'listServiceOfferings', args, key: 'serviceoffering', read: offeringOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [named(query), openTo(ctx), inZone(query)], ctx)
     return { service_offerings: items, ...page }
   }
 }
 
-function matches(row: Raw, keyword: string | undefined): boolean {
-  return keyword === undefined || (textOf(row, 'name') ?? '').toLowerCase().includes(keyword.toLowerCase())
-}
+/** Undefined: nothing is asked of the row. */
+type Test = ((row: Raw) => boolean) | undefined
 
-function isIn(row: Raw, field: string, id: string | undefined): boolean {
-  return id === undefined || textsOf(row, field).includes(id)
+/** The platform's keyword means other fields, too; names alone count here. */
+function named({ keyword }: { keyword?: string }): Test {
+  const part = keyword?.toLowerCase()
+  return part === undefined ? undefined : (row) => (textOf(row, 'name') ?? '').toLowerCase().includes(part)
 }
 
 /** Dedicated zones and offerings name the tenants they are for. */
-function isOpenTo(row: Raw, ctx: RequestContext): boolean {
-  const { tenant_id } = ctx.caller
-  return tenant_id === null || textOf(row, 'domainid') === null || isIn(row, 'domainid', tenant_id)
+function openTo({ caller: { tenant_id } }: RequestContext): Test {
+  if (tenant_id === null) return undefined
+  return (row) => textOf(row, 'domainid') === null || textsOf(row, 'domainid').includes(tenant_id)
 }
 
-function paged<T>(rows: readonly Raw[], query: { page?: number; page_size?: number }, read: (row: Raw) => T) {
-  const { page, page_size } = pageOf(query)
-  const items = rows.slice((page - 1) * page_size, page * page_size).map(read)
-  return { items, count: rows.length, page, page_size }
+function usableBy({ caller: { tenant_id } }: RequestContext): Test {
+  if (tenant_id === null) return undefined
+  return (row) => flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id
 }
 
-function named(row: Raw): { id: string; name: string } {
+/** An offering that names no zone is one for all of them. */
+function inZone({ zone_id }: { zone_id?: string }): Test {
+  if (zone_id === undefined) return undefined
+  return (row) => textOf(row, 'zoneid') === null || textsOf(row, 'zoneid').includes(zone_id)
+}
+
+interface ListOfPlatform<T> {
+  command: string
+  args: Args
+  key: string
+  read: (row: Raw) => T
+}
+
+async function paged<T>(
+  cloudstack: CloudStack,
+  { command, args, key, read }: ListOfPlatform<T>,
+  query: { page?: number; page_size?: number },
+  tests: readonly Test[],
+  ctx: RequestContext,
+) {
+  const page = pageOf(query)
+  const raw = { key, read: (row: Raw) => row }
+  const asked = tests.filter((test) => test !== undefined)
+  const { rows, count } =
+    asked.length === 0
+      ? await cloudstack.listPage(command, args, raw, page, optionsOf(ctx))
+      : await windowOf(cloudstack.listAll(command, args, raw, optionsOf(ctx)), page, (row) =>
+          asked.every((test) => test(row)),
+        )
+  return { items: rows.map(read), count, ...page }
+}
+
+function identityOf(row: Raw): { id: string; name: string } {
   return { id: textOf(row, 'id') ?? '', name: textOf(row, 'name') ?? '' }
 }
 
 function zoneOf(row: Raw) {
   return {
-    ...named(row),
+    ...identityOf(row),
     network_type: textOf(row, 'networktype'),
     allocation_state: textOf(row, 'allocationstate'),
     security_groups_enabled: flagOf(row, 'securitygroupsenabled'),
@@ -121,7 +149,7 @@ function zoneOf(row: Raw) {
 
 function clusterOf(row: Raw) {
   return {
-    ...named(row),
+    ...identityOf(row),
     zone_id: textOf(row, 'zoneid'),
     zone_name: textOf(row, 'zonename'),
     pod_id: textOf(row, 'podid'),
@@ -136,7 +164,7 @@ function clusterOf(row: Raw) {
 
 export function hostOf(row: Raw) {
   return {
-    ...named(row),
+    ...identityOf(row),
     ip_address: textOf(row, 'ipaddress'),
     state: textOf(row, 'state') ?? 'Unknown',
     resource_state: textOf(row, 'resourcestate'),
@@ -158,7 +186,7 @@ export function hostOf(row: Raw) {
 
 function templateOf(row: Raw) {
   return {
-    ...named(row),
+    ...identityOf(row),
     display_text: textOf(row, 'displaytext'),
     is_ready: flagOf(row, 'isready'),
     is_public: flagOf(row, 'ispublic'),
@@ -179,7 +207,7 @@ function templateOf(row: Raw) {
 export function offeringOf(row: Raw) {
   const limits = mapOf(row, 'serviceofferingdetails')
   return {
-    ...named(row),
+    ...identityOf(row),
     display_text: textOf(row, 'displaytext'),
     state: textOf(row, 'state'),
     cpu_cores: numberOf(row, 'cpunumber'),

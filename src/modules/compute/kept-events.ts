@@ -1,9 +1,6 @@
 // The platform's own events, kept as the watcher reads them: what application events are linked to (Part 1, 6.1).
-import { sql } from 'kysely'
 import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import type { Db } from '#src/store/database.ts'
-
-const KEPT_DAYS = 90
 
 /** The same event read twice is kept once; the platform itself may still change its state. */
 export async function keepEvents(db: Db, rows: readonly Raw[]): Promise<void> {
@@ -31,12 +28,5 @@ export async function keepEvents(db: Db, rows: readonly Raw[]): Promise<void> {
     .insertInto('platform_event')
     .values(events)
     .onConflict((conflict) => conflict.column('id').doUpdateSet(({ ref }) => ({ state: ref('excluded.state') })))
-    .execute()
-}
-
-export async function forgetEvents(db: Db): Promise<void> {
-  await db
-    .deleteFrom('platform_event')
-    .where('created_at', '<', sql<Date>`now() - make_interval(days => ${KEPT_DAYS})`)
     .execute()
 }

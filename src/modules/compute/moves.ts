@@ -7,6 +7,7 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, handOver, refusing, type SyncRow } from '../forward.ts'
@@ -44,7 +45,18 @@ export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
       description: `Scaling virtual machine ${vm.name}.`,
       done: `Virtual machine ${vm.name} is scaled.`,
     }
-    const call = { command: 'scaleVirtualMachine', args, resource_type: 'VM' }
+    const proof: Proof = {
+      thing: 'vm',
+      args: { id: vm.id },
+      expect: given({
+        serviceofferingid: String(args.serviceofferingid),
+        cpunumber: body.cpu_cores,
+        memory: body.memory_mb,
+        cpuspeed: body.cpu_speed_mhz,
+      }),
+    }
+    // A custom size is kept in the details of the machine, which are also settings.
+    const call = { command: 'scaleVirtualMachine', args, proof, resource_type: 'VM', settings_of: vm.id }
     return handOver(deps, ctx, call, subject, () => readVm(deps.cloudstack, vm.id, ctx))
   }
 }
@@ -56,6 +68,7 @@ function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & Route
     timeout_ms: 120_000,
     about: aboutVm(cloudstack, 'recover', { doing: 'Recovering', done: 'recovered' }),
     args: ({ body }) => ({ id: body.virtual_machine_id }),
+    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state: 'Stopped' } }),
     reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }
 }
@@ -83,10 +96,16 @@ function migrateVm(deps: ForwardDeps) {
       ...(with_disks ? {} : { storageid: storage_id, autoselect: auto_select === true ? true : undefined }),
     }
     const command = with_disks ? 'migrateVirtualMachineWithVolume' : 'migrateVirtualMachine'
-    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () =>
-      readVm(cloudstack, vm.id, ctx),
-    )
+    const call = { command, args, proof: movedTo(vm, host_id, storage_id), resource_type: 'VM', slow: true }
+    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
   }
+}
+
+/** The host alone: the state may change again at once, and which disks a move takes along the platform decides. */
+function movedTo(vm: VirtualMachine, hostid: string | undefined, storageid: string | undefined): Proof {
+  if (storageid !== undefined)
+    return { thing: 'volume', args: { virtualmachineid: vm.id }, where: { type: 'ROOT' }, expect: { storageid } }
+  return { thing: 'vm', args: { id: vm.id }, expect: { hostid: hostid ?? { not: vm.host_id ?? '' } } }
 }
 
 /** Checks the destination, and whether it cannot reach the machine's present storage. */

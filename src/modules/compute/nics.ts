@@ -7,6 +7,7 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing } from '../forward.ts'
@@ -57,6 +58,12 @@ function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
       ipaddress: body.ip_address,
       macaddress: body.mac_address,
     }),
+    proof: ({ body }) => ({
+      thing: 'nic',
+      args: { id: body.virtual_machine_id },
+      where: { networkid: body.network_id },
+      expect: shownAddress(body.ip_address),
+    }),
     reply: (_result, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }
 }
@@ -77,6 +84,12 @@ function defaultRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicSetDefault'>>
       }
     },
     args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, nicid: body.nic_id }),
+    proof: ({ body }) => ({
+      thing: 'nic',
+      args: { id: body.virtual_machine_id },
+      where: { id: body.nic_id },
+      expect: { isdefault: true },
+    }),
     reply: (_result, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }
 }
@@ -128,9 +141,16 @@ function addIp(deps: ForwardDeps) {
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpAdd)
+    const proof: Proof = {
+      thing: 'secondary_ip',
+      args: { id: vm.id },
+      where: { id: '$id' },
+      expect: shownAddress(body.ip_address),
+    }
     const call = {
       command: 'addIpToNic',
       args: { nicid: nic.id, ipaddress: body.ip_address },
+      proof,
       creates: true,
       resource_type: 'VM',
     }
@@ -156,7 +176,9 @@ function removeIp(deps: ForwardDeps) {
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpRemove)
     await requireUnused(cloudstack, vm.id, ip_address, ctx)
-    const call = { command: 'removeIpFromNic', args: { id: body.secondary_ip_id }, resource_type: 'VM' }
+    const id = body.secondary_ip_id
+    const proof: Proof = { thing: 'secondary_ip', args: { id: vm.id }, where: { id }, expect: {}, gone: true }
+    const call = { command: 'removeIpFromNic', args: { id }, proof, resource_type: 'VM' }
     const words = `address ${ip_address} from virtual machine ${vm.name}`
     return handOver(deps, ctx, call, { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` })
   }
@@ -199,7 +221,15 @@ function updateIp(deps: ForwardDeps) {
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpUpdate)
-    const call = { command: 'updateVmNicIp', args: { nicid: nic.id, ipaddress: body.ip_address }, resource_type: 'VM' }
+    const ipaddress = body.ip_address
+    const proof: Proof = {
+      thing: 'nic',
+      args: { id: vm.id },
+      where: { id: nic.id },
+      // Without a wish the platform picks another one.
+      expect: { ipaddress: ipaddress ?? { not: nic.ip_address ?? '' } },
+    }
+    const call = { command: 'updateVmNicIp', args: { nicid: nic.id, ipaddress }, proof, resource_type: 'VM' }
     const subject = {
       ...vmSubject(vm),
       description: `Changing the address of a NIC of virtual machine ${vm.name}.`,
@@ -207,6 +237,11 @@ function updateIp(deps: ForwardDeps) {
     }
     return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
   }
+}
+
+/** One of IPv6 stands elsewhere, and is written in many ways. */
+function shownAddress(ip_address: string | undefined): Proof['expect'] {
+  return ip_address !== undefined && isIPv4(ip_address) ? { ipaddress: ip_address } : {}
 }
 
 function requireAddress(text: string | undefined): void {

@@ -3,13 +3,15 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { wasReplaced } from '#src/drivers/cloudstack/later-jobs.ts'
+import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import type { CallDeps } from './call.job.ts'
 
 export const ProvisionInput = Type.Object({
   name: Type.String(),
@@ -19,16 +21,21 @@ export const ProvisionInput = Type.Object({
 })
 export type ProvisionInput = Static<typeof ProvisionInput>
 
-type ProvisionRun = Run<CallDeps, ProvisionInput>
+interface ProvisionDeps {
+  cloudstack: CloudStack
+}
+
+type ProvisionRun = Run<ProvisionDeps, ProvisionInput>
 
 const DEPLOY_WEIGHT = 1
 const WAIT_WEIGHT = 9
 const WAIT_TITLE = 'Wait for the virtual machine'
+const READ_BACK_TITLE = 'Read back the virtual machine'
 const DEPLOY_TIMEOUT_MS = 15 * 60_000
 const WAIT_TIMEOUT_MS = 75 * 60_000
 const SENDS = 3
 
-export const vmProvisionJob = defineJob<CallDeps>()({
+export const vmProvisionJob = defineJob<ProvisionDeps>()({
   type: 'vm.provision',
   input: ProvisionInput,
   resource_type: 'VM',
@@ -41,6 +48,7 @@ export const vmProvisionJob = defineJob<CallDeps>()({
       timeout_ms: DEPLOY_TIMEOUT_MS,
     },
     { name: 'wait', title: WAIT_TITLE, weight: WAIT_WEIGHT, run: waitForVm, timeout_ms: WAIT_TIMEOUT_MS },
+    { name: 'read-back', title: READ_BACK_TITLE, run: readBackVm, retries: 0 },
   ],
   on_failure: 'stop',
   done: (run) => `Virtual machine ${run.input.name} is ${run.input.starts ? 'running' : 'there, stopped'}.`,
@@ -48,7 +56,7 @@ export const vmProvisionJob = defineJob<CallDeps>()({
 
 /** Whether the platform has taken the machine over. */
 export function isDeployed(job: { status: string; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.status === WAIT_TITLE
+  return job.job_status !== 'running' || job.status === WAIT_TITLE || job.status === READ_BACK_TITLE
 }
 
 async function deploy(run: ProvisionRun): Promise<void> {
@@ -155,6 +163,21 @@ async function waitForVm(run: ProvisionRun): Promise<void> {
     if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) throw refusalOf(error)
     await judgeByState(run, error)
   }
+}
+
+async function readBackVm(run: ProvisionRun): Promise<void> {
+  const { cloudstack } = run.deps
+  const id = String(run.state.vm_id)
+  const proof: Proof = { thing: 'vm', args: { id }, expect: { state: run.input.starts ? 'Running' : 'Stopped' } }
+  const job_id = String(run.state.platform_job_id)
+  const found = await orRefusal(
+    readBack(cloudstack, proof, {
+      signal: run.signal,
+      replaced: (seen) => wasReplaced(cloudstack, { job_id, proof, made_id: id, seen }, run.signal),
+    }),
+  )
+  if (found === 'replaced')
+    await run.note('INFO', 'It is not as this operation left it: another one of the same machine came after it.')
 }
 
 const MAY_START_MS = 30_000

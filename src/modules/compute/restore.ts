@@ -7,13 +7,15 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { type Evidence, given, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, handOver } from '../forward.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
-import { readVmSnapshot, requireRevertible } from './vm-snapshots.ts'
+import { readVmSnapshot, requireRevertible, revertCall } from './vm-snapshots.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
 
 type Body = Input<(typeof vmMoves.routes)['vmRestore']>['body']
@@ -22,6 +24,7 @@ interface RestorePlan {
   vm: VirtualMachine
   command: string
   args: Args
+  proof: Evidence
 }
 
 const FIELDS = {
@@ -35,13 +38,13 @@ export function restoreVm(deps: ForwardDeps) {
   const { cloudstack } = deps
   return async ({ body }: { body: Body }, ctx: RequestContext) => {
     requireFields(body)
-    const { vm, command, args } = await PLANS[body.source](cloudstack, body, ctx)
+    const { vm, ...call } = await PLANS[body.source](cloudstack, body, ctx)
     const subject = {
       ...vmSubject(vm),
       description: `Restoring virtual machine ${vm.name}.`,
       done: `Virtual machine ${vm.name} is restored.`,
     }
-    return handOver(deps, ctx, { command, args, resource_type: 'VM', slow: true }, subject, () =>
+    return handOver(deps, ctx, { ...call, resource_type: 'VM', slow: true }, subject, () =>
       readVm(cloudstack, vm.id, ctx),
     )
   }
@@ -85,8 +88,27 @@ async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestCont
       rootdisksize: body.root_disk_size_gb,
       expunge: body.expunge,
     },
+    proof: await anotherRoot(cloudstack, vm.id, body, ctx),
   }
 }
+
+/** Restoring puts another root volume in the place of the present one. */
+async function anotherRoot(cloudstack: CloudStack, vm_id: string, body: Body, ctx: RequestContext): Promise<Evidence> {
+  const args = { virtualmachineid: vm_id, type: 'ROOT' }
+  const root = await findOne(cloudstack, 'listVolumes', 'volume', { ...args, ...WHOLE_SCOPE }, optionsOf(ctx))
+  const id = root === undefined ? null : textOf(root, 'id')
+  const size = body.root_disk_size_gb
+  return {
+    thing: 'volume',
+    args,
+    expect: given({
+      id: id === null ? undefined : { not: id },
+      size: size === undefined ? undefined : { at_least: size * GIB },
+    }),
+  }
+}
+
+const GIB = 1024 ** 3
 
 /** A narrowed caller may use public images and those of its own tenant. */
 async function requireTemplate(
@@ -123,7 +145,8 @@ async function fromBackup(cloudstack: CloudStack, body: Body, ctx: RequestContex
   const status = textOf(backup, 'status')
   if (status !== 'BackedUp') throw new ApiError('BACKUP_STATE', `The backup is ${status}; this needs BackedUp.`)
   requireState(vm, vmCan.restoreBackup)
-  return { vm, command: 'restoreBackup', args: { id: body.backup_id } }
+  const proof = unproven('The platform shows disks, but nothing of what is on them.')
+  return { vm, command: 'restoreBackup', args: { id: body.backup_id }, proof }
 }
 
 async function fromVmSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
@@ -131,7 +154,7 @@ async function fromVmSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestCo
   const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
   const vm = await machineOf(cloudstack, snapshot.virtual_machine_id, body, ctx)
   requireRevertible(snapshot, vm)
-  return { vm, command: 'revertToVMSnapshot', args: { vmsnapshotid: snapshot.id } }
+  return { vm, ...revertCall(snapshot.id) }
 }
 
 async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
@@ -146,7 +169,8 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
   const state = textOf(snapshot, 'state')
   if (state !== 'BackedUp') throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${state}; this needs BackedUp.`)
   requireState(vm, vmCan.restoreVolume)
-  return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id } }
+  const proof = unproven('The platform shows disks, but nothing of what is on them.')
+  return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id }, proof }
 }
 
 /** The machine that a copy is of; the one of the request must be the same. */

@@ -2,16 +2,16 @@
 // platform's events every few seconds and all states now and then (cloudstack.md 7).
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
-import pg from 'pg'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
+import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { type HookRegistration, registerHook } from './hook-registration.ts'
-import { forgetEvents, keepEvents } from './kept-events.ts'
+import { keepEvents } from './kept-events.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
 export interface WatcherOptions {
@@ -32,64 +32,33 @@ export interface StateWatcher {
 }
 
 const FAST_POLL_MS = 2000
-const LOCK_RETRY_MS = 2000
 /** The platform's clock has seconds; an event of the same second must not be missed. */
 const OVERLAP_MS = 2000
 const EVENTS_PAGE = 100
 const MAX_IDS = 500
-const FORGET_POLL_MS = 3_600_000
 /** Sets the webhook again when somebody removed or disabled it. */
 const HOOK_POLL_MS = 600_000
 
 export function createStateWatcher(options: WatcherOptions): StateWatcher {
-  const ending = new AbortController()
-  let ended: Promise<void> | undefined
+  const { cloudstack, database, log } = options
+  const leader = createLeader({ database, lock: LOCKS.compute_watcher, name: 'watcher', log }, (held) =>
+    watch(options, held),
+  )
   return {
     start() {
-      if (options.cloudstack.configured) ended ??= keepWatching(options, ending.signal)
+      if (cloudstack.configured) leader.start()
     },
-    async stop() {
-      ending.abort()
-      await ended
-    },
+    stop: () => leader.stop(),
     look: (ids) => lookAt(options, ids),
   }
 }
 
-/** Waits for the lock, watches while the connection that holds it lives, and begins again. */
-async function keepWatching(options: WatcherOptions, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    const lost = new AbortController()
-    // A connection of its own: the lock is free as soon as the process, or the way to the database, is gone.
-    const client = new pg.Client({ ...options.database.pool.options, application_name: 'groundplane watcher' })
-    client.on('error', () => lost.abort())
-    client.on('end', () => lost.abort())
-    try {
-      await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
-        LOCKS.compute_watcher,
-      ])
-      if (held.rows[0]?.held === true) await watch(options, AbortSignal.any([stop, lost.signal]))
-    } catch (err) {
-      if (!stop.aborted) options.log.warn({ err }, 'vm state watcher failed; starting again')
-    } finally {
-      await client.end().catch(() => {})
-    }
-    await pause(LOCK_RETRY_MS, undefined, { signal: stop }).catch(() => {})
-  }
-}
-
 async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void> {
-  options.log.info('vm state watcher holds the lock')
   const events = createEventReader(options)
   await Promise.all([
     every(HOOK_POLL_MS, signal, options.log, () => registerHook(options.cloudstack, options.hook, options.log)),
     every(options.events_poll_ms, signal, options.log, async () => lookAt(options, await events(signal), signal)),
     every(options.states_poll_ms, signal, options.log, () => lookAtAll(options, signal)),
-    every(FORGET_POLL_MS, signal, options.log, async () => {
-      await forgetDeliveries(options.database)
-      await forgetEvents(options.database.db)
-    }),
     every(FAST_POLL_MS, signal, options.log, async () => lookAt(options, await busyIds(options.database), signal)),
   ])
 }
@@ -180,11 +149,6 @@ async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal):
 
 function seenRows(rows: readonly Raw[]): SeenVm[] {
   return rows.map(seenOf).filter((vm) => vm !== null)
-}
-
-/** A webhook is repeated within seconds; a day is plenty to know it again. */
-async function forgetDeliveries(database: Database): Promise<void> {
-  await database.db.deleteFrom('hook_delivery').where('received_at', '<', sql<Date>`now() - interval '1 day'`).execute()
 }
 
 /** Machines with an open job of ours change soon. */

@@ -4,6 +4,7 @@ import type { RouteSpec } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf } from '#src/drivers/cloudstack/fields.ts'
+import { given, type Proof, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { JobRowSpec, SyncRow } from '../forward.ts'
@@ -18,8 +19,8 @@ export function vmRows(cloudstack: CloudStack) {
   const present = (_result: unknown, { body }: VmBody, ctx: RequestContext) =>
     readVm(cloudstack, body.virtual_machine_id, ctx)
   const becomes =
-    (...states: string[]) =>
-    ({ body }: VmBody) => ({ virtual_machine_id: body.virtual_machine_id, states })
+    (state: string) =>
+    ({ body }: VmBody): Proof => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state } })
 
   const vmStart: JobRowSpec<Spec<'vmStart'>> = {
     mode: 'job',
@@ -31,7 +32,8 @@ export function vmRows(cloudstack: CloudStack) {
       considerlasthost: body.consider_last_host,
       bootintosetup: body.boot_into_setup,
     }),
-    goal: becomes('Running'),
+    proof: becomes('Running'),
+    skip_if_so: true,
     reply: present,
   }
   const vmStop: JobRowSpec<Spec<'vmStop'>> = {
@@ -39,7 +41,8 @@ export function vmRows(cloudstack: CloudStack) {
     command: 'stopVirtualMachine',
     about: aboutVm(cloudstack, 'stop', { doing: 'Stopping', done: 'stopped' }),
     args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced }),
-    goal: becomes('Stopped'),
+    proof: becomes('Stopped'),
+    skip_if_so: true,
     reply: present,
   }
   const vmReboot: JobRowSpec<Spec<'vmReboot'>> = {
@@ -47,6 +50,7 @@ export function vmRows(cloudstack: CloudStack) {
     command: 'rebootVirtualMachine',
     about: aboutVm(cloudstack, 'reboot', { doing: 'Rebooting', done: 'rebooted' }),
     args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced, bootintosetup: body.boot_into_setup }),
+    proof: () => unproven('A machine that was rebooted looks like one that was not.'),
     reply: present,
   }
   return { vmStart, vmStop, vmReboot, ...changingRows(cloudstack) }
@@ -78,6 +82,20 @@ function changingRows(cloudstack: CloudStack) {
       leaseduration: body.lease_duration_days,
       leaseexpiryaction: body.lease_expiry_action,
     }),
+    // Left out: what the platform may write otherwise (names, security groups, leases), and user data, which it hides.
+    proof: ({ body }) => ({
+      thing: 'vm',
+      args: { id: body.virtual_machine_id },
+      expect: given({
+        displayname: body.display_name,
+        group: body.group,
+        haenable: body.ha_enabled,
+        ostypeid: body.os_type_id,
+        isdynamicallyscalable: body.dynamically_scalable,
+        deleteprotection: body.delete_protection,
+        userdataid: body.user_data_id,
+      }),
+    }),
     reply: (answer, { body }, ctx) => {
       const vm = objectOf(answer, 'virtualmachine')
       return vm === null ? readVm(cloudstack, body.virtual_machine_id, ctx) : vmOf(vm)
@@ -88,6 +106,12 @@ function changingRows(cloudstack: CloudStack) {
     command: 'destroyVirtualMachine',
     about: aboutVm(cloudstack, 'destroy', { doing: 'Destroying', done: 'destroyed' }),
     args: ({ body }) => ({ id: body.virtual_machine_id, expunge: body.expunge, volumeids: body.volume_ids }),
+    proof: ({ body }) => ({
+      thing: 'vm',
+      args: { id: body.virtual_machine_id },
+      expect: { state: body.expunge === true ? ['Expunging'] : ['Destroyed', 'Expunging'] },
+      gone: true,
+    }),
     reply: async (_result, { body }, ctx) => orGone(readVm(cloudstack, body.virtual_machine_id, ctx)),
   }
   const vmExpunge: JobRowSpec<Spec<'vmExpunge'>> = {
@@ -95,6 +119,12 @@ function changingRows(cloudstack: CloudStack) {
     command: 'expungeVirtualMachine',
     about: aboutVm(cloudstack, 'expunge', { doing: 'Expunging', done: 'expunged' }),
     args: ({ body }) => ({ id: body.virtual_machine_id }),
+    proof: ({ body }) => ({
+      thing: 'vm',
+      args: { id: body.virtual_machine_id },
+      expect: { state: 'Expunging' },
+      gone: true,
+    }),
   }
   return { vmUpdate, vmDestroy, vmExpunge }
 }

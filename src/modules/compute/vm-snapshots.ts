@@ -4,9 +4,11 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, objectOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -103,6 +105,7 @@ function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>>
       snapshotmemory: body.memory,
       quiescevm: body.quiesce,
     }),
+    proof: () => ({ thing: 'vm_snapshot', args: { vmsnapshotid: '$id' }, expect: { state: 'Ready' } }),
     reply: async (result, _input, ctx) => {
       const made = result === undefined ? null : objectOf(result, 'vmsnapshot')
       const id = made === null ? null : textOf(made, 'id')
@@ -122,9 +125,15 @@ function revertVm(deps: ForwardDeps) {
       description: `Reverting virtual machine ${vm.name} to a snapshot.`,
       done: `Virtual machine ${vm.name} is as its snapshot was.`,
     }
-    const call = { command: 'revertToVMSnapshot', args: { vmsnapshotid: snapshot.id }, resource_type: 'VM', slow: true }
+    const call = { ...revertCall(snapshot.id), resource_type: 'VM', slow: true }
     return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
   }
+}
+
+/** Going back to a snapshot makes it the current one of its machine. */
+export function revertCall(vmsnapshotid: string): { command: string; args: Args; proof: Proof } {
+  const proof: Proof = { thing: 'vm_snapshot', args: { vmsnapshotid }, expect: { state: 'Ready', current: true } }
+  return { command: 'revertToVMSnapshot', args: { vmsnapshotid }, proof }
 }
 
 function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>> {
@@ -145,6 +154,12 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>>
       }
     },
     args: ({ body }) => ({ vmsnapshotid: body.snapshot_id }),
+    proof: ({ body }) => ({
+      thing: 'vm_snapshot',
+      args: { vmsnapshotid: body.snapshot_id },
+      expect: {},
+      gone: true,
+    }),
   }
 }
 

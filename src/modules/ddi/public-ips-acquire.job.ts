@@ -4,6 +4,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -81,6 +82,8 @@ async function acquire(run: AcquireRun): Promise<void> {
     const ip_address = textOf(row, 'ipaddress') ?? ''
     await run.save({ ip_id: id, ip_address })
     await run.about({ id, name: ip_address })
+    const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: 'Allocated' } }
+    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
   } catch (error) {
     throw refusalOf(capacityRefusal(error))
   }

@@ -4,7 +4,7 @@ import type { PublicIp, publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type AddressDns, NO_DNS } from './address-dns.ts'
@@ -68,9 +68,12 @@ async function filterOf(cloudstack: CloudStack, query: Query, ctx: RequestContex
 }
 
 async function dedicatedRanges(cloudstack: CloudStack, domainid: string, signal: AbortSignal): Promise<Set<string>> {
-  const content = await cloudstack.call('listVlanIpRanges', { domainid, page: 1, pagesize: 500 }, { signal })
-  const own = rowsOf(content, 'vlaniprange').filter((row) => textOf(row, 'domainid') === domainid)
-  return new Set(own.map((row) => textOf(row, 'id') ?? ''))
+  const own = new Set<string>()
+  const item = { key: 'vlaniprange', read: (row: Raw) => row }
+  for await (const range of cloudstack.listAll('listVlanIpRanges', { domainid }, item, { signal })) {
+    if (textOf(range, 'domainid') === domainid) own.add(textOf(range, 'id') ?? '')
+  }
+  return own
 }
 
 interface Found {

@@ -1,6 +1,7 @@
 // Handlers of the area `public-ips`.
 import type { PublicIp, publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
+import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
@@ -105,10 +106,9 @@ function publicIpDisassociate(deps: PublicIpDeps) {
       `Disassociating public IP ${ip_address}.`,
       'leads to no virtual machine any more',
     )
-    const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, resource_type: 'PUBLIC_IP' }
+    const proof: Proof = { thing: 'public_ip', args: { id: address.id }, expect: { isstaticnat: false }, gone: true }
+    const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, proof, resource_type: 'PUBLIC_IP' }
     await handOverToEnd(deps, ctx, call, subject)
-    const now = await requirePublicIp(deps.cloudstack, params.ip_id, ctx)
-    if (now.associated) throw new ApiError('COMPUTE_ERROR', 'The compute platform still shows the association.')
     return { success: true, message: subject.done ?? '' }
   }
 }
@@ -124,7 +124,9 @@ function publicIpRelease(deps: PublicIpDeps) {
         `Public IP ${ip_address} is the source NAT of its network and goes with it.`,
       )
     const subject = subjectOf(address, `Releasing public IP ${ip_address}.`, 'is released')
-    const call = { command: 'disassociateIpAddress', args: { id: address.id }, resource_type: 'PUBLIC_IP' }
+    const args = { id: address.id }
+    const proof: Proof = { thing: 'public_ip', args, expect: { state: ['Free', 'Releasing'] }, gone: true }
+    const call = { command: 'disassociateIpAddress', args, proof, resource_type: 'PUBLIC_IP' }
     await handOverToEnd(deps, ctx, call, subject)
     return { success: true, message: `${subject.done}${await namesWithdrawn(deps.dns, ip_address)}` }
   }

@@ -5,6 +5,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { isLostAnswer } from '#src/drivers/cloudstack/kept-job.ts'
+import { readBack } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -107,7 +108,11 @@ export async function enableNat(
     if (!isLostAnswer(error)) throw error
     lost = error
   }
+  if (lost === undefined) {
+    const expect = { isstaticnat: true, virtualmachineid: target.vm_id }
+    await readBack(cloudstack, { thing: 'public_ip', args: { id: ip_id }, expect }, { signal: ctx.signal })
+  }
   const address = await requirePublicIp(cloudstack, ip_id, ctx)
   if (address.associated && address.vm_id === target.vm_id) return address
-  throw lost ?? new ApiError('COMPUTE_ERROR', 'The compute platform took the association, but does not show it.')
+  throw lost ?? new ApiError('CHANGE_NOT_SEEN', 'The compute platform took the association, but does not show it.')
 }

@@ -1,7 +1,8 @@
 // The changes of disk offerings: one call each.
 import type { DiskOfferingCreate, diskOfferings } from '#src/contract/disk-offerings.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { objectOf, type Raw } from '#src/drivers/cloudstack/fields.ts'
+import { objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
+import { given } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { SyncRow } from '../forward.ts'
@@ -41,6 +42,7 @@ export function offeringRows(cloudstack: CloudStack) {
       customizediops: body.customized_iops,
       ...rateArgs(body),
     }),
+    proof: ({ body }) => ({ thing: 'disk_offering', args: { id: '$id' }, expect: { name: body.name } }),
     reply: (answer) => offeringOf(offeringIn(answer)),
   }
   const diskOfferingUpdate: SyncRow<Spec<'diskOfferingUpdate'>> = {
@@ -68,6 +70,18 @@ export function offeringRows(cloudstack: CloudStack) {
       domainid: wholeSet(body.domain_ids, 'public'),
       zoneid: wholeSet(body.zone_ids, 'all'),
       ...rateArgs(body),
+    }),
+    // Left out: tenants, of which the platform shows no child where it shows the parent, and rates.
+    proof: ({ body }) => ({
+      thing: 'disk_offering',
+      args: { id: body.id },
+      expect: given({
+        name: body.name,
+        displaytext: body.display_text,
+        displayoffering: body.display_offering,
+        tags: body.tags === undefined ? undefined : { exactly: textsOf({ tags: body.tags }, 'tags') },
+        state: body.state,
+      }),
     }),
     reply: (_answer, { body }, ctx: RequestContext) => readOffering(cloudstack, body.id, ctx),
   }

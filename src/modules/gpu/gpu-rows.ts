@@ -4,11 +4,12 @@ import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Proof, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject, SyncRow } from '../forward.ts'
 import {
-  CARD_ITEM, DEVICE_ITEM, devicesById, devicesOfHost, PROFILE_ITEM, profileOf, requireCard, requireProfile, requireUnused, requireUpHost,
+  CARD_ITEM, DEVICE_ITEM, devicesById, devicesOfHost, PROFILE_ITEM, requireCard, requireProfile, requireUnused, requireUpHost,
 } from './gpu-lookup.ts' // biome-ignore format: one import
 
 type Op = keyof typeof gpu.routes
@@ -68,6 +69,7 @@ export function gpuRows(cloudstack: CloudStack) {
       }
     },
     args: ({ body }) => ({ id: body.host_id }),
+    proof: () => unproven('What is to be found is not known before; the answer is the list that follows.'),
     // The answer of the discovery is a page; the list that follows is whole.
     reply: async (_answer, { body }, ctx) => countedOf(await devicesOfHost(cloudstack, body.host_id, optionsOf(ctx))),
   }
@@ -102,12 +104,13 @@ export function gpuRows(cloudstack: CloudStack) {
       maxresolutionx: body.max_resolution_x,
       maxresolutiony: body.max_resolution_y,
     }),
+    proof: ({ body }) => ({ thing: 'vgpu_profile', args: { id: '$id' }, expect: { name: body.name } }),
     reply: (answer, _input, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')
       if (made === null || id === null)
         throw new ApiError('COMPUTE_ERROR', 'The compute platform did not describe the vGPU profile.')
-      return requireProfile(cloudstack, id, optionsOf(ctx)).catch(() => profileOf(made))
+      return requireProfile(cloudstack, id, optionsOf(ctx))
     },
   }
   return { gpuDeviceDiscover, vgpuProfileCreate, ...poolRows(cloudstack) }
@@ -122,7 +125,8 @@ function poolRows(cloudstack: CloudStack) {
       return poolSubject(body.ids, 'Adding', 'into', 'are in')
     },
     args: ({ body }) => ({ ids: body.ids }),
-    reply: (_answer, { body }, ctx) => readBack(cloudstack, body.ids, 'Managed', ctx),
+    proof: ({ body }) => poolProof(body.ids, 'Managed'),
+    reply: async (_answer, { body }, ctx) => countedOf(await devicesById(cloudstack, body.ids, optionsOf(ctx))),
   }
   const gpuDeviceUnmanage: SyncRow<Spec<'gpuDeviceUnmanage'>> = {
     mode: 'sync',
@@ -132,7 +136,8 @@ function poolRows(cloudstack: CloudStack) {
       return poolSubject(body.ids, 'Taking', 'out of', 'are out of')
     },
     args: ({ body }) => ({ ids: body.ids }),
-    reply: (_answer, { body }, ctx) => readBack(cloudstack, body.ids, 'Unmanaged', ctx),
+    proof: ({ body }) => poolProof(body.ids, 'Unmanaged'),
+    reply: async (_answer, { body }, ctx) => countedOf(await devicesById(cloudstack, body.ids, optionsOf(ctx))),
   }
   return { gpuDeviceManage, gpuDeviceUnmanage }
 }
@@ -146,17 +151,8 @@ function poolSubject(ids: readonly string[], doing: string, direction: string, d
   }
 }
 
-/** The platform answers success alone; what it holds now is the proof. */
-async function readBack(cloudstack: CloudStack, ids: readonly string[], wanted: string, ctx: RequestContext) {
-  const devices = await devicesById(cloudstack, ids, optionsOf(ctx))
-  const other = devices.find(({ managed_state }) => managed_state !== wanted)
-  if (other !== undefined)
-    throw new ApiError(
-      'COMPUTE_ERROR',
-      `The compute platform reports success, but GPU device ${other.id} is ${other.managed_state}.`,
-    )
-  return countedOf(devices)
-}
+const poolProof = (ids: readonly string[], managedstate: string): Proof[] =>
+  ids.map((id) => ({ thing: 'gpu_device', args: { id }, expect: { managedstate } }))
 
 function countedOf<T>(gpu_devices: T[]) {
   return { gpu_devices, count: gpu_devices.length }

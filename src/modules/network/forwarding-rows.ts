@@ -4,6 +4,7 @@ import {
 } from '#src/contract/network/port-forwarding.ts' // biome-ignore format: one import
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { given } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { JobRowSpec, Subject } from '../forward.ts'
@@ -35,6 +36,11 @@ export function forwardingRows(cloudstack: CloudStack) {
         privateendport: ports.private.end,
       }
     },
+    proof: ({ body }) => ({
+      thing: 'port_forwarding',
+      args: { id: '$id' },
+      expect: { state: 'Active', virtualmachineid: body.virtual_machine_id },
+    }),
     reply: async (result, _input, ctx) => {
       const id = textOf(objectOf(result ?? {}, 'portforwardingrule') ?? {}, 'id')
       return id === null ? undefined : readRule(cloudstack, id, ctx)
@@ -54,6 +60,15 @@ export function forwardingRows(cloudstack: CloudStack) {
       const start = body.private_port ?? body.private_port_start
       return { id: body.id, privateport: start, privateendport: body.private_port ?? body.private_port_end }
     },
+    proof: ({ body }) => ({
+      thing: 'port_forwarding',
+      args: { id: body.id },
+      expect: given({
+        state: 'Active',
+        privateport: body.private_port ?? body.private_port_start,
+        privateendport: body.private_port ?? body.private_port_end,
+      }),
+    }),
     reply: (_result, { body }, ctx) => readRule(cloudstack, body.id, ctx),
   }
   const portForwardingDelete: JobRowSpec<Spec<'portForwardingDelete'>> = {
@@ -65,6 +80,7 @@ export function forwardingRows(cloudstack: CloudStack) {
       return aboutRule(cloudstack, rule, ctx, { doing: 'Removing', done: 'removed' })
     },
     args: ({ params }) => ({ id: params.id }),
+    proof: ({ params }) => ({ thing: 'port_forwarding', args: { id: params.id }, expect: {}, gone: true }),
   }
   return { portForwardingCreate, portForwardingUpdate, portForwardingDelete }
 }

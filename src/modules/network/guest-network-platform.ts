@@ -4,6 +4,7 @@ import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
+import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { GuestNetworkRun } from './guest-network-nodes.job.ts'
@@ -24,6 +25,8 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
     const id = isRaw(network) ? textOf(network, 'id') : null
     if (id === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform made a network but named none.')
     await run.save({ network_id: id })
+    const proof: Proof = { thing: 'network', args: { id }, expect: { name: run.input.name } }
+    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
     return id
   } catch (error) {
     const lost = error instanceof CloudStackError && error.status === undefined
@@ -40,7 +43,14 @@ export async function takeOffPlatform(run: GuestNetworkRun): Promise<void> {
 }
 
 export async function deleteFromPlatform(run: GuestNetworkRun): Promise<void> {
-  if (run.input.network_id !== null) await deleteNetwork(run, run.input.network_id)
+  const id = run.input.network_id
+  if (id === null) return
+  try {
+    await deleteNetwork(run, id)
+  } catch (error) {
+    // An attempt whose answer was lost may have done it.
+    if (await isOnPlatform(run)) throw error
+  }
 }
 
 export async function isOnPlatform(run: GuestNetworkRun): Promise<boolean> {
@@ -64,6 +74,8 @@ async function deleteNetwork(run: GuestNetworkRun, id: string): Promise<void> {
   const work = async (): Promise<void> => {
     await run.deps.cloudstack.call('deleteNetwork', { id }, { job_id })
     await run.deps.cloudstack.followJob(job_id, { signal: run.signal })
+    const proof: Proof = { thing: 'network', args: { id }, expect: {}, gone: true }
+    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
   }
   await orRefusal(work())
 }

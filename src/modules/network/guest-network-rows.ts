@@ -2,6 +2,7 @@
 import type { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { given, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { JobRowSpec } from '../forward.ts'
 import { isCidr, isInside } from './cidr.ts'
@@ -43,6 +44,22 @@ export function guestNetworkRows(cloudstack: CloudStack) {
       displaynetwork: body.display_network,
       forced: body.forced,
     }),
+    // Left out: MTUs, which the platform lowers to its limits, the source NAT address, which stands elsewhere, and what is
+    // emptied, for which the platform may show its own default.
+    proof: ({ body }) => ({
+      thing: 'network',
+      args: { id: body.id },
+      expect: given({
+        name: body.name,
+        displaytext: body.display_text,
+        networkdomain: body.network_domain === '' ? undefined : body.network_domain,
+        networkofferingid: body.network_offering_id,
+        cidr: body.guest_vm_cidr,
+        dns1: body.dns1 === '' ? undefined : body.dns1,
+        dns2: body.dns2 === '' ? undefined : body.dns2,
+        displaynetwork: body.display_network,
+      }),
+    }),
     reply: (_result, { body }, ctx) => readNetwork(cloudstack, body.id, ctx),
   }
   const guestNetworkRestart: JobRowSpec<Spec<'guestNetworkRestart'>> = {
@@ -67,6 +84,7 @@ export function guestNetworkRows(cloudstack: CloudStack) {
       makeredundant: body?.make_redundant,
       livepatch: body?.live_patch,
     }),
+    proof: () => unproven('A network that was restarted looks like one that was not.'),
     reply: (_result, { params }, ctx) => readNetwork(cloudstack, params.id, ctx),
   }
   return { guestNetworkUpdate, guestNetworkRestart }

@@ -3,6 +3,7 @@
 import type { ElementType, serviceProviders } from '#src/contract/network/providers.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { given, type ThingName } from '#src/drivers/cloudstack/proof.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -36,6 +37,12 @@ export function providerRows(cloudstack: CloudStack) {
       servicelist: body.service_list,
       destinationphysicalnetworkid: body.destination_physical_network_id,
     }),
+    proof: ({ body }) => ({
+      thing: 'provider',
+      args: { physicalnetworkid: body.physical_network_id },
+      where: { id: '$id' },
+      expect: {},
+    }),
     reply: async (result, _input, ctx) => {
       const id = textOf(objectOf(result ?? {}, 'networkserviceprovider') ?? {}, 'id')
       return id === null ? undefined : readProvider(cloudstack, id, ctx)
@@ -61,6 +68,15 @@ export function providerRows(cloudstack: CloudStack) {
       }
     },
     args: ({ body }) => ({ id: body.id, state: body.state, servicelist: body.service_list }),
+    proof: ({ body }) => ({
+      thing: 'provider',
+      args: {},
+      where: { id: body.id },
+      expect: given({
+        state: body.state,
+        servicelist: body.service_list === undefined ? undefined : { exactly: body.service_list },
+      }),
+    }),
     reply: (_result, { body }, ctx) => readProvider(cloudstack, body.id, ctx),
   }
   return { serviceProviderAdd, serviceProviderUpdate }
@@ -83,6 +99,13 @@ async function requireReady(
   throw new ApiError('PROVIDER_STATE', `The provider ${provider.name} ${lack}; enabling it needs an enabled element.`)
 }
 
+const ELEMENT_THINGS = {
+  VirtualRouter: 'router_element',
+  VpcVirtualRouter: 'router_element',
+  InternalLbVm: 'lb_element',
+  Ovs: 'ovs_element',
+} as const satisfies Record<ElementType, ThingName>
+
 const creating = (type: ElementType, command: string, key: string) => (cloudstack: CloudStack) => {
   const serviceProviderElementCreate: JobRowSpec<Spec<'serviceProviderElementCreate'>> = {
     mode: 'create',
@@ -103,6 +126,7 @@ const creating = (type: ElementType, command: string, key: string) => (cloudstac
     },
     // providertype is declared upstream as an id over a text, so every value of it is refused (cloudstack.md 10, 6).
     args: ({ body }) => ({ nspid: body.nsp_id }),
+    proof: ({ body }) => ({ thing: ELEMENT_THINGS[type], args: { id: '$id' }, expect: { nspid: body.nsp_id } }),
     reply: async (result, _input, ctx) => {
       const id = textOf(objectOf(result ?? {}, key) ?? {}, 'id')
       return id === null ? undefined : readElement(cloudstack, type, id, ctx)
@@ -126,6 +150,7 @@ const configuring = (type: ElementType, command: string) => (cloudstack: CloudSt
       }
     },
     args: ({ body }) => ({ id: body.id, enabled: body.enabled }),
+    proof: ({ body }) => ({ thing: ELEMENT_THINGS[type], args: { id: body.id }, expect: { enabled: body.enabled } }),
     reply: (_result, { body }, ctx) => readElement(cloudstack, type, body.id, ctx),
   }
   return { serviceProviderElementConfigure }

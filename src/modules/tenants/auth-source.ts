@@ -5,6 +5,7 @@ import type { tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -106,12 +107,16 @@ async function apply(cloudstack: CloudStack, tenant: TenantRow, body: AuthSource
 
 const ACCOUNT_TYPES = { user: 0, domain_admin: 2 } as const
 const LDAP_PORT = 389
+/** The caller waits. */
+const QUICKLY = { patience_ms: 10_000 }
 
 async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSettings) {
   const { hostname, port = LDAP_PORT, group_type = 'GROUP', account_type = 'user' } = ldap
   const before = await directories(cloudstack, domainid)
   const same = before.some((row) => isServer(row, hostname, port))
   if (!same) await cloudstack.call('addLdapConfiguration', { hostname, port, domainid })
+  const where = { hostname, port: String(port), domainid }
+  await readBack(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {} }, QUICKLY)
   try {
     const values: [string, string | undefined][] = [
       ['ldap.basedn', ldap.base_dn],
@@ -159,6 +164,8 @@ async function dropDirectory(cloudstack: CloudStack, row: Raw, domainid: string)
   const port = integerOf(row, 'port')
   const args = { hostname: textOf(row, 'hostname') ?? '', ...(port === null ? {} : { port }), domainid }
   await cloudstack.call('deleteLdapConfiguration', args)
+  const where = { hostname: args.hostname, domainid, ...(port === null ? {} : { port: String(port) }) }
+  await readBack(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }, QUICKLY)
 }
 
 async function useSaml(cloudstack: CloudStack, tenant: TenantRow, entityid: string | undefined) {
@@ -179,6 +186,9 @@ async function samlUsers(
     for (const row of rows.filter((one) => textOf(one, 'username') !== tenant.admin_username)) {
       const userid = textOf(row, 'id') ?? ''
       await cloudstack.call('authorizeSamlSso', { userid, enable, entityid: enable ? entityid : undefined })
+      const proof: Proof = { thing: 'saml_user', args: { userid }, where: { userid }, expect: { status: enable } }
+      // Who was never switched on is not listed.
+      await readBack(cloudstack, enable ? proof : { ...proof, gone: true }, QUICKLY)
       switched += 1
     }
   }

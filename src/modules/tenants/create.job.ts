@@ -174,7 +174,7 @@ async function dedicateRange(run: CreateRun): Promise<void> {
   const found = (await orRefusal(look(run, range))).exact
   if (found?.tenant_id !== id) {
     throw new ApiError(
-      'COMPUTE_ERROR',
+      'CHANGE_NOT_SEEN',
       'The compute platform took the public range, but does not show it as dedicated.',
     )
   }

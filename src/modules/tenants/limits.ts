@@ -63,7 +63,7 @@ export function limitHandlers(deps: TenantDeps) {
         const off = wanted.find(({ field, max }) => after[field] !== max)
         if (off !== undefined) {
           throw new ApiError(
-            'COMPUTE_ERROR',
+            'CHANGE_NOT_SEEN',
             `The compute platform took ${off.field} = ${off.max}, but shows ${after[off.field]}.`,
           )
         }

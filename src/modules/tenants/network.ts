@@ -49,7 +49,10 @@ export function networkHandlers(deps: TenantDeps) {
         if (range.tenant_id !== tenant.id) await dedicate(deps, tenant, range)
         const now = await readRange(deps.cloudstack, range.id, AbortSignal.timeout(READ_BACK_MS))
         if (now?.tenant_id !== tenant.id) {
-          throw new ApiError('COMPUTE_ERROR', 'The compute platform took the range, but does not show it as dedicated.')
+          throw new ApiError(
+            'CHANGE_NOT_SEEN',
+            'The compute platform took the range, but does not show it as dedicated.',
+          )
         }
         const row = await changeTenant(deps.database.db, tenant.id, {
           dedicated_at:

@@ -105,7 +105,7 @@ async function record(run: StatusRun): Promise<void> {
   const kept = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
   const off = all.find((account) => needsChange(run.input, account, kept))
   if (off !== undefined) {
-    throw new ApiError('COMPUTE_ERROR', `The compute platform shows the account ${off.name} as ${off.state} still.`)
+    throw new ApiError('CHANGE_NOT_SEEN', `The compute platform shows the account ${off.name} as ${off.state} still.`)
   }
   const restored = is_active ? { locked_account_ids: null, stopped_vm_ids: null } : {}
   await changeTenant(run.deps.database.db, id, { is_active, ...restored })

@@ -1,0 +1,289 @@
+// What a change must leave behind, as data that a job can keep, and the one way to look whether it did. The platform's word
+// that something succeeded is not believed: its lists are asked (and may need a moment until they show it).
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Static, Type } from 'typebox'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Args } from './args.ts'
+import type { CloudStack } from './client.ts'
+import { type Raw, rowsOf, textOf, textsOf } from './fields.ts'
+import { type ListOptions, PAGE_SIZE, WHOLE_SCOPE } from './lists.ts'
+import { CloudStackError } from './platform-error.ts'
+import { fieldName } from './refusals.ts'
+
+interface Thing {
+  command: string
+  key: string
+  /** As a person calls it. */
+  word: string
+  args: Args
+  /** Lists inside of the row that lead to it. */
+  within?: readonly string[]
+}
+
+/** What can be looked at, and where the platform lists it. */
+const THINGS = {
+  vm: vmThing('virtual machine'),
+  nic: vmThing('NIC', 'nic'),
+  secondary_ip: vmThing('secondary address', 'nic', 'secondaryip'),
+  volume: { command: 'listVolumes', key: 'volume', word: 'volume', args: WHOLE_SCOPE },
+  vm_snapshot: { command: 'listVMSnapshot', key: 'vmSnapshot', word: 'snapshot', args: WHOLE_SCOPE },
+  network: { command: 'listNetworks', key: 'network', word: 'guest network', args: WHOLE_SCOPE },
+  port_forwarding: {
+    command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,
+  }, // biome-ignore format: one record
+  public_ip: {
+    command: 'listPublicIpAddresses', key: 'publicipaddress', word: 'public IP', args: { ...WHOLE_SCOPE, allocatedonly: false },
+  }, // biome-ignore format: one record
+  /** Has no filter by id: `where` finds it. */
+  provider: {
+    command: 'listNetworkServiceProviders', key: 'networkserviceprovider', word: 'network service provider', args: {},
+  }, // biome-ignore format: one record
+  router_element: elementThing('listVirtualRouterElements', 'virtualrouterelement'),
+  lb_element: elementThing('listInternalLoadBalancerElements', 'internalloadbalancerelement'),
+  ovs_element: elementThing('listOvsElements', 'ovselement'),
+  gpu_device: { command: 'listGpuDevices', key: 'gpudevice', word: 'GPU device', args: {} },
+  vgpu_profile: { command: 'listVgpuProfiles', key: 'vgpuprofile', word: 'vGPU profile', args: {} },
+  disk_offering: {
+    command: 'listDiskOfferings', key: 'diskoffering', word: 'disk offering', args: { listall: true, state: 'all' },
+  }, // biome-ignore format: one record
+  event: { command: 'listEvents', key: 'event', word: 'event', args: WHOLE_SCOPE },
+  directory: { command: 'listLdapConfigurations', key: 'LdapConfiguration', word: 'directory server', args: {} },
+  saml_user: { command: 'listSamlAuthorization', key: 'samlauthorization', word: 'user', args: {} },
+} as const satisfies Record<string, Thing>
+
+export type ThingName = keyof typeof THINGS
+
+function vmThing(word: string, ...within: string[]): Thing {
+  const details = 'min,group,nics,servoff,tmpl,iso,affgrp'
+  return { command: 'listVirtualMachines', key: 'virtualmachine', word, args: { ...WHOLE_SCOPE, details }, within }
+}
+
+function elementThing(command: string, key: string): Thing {
+  return { command, key, word: 'element of a network service provider', args: {} }
+}
+
+const Expected = Type.Union([
+  Type.String(),
+  Type.Number(),
+  /** `false` is also true of a field that is left out, as the platform does with some flags. */
+  Type.Boolean(),
+  /** Nothing stands there. */
+  Type.Null(),
+  /** One of these. */
+  Type.Array(Type.String()),
+  /** Something else stands there. */
+  Type.Object({ not: Type.String() }),
+  /** Storage rounds sizes up. */
+  Type.Object({ at_least: Type.Number(), below: Type.Optional(Type.Number()) }),
+  /** A list that holds exactly these texts, or things with these ids. */
+  Type.Object({ exactly: Type.Array(Type.String()) }),
+])
+type Expected = Static<typeof Expected>
+
+/** Names of fields and arguments are the platform's. `$id`: what the call itself has made. */
+export const Proof = Type.Object({
+  thing: Type.Unsafe<ThingName>(Type.String()),
+  args: Type.Record(Type.String(), Type.String()),
+  /** Which of the rows; all of them when left out. */
+  where: Type.Optional(Type.Record(Type.String(), Type.String())),
+  /** One of these rows shows all of this. */
+  expect: Type.Record(Type.String(), Expected),
+  /** There may also be no such row; with an empty `expect` there must be none. */
+  gone: Type.Optional(Type.Literal(true)),
+})
+export type Proof = Static<typeof Proof>
+
+/** The platform shows no trace of the change; the reason is for whoever reads the code. */
+export interface Unproven {
+  unproven: string
+}
+
+export type Evidence = Proof | Unproven
+
+export function unproven(reason: string): Unproven {
+  return { unproven: reason }
+}
+
+export function isProof(evidence: Evidence): evidence is Proof {
+  return 'thing' in evidence
+}
+
+/** The expectations that the request has an opinion about. */
+export function given(expect: Record<string, Expected | undefined>): Record<string, Expected> {
+  const set = Object.entries(expect).filter((entry): entry is [string, Expected] => entry[1] !== undefined)
+  return Object.fromEntries(set)
+}
+
+export interface Sighting {
+  holds: boolean
+  /** What is there, where that is not what is expected. */
+  words: string
+  /** Jobs of the platform that are changing it at the moment. */
+  pending_job_ids: string[]
+}
+
+/** Looks once. `made_id` stands in for `$id`. */
+export async function look(
+  cloudstack: CloudStack,
+  proof: Proof,
+  made_id: string | null,
+  options: ListOptions = {},
+): Promise<Sighting> {
+  const thing: Thing = THINGS[proof.thing]
+  const args = filled(proof.args, made_id)
+  const where = filled(proof.where ?? {}, made_id)
+  const top = await listed(cloudstack, thing, args, options)
+  const rows = (thing.within ?? [])
+    .reduce((found, name) => found.flatMap((row) => rowsOf(row, name)), top)
+    .filter((row) => Object.entries(where).every(([name, value]) => textOf(row, name) === value))
+  const pending_job_ids = top
+    .filter((row) => textOf(row, 'jobstatus') === '0')
+    .flatMap((row) => textOf(row, 'jobid') ?? [])
+  return { ...judged(proof, thing, rows), pending_job_ids }
+}
+
+function judged(proof: Proof, { word }: Thing, rows: readonly Raw[]): Omit<Sighting, 'pending_job_ids'> {
+  const expected = Object.entries(proof.expect)
+  const [first] = rows
+  if (first === undefined) return { holds: proof.gone === true, words: `there is no such ${word}` }
+  if (proof.gone === true && expected.length === 0) return { holds: false, words: `the ${word} is still there` }
+  const holds = rows.some((row) => expected.every(([name, value]) => shows(row, name, value)))
+  const off = expected
+    .filter(([name, value]) => !shows(first, name, value))
+    .map(([name, value]) => difference(first, name, value))
+  return { holds, words: `the ${word} ${off.join(' and ')}` }
+}
+
+function shows(row: Raw, name: string, expected: Expected): boolean {
+  const text = textOf(row, name)
+  const blank = text === null || text === ''
+  if (expected === null || expected === '') return blank
+  if (expected === false) return blank || text === 'false'
+  if (typeof expected !== 'object') return text === String(expected)
+  if (Array.isArray(expected)) return text !== null && expected.includes(text)
+  if ('not' in expected) return !blank && text !== expected.not
+  if ('exactly' in expected) return sameTexts(elementsOf(row, name), expected.exactly)
+  const number = Number(text ?? Number.NaN)
+  return number >= expected.at_least && number < (expected.below ?? Number.POSITIVE_INFINITY)
+}
+
+/** The platform writes names of services in its own way. */
+function sameTexts(one: readonly string[], other: readonly string[]): boolean {
+  const plain = (texts: readonly string[]) => [...new Set(texts.map((text) => text.toLowerCase()))].toSorted()
+  return plain(one).join('\n') === plain(other).join('\n')
+}
+
+function elementsOf(row: Raw, name: string): string[] {
+  const objects = rowsOf(row, name)
+  return objects.length === 0 ? textsOf(row, name) : objects.map((one) => textOf(one, 'id') ?? '')
+}
+
+function difference(row: Raw, name: string, expected: Expected): string {
+  const text = textOf(row, name)
+  const seen = elementsOf(row, name).length > 0 ? elementsOf(row, name).join(', ') : (text ?? 'nothing')
+  const wanted = wordsFor(expected)
+  return name === 'state'
+    ? `is ${seen}, expected ${wanted}`
+    : `has ${seen} as ${FIELDS[name] ?? fieldName(name)}, expected ${wanted}`
+}
+
+function wordsFor(expected: Expected): string {
+  if (expected === null) return 'nothing'
+  if (typeof expected !== 'object') return String(expected)
+  if (Array.isArray(expected)) return expected.join(' or ')
+  if ('not' in expected) return 'another'
+  if ('exactly' in expected) return expected.exactly.join(', ') || 'none'
+  return expected.below === undefined
+    ? `${expected.at_least} or more`
+    : `${expected.at_least}, and less than ${expected.below}`
+}
+
+/** Fields that callers know by another name than the platform’s words make. */
+const FIELDS: Readonly<Record<string, string>> = {
+  size: 'size_bytes',
+  cpunumber: 'cpu_cores',
+  cpuspeed: 'cpu_speed_mhz',
+  memory: 'memory_mb',
+  isdefault: 'is_default',
+  isstaticnat: 'associated',
+  privateport: 'private_port_start',
+  privateendport: 'private_port_end',
+  affinitygroup: 'affinity_groups',
+  servicelist: 'services',
+  managedstate: 'managed_state',
+  displaytext: 'display_text',
+  displayname: 'display_name',
+  networkdomain: 'network_domain',
+  miniops: 'min_iops',
+  maxiops: 'max_iops',
+  current: 'is_current',
+}
+
+function filled(args: Readonly<Record<string, string>>, made_id: string | null): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(args).map(([name, value]) => [name, value === MADE_ID ? (made_id ?? '') : value]),
+  )
+}
+
+const MADE_ID = '$id'
+
+/** An id that the platform does not know any more is refused, not answered with nothing. */
+async function listed(cloudstack: CloudStack, thing: Thing, args: Args, options: ListOptions): Promise<Raw[]> {
+  try {
+    const paged = { ...thing.args, ...args, page: 1, pagesize: PAGE_SIZE }
+    return rowsOf(await cloudstack.call(thing.command, paged, options), thing.key)
+  } catch (error) {
+    if (error instanceof CloudStackError && error.status === 431) return []
+    throw error
+  }
+}
+
+export interface ReadingBack {
+  signal?: AbortSignal
+  made_id?: string | null
+  /** How long a platform that does not answer is asked again. */
+  patience_ms?: number
+  /** Whether something that came after our change explains the difference; asked once, at the end. */
+  replaced?: (sighting: Sighting) => Promise<boolean>
+}
+
+const LOOK_AGAIN_MS = [250, 750, 2000]
+const ASK_AGAIN_MS = 1000
+const PATIENCE_MS = 60_000
+
+/** Throws CHANGE_NOT_SEEN when the platform keeps showing something else. `replaced`: a later change hides ours. */
+export async function readBack(
+  cloudstack: CloudStack,
+  proof: Proof,
+  { signal, made_id = null, patience_ms = PATIENCE_MS, replaced }: ReadingBack = {},
+): Promise<'seen' | 'replaced'> {
+  const lookNow = () => answered(() => look(cloudstack, proof, made_id, { signal }), patience_ms, signal)
+  let sighting = await lookNow()
+  for (const wait_ms of LOOK_AGAIN_MS) {
+    if (sighting.holds) return 'seen'
+    await pause(wait_ms, undefined, { signal })
+    sighting = await lookNow()
+  }
+  if (sighting.holds) return 'seen'
+  if ((await replaced?.(sighting)) === true) return 'replaced'
+  throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${sighting.words}.`)
+}
+
+/** A platform that does not answer says nothing about the change, so it is asked again. */
+async function answered<T>(ask: () => Promise<T>, patience_ms: number, signal: AbortSignal | undefined): Promise<T> {
+  const started_ms = performance.now()
+  for (;;) {
+    try {
+      return await ask()
+    } catch (error) {
+      if (!(error instanceof CloudStackError) || performance.now() - started_ms > patience_ms) throw error
+      await pause(ASK_AGAIN_MS, undefined, { signal })
+    }
+  }
+}
+
+/** Everything that the proof names: jobs of the platform are about one of these. */
+export function subjectsOf(proof: Proof, made_id: string | null): Set<string> {
+  const named = [proof.args, proof.where ?? {}].flatMap((args) => Object.values(filled(args, made_id)))
+  return new Set(named)
+}

@@ -1,0 +1,114 @@
+// One call of the platform through every crash, failure and repetition: it is sent once, and done only when it is seen.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { Writable } from 'node:stream'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { seededId, wellKnown } from '../../lab/world.ts'
+import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { type BoundJob, bindJob } from '#src/jobs/define.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { type CallInput, computeCall } from '#src/modules/compute/call.job.ts'
+import type { Database } from '#src/store/database.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+
+const VM = wellKnown.vms['db-01']
+const VOLUME = seededId('volume', `${VM}/DATADISK`)
+const ends: (() => Promise<void>)[] = []
+after(async () => {
+  for (const end of ends) await end()
+})
+
+const detach: CallInput = {
+  command: 'detachVolume',
+  args: { id: VOLUME },
+  creates: false,
+  slow: false,
+  proof: { thing: 'volume', args: { id: VOLUME }, expect: { virtualmachineid: null } },
+  resource_type: 'VOLUME',
+  done: 'Detached.',
+}
+
+const nicOf = (platform: CloudStackLab) => platform.world.tables.vms.get(VM)?.nics[0]
+
+/** The platform makes the address before it queues the job. */
+function addAddress(platform: CloudStackLab): CallInput {
+  return {
+    command: 'addIpToNic',
+    args: { nicid: nicOf(platform)?.id ?? '' },
+    creates: true,
+    slow: false,
+    proof: { thing: 'secondary_ip', args: { id: VM }, where: { id: '$id' }, expect: {} },
+    resource_type: 'VM',
+    done: 'Added.',
+  }
+}
+
+async function makeWorld(
+  inputOf: (platform: CloudStackLab) => CallInput,
+): Promise<{ world: CloudStackLab; bound: BoundJob; input: CallInput }> {
+  const platform = await startCloudStack({ time: 'step', port: 0 })
+  const timer = setInterval(() => platform.step(), 20)
+  const { url, api_key, secret_key } = platform
+  const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+  const times = { timeout_ms: 1500, read_timeout_ms: 1500 }
+  const cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'hmac-sha1', ...times }, { log })
+  ends.push(async () => {
+    clearInterval(timer)
+    await cloudstack.close()
+    await platform.close()
+  })
+  const deps = {
+    cloudstack,
+    get database(): Database {
+      throw new Error('these calls write no details of a machine')
+    },
+  }
+  return { world: platform, bound: bindJob(computeCall, deps), input: inputOf(platform) }
+}
+
+const isDetached = (platform: CloudStackLab) => platform.world.tables.volumes.get(VOLUME)?.virtualmachineid === null
+
+const walk: Walk<CloudStackLab> = {
+  make: () => makeWorld(() => detach),
+  completed(platform, job: JobRow, where) {
+    assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
+    assert.ok(isDetached(platform), where)
+  },
+  failed(_platform, job, where) {
+    assert.equal(job.job_status, 'failed', where)
+  },
+}
+
+const addresses = (platform: CloudStackLab) => nicOf(platform)?.secondaryips.length
+const making: Walk<CloudStackLab> = {
+  make: () => makeWorld(addAddress),
+  completed(platform, job, where) {
+    assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
+    assert.equal(addresses(platform), 1, where)
+  },
+  failed(_platform, job, where) {
+    assert.equal(job.job_status, 'failed', where)
+  },
+}
+
+test('a crash at any point ends in a change that is done and seen', { timeout: 120_000 }, async () => {
+  const strict: Walk<CloudStackLab> = { ...walk, failed: walk.completed }
+  assert.ok((await crashEverywhere(strict)) >= 9)
+})
+
+test('a failure of any step fails the job', { timeout: 60_000 }, async () => {
+  assert.equal(await failEverywhere(walk), 3)
+})
+
+test('every step may run twice, also for what the platform makes before its job', { timeout: 60_000 }, async () => {
+  await repeatEverywhere(walk)
+  await repeatEverywhere(making)
+})
+
+test('what was made is read back by its own id, also when the answer was lost', { timeout: 60_000 }, async () => {
+  const made = await making.make()
+  const body = JSON.stringify({ command: 'addIpToNic', times: 1 })
+  await fetch(`${made.world.control_url}/lose-answer`, { method: 'POST', body })
+  await repeatEverywhere({ ...making, make: async () => made })
+})
