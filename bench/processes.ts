@@ -9,6 +9,8 @@ export interface Program {
   /** First line of JSON the program printed: where it listens. */
   ready: Record<string, string>
   cpu_us(): number
+  /** With that of every command it ran and waited for. */
+  cpu_with_children_us(): number
   memory_bytes(): number
   peak_memory_bytes(): number
   stop(): Promise<void>
@@ -22,10 +24,10 @@ const PRODUCTION_FLAGS = ['--max-semi-space-size=16']
 export async function startProgram(
   file: string,
   args: readonly string[],
-  options: { env?: Record<string, string>; log_file?: string } = {},
+  options: { env?: Record<string, string>; log_file?: string; flags?: readonly string[] } = {},
 ): Promise<Program> {
   const log = options.log_file === undefined ? 'inherit' : openSync(options.log_file, 'a')
-  const child = spawn(process.execPath, [...PRODUCTION_FLAGS, file, ...args], {
+  const child = spawn(process.execPath, [...(options.flags ?? PRODUCTION_FLAGS), file, ...args], {
     stdio: ['pipe', 'pipe', log],
     env: { ...process.env, ...options.env },
   })
@@ -33,7 +35,8 @@ export async function startProgram(
   return {
     pid,
     ready: await firstLine(child),
-    cpu_us: () => cpuOf(pid),
+    cpu_us: () => cpuOf(pid, OWN),
+    cpu_with_children_us: () => cpuOf(pid, WITH_CHILDREN),
     memory_bytes: () => statusOf(pid, 'VmRSS'),
     peak_memory_bytes: () => statusOf(pid, 'VmHWM'),
     async stop() {
@@ -47,14 +50,19 @@ export async function startProgram(
 async function firstLine(child: ChildProcess): Promise<Record<string, string>> {
   const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
   for await (const line of lines) {
-    if (line.startsWith('{"ready"') || line.startsWith('{"url"')) return JSON.parse(line) as Record<string, string>
+    if (line.startsWith('{"ready"') || line.startsWith('{"url"') || line.includes('"agent ready"'))
+      return JSON.parse(line) as Record<string, string>
   }
   throw new Error('the program ended before it was ready')
 }
 
-function cpuOf(pid: number): number {
+/** Places in /proc/PID/stat after the name: user and system time, and the same of children that were waited for. */
+const OWN = [11, 12] as const
+const WITH_CHILDREN = [11, 12, 13, 14] as const
+
+function cpuOf(pid: number, places: readonly number[]): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return (Number(fields[11]) + Number(fields[12])) * TICK_US
+  return places.reduce((sum, place) => sum + Number(fields[place]), 0) * TICK_US
 }
 
 function statusOf(pid: number, name: string): number {

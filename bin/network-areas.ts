@@ -16,7 +16,7 @@ import {
 import { monitoringHandlers } from '#src/modules/network/monitoring.ts'
 import { mtuRollout } from '#src/modules/network/mtu-rollout.job.ts'
 import { mtuHandlers } from '#src/modules/network/mtu.ts'
-import type { NodeCalls } from '#src/modules/network/node-calls.ts'
+import type { NodeCalls, NodeRead } from '#src/modules/network/node-calls.ts'
 import { createNodePoll } from '#src/modules/network/node-poll.ts'
 import { fleetQuestions } from '#src/modules/network/node-questions.ts'
 import type { AgentAccess } from '#src/modules/nodes/agent-access.ts'
@@ -32,9 +32,11 @@ export function mountNetwork(
   const calls: NodeCalls = {
     client: (row, routes, options) => agents.clientFor(agentAddressOf(row, offline_after_ms), routes, options),
   }
+  const read: NodeRead = (row, route, query, options) =>
+    agents.read(agentAddressOf(row, offline_after_ms), route, { query }, options)
   const { agent_timeout_ms, agent_retry_ms } = config.nodes
   const poll = createNodePoll({ log, timeout_ms: agent_timeout_ms, retry_ms: agent_retry_ms })
-  const ask = fleetQuestions(poll, calls)
+  const ask = fleetQuestions(poll, read)
   const deps = { database, jobs: engine, ask, calls, cloudstack, offline_after_ms }
   engine.register(bindJob(mtuRollout, deps))
   for (const job of [guestNetworkCreate, guestNetworkDelete, guestNetworkCheck]) engine.register(bindJob(job, deps))

@@ -2,9 +2,8 @@
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { after, before, suite, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { agent } from '#src/contract/agent.ts'
-import { type AgentAddress, type Agents, createAgents, forEachNode } from '#src/kernel/agents.ts'
+import { type AgentAddress, type Agents, createAgents } from '#src/kernel/agents.ts'
 import {
   createAuthority, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate, type KeyedCertificate,
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list
@@ -104,34 +103,29 @@ suite('calls to agents', () => {
     )
   })
 
-  test('one slow and one dead node do not keep the others waiting, and every node has its line in order', async () => {
-    const started = performance.now()
-    const outcomes = await forEachNode(
-      ['a', 'slow', 'b', 'dead', 'c'],
-      async (name) => {
-        if (name === 'slow') await delay(60_000, undefined, { ref: false })
-        if (name === 'dead') throw new UpstreamError({ upstream: 'AGENT', operation: name, failure: 'unavailable' })
-        return name.toUpperCase()
-      },
-      { timeout_ms: 150 },
-    )
-    assert.ok(performance.now() - started < 1500)
-    assert.deepEqual(
-      outcomes.map((one) => ('value' in one ? one.value : one.error)),
-      ['A', 'The node did not answer in time.', 'B', 'The agent of the node cannot be reached.', 'C'],
-    )
+  test('an answer that is announced as too long is refused before it is sent', async () => {
+    let sent = 0
+    const node = await fakeNode('announcing', (_request, response) => {
+      response.writeHead(200, { 'content-length': 10_000_000 })
+      const timer = setInterval(() => response.write(' '.repeat(100), () => (sent += 100)), 5)
+      response.on('close', () => clearInterval(timer))
+    })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 5000, max_bytes: 1_000_000 })
+    await assert.rejects(client.agentHealth(), failure('error'))
+    assert.ok(sent < 1_000_000)
   })
 
-  test('no more nodes are asked at once than allowed', async () => {
-    let now = 0
-    let most = 0
-    const work = async (): Promise<void> => {
-      now += 1
-      most = Math.max(most, now)
-      await delay(5)
-      now -= 1
-    }
-    await forEachNode([...Array(20).keys()], work, { timeout_ms: 5000, concurrency: 4 })
-    assert.equal(most, 4)
+  test('a node is not taken for silent because this process was busy', async () => {
+    const node = await fakeNode('punctual', (_request, response) => {
+      setTimeout(() => response.end('{"status":"ok"}'), 100)
+      setTimeout(() => busyFor(600), 20)
+    })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 400 })
+    assert.deepEqual(await client.agentHealth(), { status: 'ok' })
   })
 })
+
+function busyFor(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}

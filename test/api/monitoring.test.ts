@@ -111,8 +111,12 @@ suite('network of faulty nodes', () => {
       },
     })
     const answers: Record<string, RequestListener> = {
-      good: (request, response) =>
-        response.end(JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : exampleNodeNet)),
+      good: (request, response) => {
+        const picture = { ...exampleNodeNet, links_down: good.links_down }
+        good.at = Date.now()
+        const text = JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : picture)
+        setTimeout(() => response.end(text), good.delay_ms)
+      },
       slow: (_request, response) => {
         slow_asked += 1
         setTimeout(() => response.end(JSON.stringify(exampleNodeNet)), slow_ms)
@@ -132,6 +136,8 @@ suite('network of faulty nodes', () => {
     await lab?.close()
   })
   let slow_ms = 60_000
+  const good = { links_down: 1, delay_ms: 0, at: 0 }
+  let come_back = async (): Promise<void> => {}
   async function add(bmc_ip: string, name: string, answer: RequestListener): Promise<FakeAgent> {
     const who = await joinNode(lab, bmc_ip, {
       ...FACTS,
@@ -141,6 +147,13 @@ suite('network of faulty nodes', () => {
     })
     const fake = await serveAs(who, answer)
     fakes.push(fake)
+    if (name === 'good') {
+      come_back = async () => {
+        const again = await serveAs(who, answer)
+        fakes.push(again)
+        await sendHeartbeat(lab, who, again.port)
+      }
+    }
     // The heartbeat's facts are those of all fakes; the names declared at registration count.
     await sendHeartbeat(lab, who, fake.port)
     await rename(bmc_ip, name)
@@ -188,6 +201,35 @@ suite('network of faulty nodes', () => {
   test('a node that answers again is shown again', async () => {
     slow_ms = 0
     await until('the slow node is back', async () => (await byName())['slow'].status === 'online')
+  })
+
+  test('a change of a node is shown by the second look, and the first waits for nobody', async () => {
+    const shown = async () => {
+      const { data } = (await byName())['good']
+      return { links_down: data.links_down, at: data.collected_at }
+    }
+    const before = await shown()
+    const sums = (await dashboard()).summary
+    await until('the answer is no longer a fresh one', () => Date.now() - good.at > 2000)
+    good.links_down = before.links_down + 5
+    good.delay_ms = 500
+    const started = performance.now()
+    assert.deepEqual(await shown(), before)
+    assert.ok(performance.now() - started < good.delay_ms)
+    assert.equal((await shown()).links_down, before.links_down + 5)
+    assert.equal((await dashboard()).summary.total_links_down, sums.total_links_down + 5)
+    good.delay_ms = 0
+  })
+
+  test('a node that goes away is shown gone, and shown again when it is back', async () => {
+    const [was] = fakes
+    assert.ok(was)
+    await was.close()
+    await until('it is gone', async () => (await byName())['good'].status === 'offline')
+    assert.ok((await byName())['good'].error.length > 10)
+    assert.equal((await dashboard()).summary.online_nodes, 1, 'the one that was slow')
+    await come_back()
+    assert.equal((await byName())['good'].status, 'online')
   })
 
   test('silent nodes are critical alerts, unconfigured ones a note', async () => {

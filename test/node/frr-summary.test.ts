@@ -5,10 +5,12 @@ import { FrrSummary } from '#src/contract/network/frr.ts'
 import { frrNode } from '#src/node/frr/node.ts'
 import { scriptedHost } from '../support/scripted-host.ts'
 import { recordedRouter } from '../support/recorded-router.ts'
-import { frrSummary } from '#src/modules/network/frr-summary.ts'
+import { frrSummary, routerDigest } from '#src/modules/network/frr-summary.ts'
 
 test('sessions count once though they carry two address families, and an offline router only misses in the sums', async () => {
-  const summary = frrSummary([await frrNode(recordedRouter(), {}), await frrNode(scriptedHost({}), {})])
+  const summary = frrSummary(
+    [await frrNode(recordedRouter(), {}), await frrNode(scriptedHost({}), {})].map(routerDigest),
+  )
   assert.ok(Compile(FrrSummary).Check(summary))
   assert.deepEqual(summary, {
     total_nodes: 2,
@@ -34,7 +36,7 @@ test('sessions count once though they carry two address families, and an offline
 })
 
 test('when no router could tell, a sum is null and not zero', async () => {
-  const summary = frrSummary([await frrNode(scriptedHost({}), {})])
+  const summary = frrSummary([routerDigest(await frrNode(scriptedHost({}), {}))])
   assert.deepEqual([summary.total_peers, summary.total_vnis, summary.total_macs], [null, null, null])
   assert.deepEqual([summary.total_nodes, summary.offline_nodes], [1, 1])
 })

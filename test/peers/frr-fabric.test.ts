@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { FrrNode } from '#src/contract/network/frr.ts'
-import { frrSummary } from '#src/modules/network/frr-summary.ts'
+import { frrSummary, routerDigest } from '#src/modules/network/frr-summary.ts'
 import { frrNode } from '#src/node/frr/node.ts'
 import { type Fabric, fabricObstacle, type Router, startFabric } from '../support/fabric.ts'
 import { until } from '../support/until.ts'
@@ -76,7 +76,7 @@ describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 30
         ['sdn_status'],
       )
     }
-    const summary = frrSummary(nodes)
+    const summary = frrSummary(nodes.map(routerDigest))
     assert.deepEqual(
       [summary.online_nodes, summary.established_peers, summary.bfd_peers_up, summary.full_ospf_adjacencies],
       [3, 6, 12, 6],
@@ -165,7 +165,10 @@ describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 30
       )
       const peer = node.bfd_peers?.find((one) => one.peer === '10.255.0.3')
       assert.deepEqual([peer?.uptime, peer?.local], [0, '10.255.0.1'])
-      assert.equal(frrSummary([node]).bfd_peers_down, node.bfd_peers?.filter((one) => one.status !== 'up').length)
+      assert.equal(
+        frrSummary([routerDigest(node)]).bfd_peers_down,
+        node.bfd_peers?.filter((one) => one.status !== 'up').length,
+      )
     } finally {
       process.kill(pid, 'SIGCONT')
     }

@@ -187,7 +187,7 @@ export const monitoring = defineArea({
       path: '/network/monitoring/dashboard',
       summary: 'Read network dashboard of all nodes',
       description:
-        'Every node of the page is asked at once; a node that does not answer in time is offline and carries the reason in `error`.',
+        'All nodes are asked side by side; one that does not answer in time is offline and carries the reason in `error`. Who looks again within 15 seconds waits for no node: the answer shows what is known (`collected_at` says of when), the nodes are asked anew meanwhile, and the next look shows what changed.',
       access: 'viewer',
       effect: 'read',
       body: NodePageRequest,

@@ -2,17 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import type { FrrNode } from '#src/contract/network/frr.ts'
-import { type MonitoredNode, NetworkSummary } from '#src/contract/network/monitoring.ts'
+import { NetworkSummary } from '#src/contract/network/monitoring.ts'
 import { exampleNodeNet } from '#src/contract/network/monitoring-example.ts'
 import type { NodeNet } from '#src/contract/network/node-net.ts'
-import { dashboardSummary, fleetAlerts, mtuDrifts } from './fleet.ts'
+import { dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, pictureDigest } from './fleet.ts'
+import { type RouterDigest, routerDigest } from './frr-summary.ts'
 
-function online(name: string, change: Partial<NodeNet> = {}): MonitoredNode {
-  const data = { ...exampleNodeNet, ...change }
+function online(name: string, change: Partial<NodeNet> = {}): FleetNode {
+  const data = pictureDigest({ ...exampleNodeNet, ...change })
   return { fqdn: name, node_ip: `ip-${name}`, node_role: 'kvm_host', status: 'online', error: null, data }
 }
 
-function offline(name: string): MonitoredNode {
+function offline(name: string): FleetNode {
   const error = 'the node did not answer within 5 s'
   return { fqdn: name, node_ip: `ip-${name}`, node_role: 'kvm_host', status: 'offline', error, data: null }
 }
@@ -30,7 +31,7 @@ function nic(name: string, mtu: number) {
 }
 
 /** What the fabric looks like from one node: only the fields that are read. */
-function router(vteps: Record<number, number | null>, states = ['Established']): FrrNode {
+function router(vteps: Record<number, number | null>, states = ['Established']): RouterDigest {
   const vnis = Object.entries(vteps).map(([vni, num_remote_vteps]) => ({
     vni: Number(vni),
     type: 'L2',
@@ -38,7 +39,8 @@ function router(vteps: Record<number, number | null>, states = ['Established']):
     vxlan_if: `vxlan${vni}`,
   }))
   const sessions = states.map((state) => ({ peer: '10.255.0.2', state, address_families: ['l2VpnEvpn'] }))
-  return { status: 'online', vnis, bgp: { sessions } } as unknown as FrrNode // the other fields are not looked at
+  const record = { status: 'online', vnis, bgp: { sessions }, bfd_peers: null, ospf_neighbors: null, evpn_routes: {} }
+  return routerDigest(record as unknown as FrrNode) // the other fields are not looked at
 }
 
 const healthy: Partial<NodeNet> = { links_down: 0, mtu_mismatches: [], ntp_synced: true }
@@ -78,7 +80,7 @@ test('only NICs under a main bridge are compared: a spare NIC may be set as it l
 })
 
 test('a silent node is critical, an unconfigured one a note', () => {
-  const unconfigured: MonitoredNode = { ...offline('x'), node_ip: null, status: 'unconfigured-noIP' }
+  const unconfigured: FleetNode = { ...offline('x'), node_ip: null, status: 'unconfigured-noIP' }
   const alerts = fleetAlerts([offline('a'), unconfigured, online('b')], [])
   assert.deepEqual(
     alerts.map((alert) => [alert.category, alert.severity, alert.node]),
@@ -114,7 +116,7 @@ test('the dashboard sums the nodes that answered and counts the others', () => {
 })
 
 test('health loses each weight by its share, is 0 when nobody answers and unknown without nodes', () => {
-  const pct = (nodes: MonitoredNode[], fabric?: Map<string, FrrNode>) =>
+  const pct = (nodes: FleetNode[], fabric?: Map<string, RouterDigest>) =>
     dashboardSummary(nodes, [], fabric).network_health_pct
   const fine = () => online('a', healthy)
   assert.equal(pct([fine(), fine()]), 100)
@@ -128,7 +130,7 @@ test('health loses each weight by its share, is 0 when nobody answers and unknow
 })
 
 test('a fabric is healthy on a node only with its tunnels up and every session established', () => {
-  const count = (change: Partial<NodeNet>, frr: FrrNode) =>
+  const count = (change: Partial<NodeNet>, frr: RouterDigest) =>
     dashboardSummary([online('a', change)], [], new Map([['ip-a', frr]])).vxlan_fabric_healthy
   assert.equal(count({ vxlan_count: 2, active_vxlan_count: 2 }, router({})), 1)
   assert.equal(count({ vxlan_count: 2, active_vxlan_count: 1 }, router({})), 0)

@@ -2,47 +2,84 @@
 // none could, the sum is null.
 import type { FrrNode, FrrSummary } from '#src/contract/network/frr.ts'
 
-export function frrSummary(nodes: readonly FrrNode[]): FrrSummary {
-  const sum = (pick: (node: FrrNode) => number | null | undefined): number | null => sumKnown(nodes, pick)
-  const sessions =
-    (count: (session: Session) => number | null): ((node: FrrNode) => number | null) =>
-    (node) =>
-      node.bgp === null ? null : addKnown(node.bgp.sessions.map(count))
-  const online = nodes.filter((node) => node.status === 'online').length
-  return {
-    total_nodes: nodes.length,
-    online_nodes: online,
-    offline_nodes: nodes.length - online,
-    total_peers: sum((node) => node.bgp?.sessions.length),
-    established_peers: sum(sessions((session) => (session.state === 'Established' ? 1 : 0))),
-    total_session_flaps: sum(sessions((session) => session.connections_dropped)),
-    total_msg_rcvd: sum(sessions((session) => session.messages_received)),
-    total_msg_sent: sum(sessions((session) => session.messages_sent)),
-    total_bfd_peers: sum((node) => node.bfd_peers?.length),
-    bfd_peers_up: sum((node) => node.bfd_peers?.filter((peer) => peer.status === 'up').length),
-    bfd_peers_down: sum((node) => node.bfd_peers?.filter((peer) => peer.status !== 'up').length),
-    total_ospf_neighbors: sum((node) => node.ospf_neighbors?.length),
-    full_ospf_adjacencies: sum((node) => node.ospf_neighbors?.filter((one) => one.state.startsWith('Full')).length),
-    total_routes: sum((node) => node.evpn_routes.total_routes),
-    total_vnis: sum((node) => node.vnis?.length),
-    l2_vnis: sum((node) => node.vnis?.filter((vni) => vni.type === 'L2').length),
-    l3_vnis: sum((node) => node.vnis?.filter((vni) => vni.type === 'L3').length),
-    total_macs: sum((node) => bridged(node, (vni) => vni.num_macs)),
-    total_arp_entries: sum((node) => bridged(node, (vni) => vni.num_arp_entries)),
-  }
+/** What is kept of each router's record: those with long tables are too large to keep whole. */
+export interface RouterDigest {
+  status: FrrNode['status']
+  /** Its share of each sum; null where it could not tell. */
+  sums: Record<RouterSum, number | null>
+  /** Every session that carries the overlay, and at least one, is established. */
+  overlay_established: boolean
+  /** Its bridged VNIs. */
+  bridged: Pick<Vni, 'vni' | 'vxlan_if' | 'num_remote_vteps'>[]
 }
 
+type RouterSum = Exclude<keyof FrrSummary, 'total_nodes' | 'online_nodes' | 'offline_nodes'>
 type Session = NonNullable<FrrNode['bgp']>['sessions'][number]
 type Vni = NonNullable<FrrNode['vnis']>[number]
 
-/** Router MACs and next hops of L3 VNIs are no hosts: only bridged VNIs count. */
-function bridged(node: FrrNode, pick: (vni: Vni) => number | null): number | null {
-  if (node.vnis === null) return null
-  return addKnown(node.vnis.filter((vni) => vni.type === 'L2').map(pick))
+export function frrSummary(routers: readonly RouterDigest[]): FrrSummary {
+  const online = routers.filter((router) => router.status === 'online').length
+  const sum = (name: RouterSum): number | null => addKnown(routers.map(({ sums }) => sums[name]))
+  return {
+    total_nodes: routers.length,
+    online_nodes: online,
+    offline_nodes: routers.length - online,
+    total_peers: sum('total_peers'),
+    established_peers: sum('established_peers'),
+    total_session_flaps: sum('total_session_flaps'),
+    total_msg_rcvd: sum('total_msg_rcvd'),
+    total_msg_sent: sum('total_msg_sent'),
+    total_bfd_peers: sum('total_bfd_peers'),
+    bfd_peers_up: sum('bfd_peers_up'),
+    bfd_peers_down: sum('bfd_peers_down'),
+    total_ospf_neighbors: sum('total_ospf_neighbors'),
+    full_ospf_adjacencies: sum('full_ospf_adjacencies'),
+    total_routes: sum('total_routes'),
+    total_vnis: sum('total_vnis'),
+    l2_vnis: sum('l2_vnis'),
+    l3_vnis: sum('l3_vnis'),
+    total_macs: sum('total_macs'),
+    total_arp_entries: sum('total_arp_entries'),
+  }
 }
 
-function sumKnown(nodes: readonly FrrNode[], pick: (node: FrrNode) => number | null | undefined): number | null {
-  return addKnown(nodes.map((node) => pick(node) ?? null))
+export function routerDigest(node: FrrNode): RouterDigest {
+  const sessions = node.bgp?.sessions ?? []
+  const overlay = sessions.filter((one) => one.address_families.some((name) => /evpn/i.test(name)))
+  const bridged = node.vnis?.filter((vni) => vni.type === 'L2')
+  return {
+    status: node.status,
+    sums: sumsOf(node, bridged),
+    overlay_established: overlay.length > 0 && overlay.every((one) => one.state === 'Established'),
+    bridged: (bridged ?? []).map(({ vni, vxlan_if, num_remote_vteps }) => ({ vni, vxlan_if, num_remote_vteps })),
+  }
+}
+
+function sumsOf(node: FrrNode, bridged: readonly Vni[] | undefined): RouterDigest['sums'] {
+  const { bgp, bfd_peers, ospf_neighbors, vnis } = node
+  const sessions = (count: (session: Session) => number | null): number | null =>
+    bgp === null ? null : addKnown(bgp.sessions.map(count))
+  // Router MACs and next hops of L3 VNIs are no hosts: only bridged VNIs count.
+  const hosts = (count: (vni: Vni) => number | null): number | null =>
+    bridged === undefined ? null : addKnown(bridged.map(count))
+  return {
+    total_peers: bgp?.sessions.length ?? null,
+    established_peers: sessions((session) => (session.state === 'Established' ? 1 : 0)),
+    total_session_flaps: sessions((session) => session.connections_dropped),
+    total_msg_rcvd: sessions((session) => session.messages_received),
+    total_msg_sent: sessions((session) => session.messages_sent),
+    total_bfd_peers: bfd_peers?.length ?? null,
+    bfd_peers_up: bfd_peers?.filter((peer) => peer.status === 'up').length ?? null,
+    bfd_peers_down: bfd_peers?.filter((peer) => peer.status !== 'up').length ?? null,
+    total_ospf_neighbors: ospf_neighbors?.length ?? null,
+    full_ospf_adjacencies: ospf_neighbors?.filter((one) => one.state.startsWith('Full')).length ?? null,
+    total_routes: node.evpn_routes.total_routes,
+    total_vnis: vnis?.length ?? null,
+    l2_vnis: bridged?.length ?? null,
+    l3_vnis: vnis?.filter((vni) => vni.type === 'L3').length ?? null,
+    total_macs: hosts((vni) => vni.num_macs),
+    total_arp_entries: hosts((vni) => vni.num_arp_entries),
+  }
 }
 
 /** 0 of nothing; null when there is something and none of it is known. */

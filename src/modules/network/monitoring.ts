@@ -6,9 +6,12 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
 import { declaredMtuByDevice } from '#src/store/mtu-declarations.ts'
 import { allNodes, fqdnOf, nodeIpOf, type NodeRow, statusOf } from '#src/store/nodes.ts'
-import { dashboardSummary, type FabricByNode, fleetAlerts, mtuDrifts } from './fleet.ts'
-import { frrSummary } from './frr-summary.ts'
+import {
+  type AlertCounts, alertCounts, alertName, dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, type PictureDigest,
+} from './fleet.ts' // biome-ignore format: one list
+import { frrSummary, type RouterDigest, routerDigest } from './frr-summary.ts'
 import { isConfigured, pageOfNodes } from './node-page.ts'
+import type { LookOptions, Seen } from './node-poll.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
 export interface MonitoringDeps {
@@ -23,74 +26,103 @@ type ClusterCalls = Pick<
 >
 
 export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
+  const { ask } = deps
   return {
     async networkDashboardRead({ body }) {
-      const fleet = await lookAtFleet(deps)
+      const fleet = await lookAtFleet(deps, await allNodes(deps.database.db), lookOf(body))
       const { page, ...paging } = pageOfNodes(fleet.entries, body)
       const summary = dashboardSummary(fleet.nodes, fleet.drifts, fleet.fabric)
-      return { count: fleet.entries.length, ...paging, nodes: page.map(({ node }) => node), summary }
+      return { count: fleet.entries.length, ...paging, nodes: await shownNodes(deps, page), summary }
     },
     async networkAlertsList({ body }) {
-      const fleet = await lookAtFleet(deps)
-      const alerts = await alertsOf(deps, fleet)
+      const rows = await allNodes(deps.database.db)
+      const [fleet, own] = await Promise.all([
+        lookAtFleet(deps, rows, lookOf(body)),
+        ask.alerts.look(rows.filter(isConfigured), lookOf(body)),
+      ])
+      const common = fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)
+      const told = new Map(own.map((seen) => [seen.node.node_id, seen]))
+      const summary = countAll(fleet.entries, told, common)
       const { page, ...paging } = pageOfNodes(fleet.entries, body)
-      const count = (severity: NetworkAlert['severity']): number =>
-        alerts.filter((one) => one.severity === severity).length
-      const shown = new Set(page.map(({ node }) => nameOf(node)))
-      return {
-        alerts: alerts.filter(({ node }) => shown.has(node)),
-        count: alerts.length,
-        ...paging,
-        summary: { critical: count('critical'), warning: count('warning'), info: count('info') },
-      }
+      const shown = new Set(page.map(({ node }) => alertName(node)))
+      const alerts = [...(await ownAlerts(deps, page, told)), ...common.filter(({ node }) => shown.has(node))]
+      return { alerts, count: summary.critical + summary.warning + summary.info, ...paging, summary }
     },
     async frrDashboardRead({ body }) {
       const rows = (await allNodes(deps.database.db)).filter(isConfigured)
-      const routers = (await deps.ask.routers(rows)).map((outcome) => ({
-        row: outcome.node,
-        router: 'value' in outcome ? outcome.value : silentRouter(outcome.node, outcome.error),
-      }))
+      const routers = (await ask.routers.look(rows, lookOf(body))).map((seen) => ({ row: seen.node, seen }))
       const { page, ...paging } = pageOfNodes(routers, body)
-      const summary = frrSummary(routers.map(({ router }) => router))
-      return { count: routers.length, ...paging, nodes: page.map(({ router }) => router), summary }
+      const summary = frrSummary(
+        routers.map(({ row, seen }) => ('value' in seen ? seen.value : routerDigest(silentRouter(row, seen.error)))),
+      )
+      const nodes = (await ask.routers.whole(page.map(({ seen }) => seen))).map((outcome) =>
+        'value' in outcome ? outcome.value : silentRouter(outcome.node, outcome.error),
+      )
+      return { count: routers.length, ...paging, nodes, summary }
     },
   }
 }
 
+function lookOf(body: { after_id?: number } | undefined): LookOptions {
+  return { further_page: (body?.after_id ?? 0) > 0 }
+}
+
+interface FleetEntry {
+  row: NodeRow
+  node: FleetNode
+  /** Undefined for nodes that are not asked. */
+  seen: Seen<PictureDigest> | undefined
+}
+
 interface FleetLook {
-  entries: { row: NodeRow; node: MonitoredNode }[]
-  nodes: MonitoredNode[]
+  entries: FleetEntry[]
+  nodes: FleetNode[]
   drifts: ReturnType<typeof mtuDrifts>
-  fabric: FabricByNode
+  fabric: ReadonlyMap<string, RouterDigest>
 }
 
-async function lookAtFleet({ database, ask, offline_after_ms }: MonitoringDeps): Promise<FleetLook> {
-  const rows = await allNodes(database.db)
-  const asked = await ask.pictures(rows.filter(isConfigured))
-  const outcomes = new Map(asked.map((outcome) => [outcome.node.node_id, outcome]))
+async function lookAtFleet(
+  { database, ask, offline_after_ms }: MonitoringDeps,
+  rows: readonly NodeRow[],
+  options: LookOptions,
+): Promise<FleetLook> {
+  const configured = rows.filter(isConfigured)
+  // Nodes without a tunnel have no session to judge. Those that had one are asked for it together with their picture.
+  const had_tunnel = configured.filter((row) => (ask.pictures.last(row)?.vxlan_count ?? 0) > 0)
+  const [asked, sooner, declared] = await Promise.all([
+    ask.pictures.look(configured, options),
+    ask.routers.look(had_tunnel, options),
+    declaredMtuByDevice(database.db),
+  ])
+  const seen = new Map(asked.map((one) => [one.node.node_id, one]))
   const entries = rows.map((row) => {
-    const outcome = outcomes.get(row.node_id)
-    const data = outcome !== undefined && 'value' in outcome ? outcome.value : null
-    const error = outcome !== undefined && 'error' in outcome ? outcome.error : null
-    return { row, node: monitoredNode(row, statusOf(row, offline_after_ms), data, error) }
+    const picture = seen.get(row.node_id)
+    return { row, node: fleetNode(row, statusOf(row, offline_after_ms), picture), seen: picture }
   })
+  const tunnelled = entries.filter(({ node }) => (node.data?.vxlan_count ?? 0) > 0)
+  const known = new Set(had_tunnel.map((row) => row.node_id))
+  const others = tunnelled.filter(({ row }) => !known.has(row.node_id))
+  const later = await ask.routers.look(
+    others.map(({ row }) => row),
+    options,
+  )
   const nodes = entries.map(({ node }) => node)
-  // Nodes without a tunnel have no session to judge.
-  const tunnelled = entries.filter(({ node }) => (node.data?.vxlan_count ?? 0) > 0).map(({ row }) => row)
-  const fabric = new Map<string, FrrNode>()
-  for (const outcome of await ask.routers(tunnelled)) {
-    if ('value' in outcome) fabric.set(nodeIpOf(outcome.node) ?? '', outcome.value)
-  }
-  return { entries, nodes, drifts: mtuDrifts(nodes, await declaredMtuByDevice(database.db)), fabric }
+  return { entries, nodes, drifts: mtuDrifts(nodes, declared), fabric: fabricOf([...sooner, ...later], tunnelled) }
 }
 
-function monitoredNode(
-  row: NodeRow,
-  status: MonitoredNode['status'],
-  data: MonitoredNode['data'],
-  error: string | null,
-): MonitoredNode {
+function fabricOf(routers: readonly Seen<RouterDigest>[], tunnelled: readonly FleetEntry[]): Map<string, RouterDigest> {
+  const wanted = new Set(tunnelled.map(({ row }) => row.node_id))
+  const fabric = new Map<string, RouterDigest>()
+  for (const router of routers) {
+    if ('value' in router && wanted.has(router.node.node_id)) fabric.set(nodeIpOf(router.node) ?? '', router.value)
+  }
+  return fabric
+}
+
+function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<PictureDigest> | undefined): FleetNode {
   const unconfigured = status.startsWith('unconfigured')
+  const data = seen !== undefined && 'value' in seen ? seen.value : null
+  const error = seen !== undefined && 'error' in seen ? seen.error : null
   return {
     fqdn: fqdnOf(row),
     node_ip: nodeIpOf(row),
@@ -101,26 +133,53 @@ function monitoredNode(
   }
 }
 
-/** Alerts that a node raises about itself, then those that only the fleet can tell. */
-async function alertsOf({ ask }: MonitoringDeps, fleet: FleetLook): Promise<NetworkAlert[]> {
-  const answering = fleet.entries.filter(({ node }) => node.data !== null)
-  const own = await ask.alerts(answering.map(({ row }) => row))
-  const named = own.flatMap((outcome) => {
-    const node = fleet.entries.find(({ row }) => row.node_id === outcome.node.node_id)?.node
-    if (node === undefined) return []
-    // The registry's name counts: the page is cut by it.
-    if ('value' in outcome) return outcome.value.alerts.map((alert) => ({ ...alert, node: nameOf(node) }))
-    const message = `The node did not tell its alerts: ${outcome.error}`
-    return [
-      { category: 'node_offline' as const, severity: 'warning' as const, node: nameOf(node), device: '', message },
-    ]
+async function shownNodes({ ask }: MonitoringDeps, page: readonly FleetEntry[]): Promise<MonitoredNode[]> {
+  const wholes = await ask.pictures.whole(page.flatMap(({ seen }) => seen ?? []))
+  const pictures = new Map(wholes.map((outcome) => [outcome.node.node_id, outcome]))
+  return page.map(({ row, node }): MonitoredNode => {
+    const picture = pictures.get(row.node_id)
+    if (node.data === null || picture === undefined) return { ...node, data: null }
+    if ('value' in picture) return { ...node, data: picture.value }
+    return { ...node, status: 'offline', error: picture.error, data: null }
   })
-  return [...named, ...fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)]
 }
 
-/** As fleet.ts names nodes in alerts. */
-function nameOf(node: MonitoredNode): string {
-  return node.fqdn ?? node.node_ip ?? 'a node without name and address'
+type ToldAlerts = ReadonlyMap<number, Seen<AlertCounts>>
+
+/** Alerts that a node of the page raises about itself. */
+async function ownAlerts(
+  { ask }: MonitoringDeps,
+  page: readonly FleetEntry[],
+  told: ToldAlerts,
+): Promise<NetworkAlert[]> {
+  const answering = page.filter(({ node }) => node.data !== null)
+  const outcomes = await ask.alerts.whole(answering.flatMap(({ row }) => told.get(row.node_id) ?? []))
+  const names = new Map(page.map(({ row, node }) => [row.node_id, alertName(node)]))
+  return outcomes.flatMap((outcome): NetworkAlert[] => {
+    // The registry's name counts: the page is cut by it.
+    const node = names.get(outcome.node.node_id) ?? ''
+    return 'value' in outcome
+      ? outcome.value.alerts.map((alert) => ({ ...alert, node }))
+      : [untoldAlert(node, outcome.error)]
+  })
+}
+
+function untoldAlert(node: string, error: string): NetworkAlert {
+  const message = `The node did not tell its alerts: ${error}`
+  return { category: 'node_offline', severity: 'warning', node, device: '', message }
+}
+
+function countAll(entries: readonly FleetEntry[], told: ToldAlerts, common: readonly NetworkAlert[]): AlertCounts {
+  const total = alertCounts(common)
+  for (const { row, node } of entries) {
+    const seen = node.data === null ? undefined : told.get(row.node_id)
+    if (seen === undefined) continue
+    const own = 'value' in seen ? seen.value : alertCounts([untoldAlert('', seen.error)])
+    total.critical += own.critical
+    total.warning += own.warning
+    total.info += own.info
+  }
+  return total
 }
 
 function silentRouter(row: NodeRow, error: string): FrrNode {

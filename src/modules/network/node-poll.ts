@@ -1,125 +1,248 @@
-// Asks the agents of the whole fleet, side by side and each within its own time. A node that is dead or slow is waited for
-// once: until it answers again in the background, its error comes from memory.
+// Asks the agents of the whole fleet, all side by side and each within its own time, and keeps of each answer what sums over
+// the fleet need. Who looks again soon is answered from memory while the nodes are asked anew; a node that is dead or slow
+// is waited for once: until it answers again in the background, its error comes from memory.
+import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
-import { forEachNode, type NodeOutcome } from '#src/kernel/agents.ts'
+import { type NodeOutcome, nodeErrorSentence } from '#src/kernel/agents.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 
-export interface Question<T> {
+/** `T` is what agents answer, `D` what is kept of it for every node. */
+export interface Question<T, D> {
   name: string
-  ask(row: NodeRow, signal: AbortSignal): Promise<unknown>
+  read(row: NodeRow, timeout_ms: number): Promise<Buffer>
   /** Agents may be of another version, or broken: what does not fit is an error of that node. */
   fits(value: unknown): value is T
-  /** Instead of the poll's own; 0: every look is a new one. */
-  fresh_ms?: number
+  digest(value: T): D
+  /** Every look is a new one, and waits. */
+  always_anew?: boolean
 }
 
-export type Ask<T> = (rows: readonly NodeRow[]) => Promise<NodeOutcome<NodeRow, T>[]>
+/** `bytes` is the whole answer; undefined when there was no room to keep it. */
+export type Seen<D> = { node: NodeRow; value: D; bytes: Buffer | undefined } | { node: NodeRow; error: string }
+
+export interface View<T, D> {
+  look(rows: readonly NodeRow[], options?: LookOptions): Promise<Seen<D>[]>
+  /** What was last known, however long ago; undefined for a node that never answered or was not looked at for long. */
+  last(row: NodeRow): D | undefined
+  /** The whole answers of the nodes that are shown. */
+  whole(seen: readonly Seen<D>[]): Promise<NodeOutcome<NodeRow, T>[]>
+}
+
+export interface LookOptions {
+  /** A further page of a look: waits for nothing that the first page did not wait for. */
+  further_page?: boolean
+}
 
 export interface NodePoll {
-  question<T>(question: Question<T>): Ask<T>
+  question<T, D>(question: Question<T, D>): View<T, D>
   close(): void
 }
 
 export interface NodePollOptions {
   log: Log
-  concurrency?: number
   timeout_ms?: number
-  /** Pages that follow one another share one answer of each node. */
-  fresh_ms?: number
   /** How long a node that did not answer is left alone. */
   retry_ms?: number
 }
 
-interface Entry<T> {
-  known?: { at: number; outcome: { value: T } | { error: string } } | undefined
-  asking?: Promise<{ value: T } | { error: string }> | undefined
-  /** Since when the node does not answer this question. */
-  silent_at?: number | undefined
+type Answer<D> = { value: D } | { error: string }
+
+interface Entry<D> {
+  /** Which life of the node it is about. */
+  life: string
+  known?: { at: number; answer: Answer<D> } | undefined
+  asking?: Promise<unknown> | undefined
+  /** It did not answer in time. */
+  silent?: boolean
 }
 
-const DEFAULTS = { concurrency: 64, timeout_ms: 4000, fresh_ms: 2000, retry_ms: 15_000 }
+/** Nodes mostly make us wait; with fewer places than nodes they would wait for one another. */
+const CONCURRENCY = 1024
+/** Of calls that nobody waits for: a thousand begun in one go would hold up the answer to the one who looks. */
+const BEGUN_A_TURN = 16
+const DEFAULTS = { timeout_ms: 4000, retry_ms: 15_000 }
+/** Pages that follow one another, and people who look at once, share one answer of each node. */
+const FRESH_MS = 2000
+/** Shown while the node is asked anew: longer than consoles pause between two looks, short enough to be the present. */
+const STALE_MS = 15_000
+/** A failure that took longer is one that nobody waits for twice. */
+const QUICK_MS = 1000
 const SWEEP_MS = 5000
-const SILENT_SWEEPS = 4
+/** What is left of a node that nobody looks at any more. */
+const FORGOTTEN_MS = 300_000
+/** Of whole answers, for all questions together: a thousand large nodes. */
+const KEPT_BYTES = 32 * 1024 * 1024
 
 export function createNodePoll(given: NodePollOptions): NodePoll {
   const options = { ...DEFAULTS, ...given }
-  const limit = pLimit(options.concurrency)
-  const closed = new AbortController()
+  const limit = pLimit(CONCURRENCY)
+  const turn = createPace()
+  const shared: Shared = {
+    retry_ms: options.retry_ms,
+    wholes: new LRUCache({ maxSize: KEPT_BYTES, sizeCalculation: ({ length }) => Math.max(length, 1) }),
+    ask: (question, row, urgency) =>
+      limit(async () => {
+        if (urgency === 'background') await turn()
+        return askNode(question, row, options)
+      }),
+  }
   const sweeps: (() => void)[] = []
   const sweep = setInterval(() => {
     for (const forget of sweeps) forget()
   }, SWEEP_MS)
   sweep.unref()
   return {
-    question<T>(question: Question<T>): Ask<T> {
-      const entries = new Map<string, Entry<T>>()
-      const fresh_ms = question.fresh_ms ?? options.fresh_ms
-      sweeps.push(() => forgetOld(entries, options))
-      const refresh = (row: NodeRow, entry: Entry<T>): Promise<{ value: T } | { error: string }> => {
-        entry.asking ??= limit(() => look(question, row, entry, options, closed.signal)).finally(() => {
-          entry.asking = undefined
-        })
-        return entry.asking
-      }
-      const ask = async (node: NodeRow): Promise<NodeOutcome<NodeRow, T>> => {
-        // A node that restarted or moved is another one to us: what it failed to answer before says nothing.
-        const key = [node.id, node.agent_address, node.agent_port, node.boot_id].join(' ')
-        const entry = entries.get(key) ?? {}
-        entries.set(key, entry)
-        const { known, silent_at } = entry
-        if (silent_at !== undefined && known !== undefined) {
-          if (Date.now() - silent_at > options.retry_ms) refresh(node, entry).catch(() => {})
-          return { node, ...known.outcome }
+    question<T, D>(question: Question<T, D>): View<T, D> {
+      const memory = createMemory(question, shared)
+      sweeps.push(memory.forgetOld)
+      return createView(question, shared, memory)
+    },
+    close: () => clearInterval(sweep),
+  }
+}
+
+type Urgency = 'awaited' | 'background'
+
+interface Shared {
+  retry_ms: number
+  /** Memory that the collector does not walk through; the oldest goes when it becomes too much. */
+  wholes: LRUCache<object, Buffer>
+  ask<T, D>(question: Question<T, D>, row: NodeRow, urgency: Urgency): Promise<Asked<D>>
+}
+
+interface Asked<D> {
+  answer: { value: D; bytes: Buffer } | { error: string }
+  silent: boolean
+}
+
+/** What is known of each node about one question. */
+function createMemory<T, D>(question: Question<T, D>, { wholes, ask }: Shared) {
+  const entries = new Map<string, Entry<D>>()
+  return {
+    entryOf(row: NodeRow): Entry<D> {
+      const life = lifeOf(row)
+      const known = entries.get(row.id)
+      if (known?.life === life) return known
+      if (known !== undefined) wholes.delete(known)
+      const entry = { life }
+      entries.set(row.id, entry)
+      return entry
+    },
+    refresh(row: NodeRow, entry: Entry<D>, urgency: Urgency): Promise<unknown> {
+      entry.asking ??= ask(question, row, urgency).then(({ answer, silent }) => {
+        entry.asking = undefined
+        entry.silent = silent
+        if ('error' in answer) {
+          wholes.delete(entry)
+          entry.known = { at: Date.now(), answer }
+        } else {
+          wholes.set(entry, answer.bytes)
+          entry.known = { at: Date.now(), answer: { value: answer.value } }
         }
-        if (known !== undefined && Date.now() - known.at < fresh_ms) return { node, ...known.outcome }
-        return { node, ...(await refresh(node, entry)) }
+      })
+      return entry.asking
+    },
+    /** Whole answers are not kept while nobody looks, and nothing is of nodes that left. */
+    forgetOld(): void {
+      const now = Date.now()
+      for (const [id, entry] of entries) {
+        const age_ms = entry.asking === undefined ? now - (entry.known?.at ?? 0) : 0
+        if (age_ms > STALE_MS) wholes.delete(entry)
+        if (age_ms > FORGOTTEN_MS) entries.delete(id)
       }
-      return (rows) => Promise.all(rows.map(ask))
-    },
-    close() {
-      clearInterval(sweep)
-      closed.abort(new Error('the service stops'))
     },
   }
 }
 
-async function look<T>(
-  question: Question<T>,
-  row: NodeRow,
-  entry: Entry<T>,
-  { timeout_ms, log }: Required<NodePollOptions>,
-  closed: AbortSignal,
-): Promise<{ value: T } | { error: string }> {
-  let silent = true
-  const work = async (_row: NodeRow, signal: AbortSignal): Promise<T> => {
-    try {
-      const value = await question.ask(row, signal)
-      silent = false
-      if (question.fits(value)) return value
-      const detail = 'the answer has another shape'
-      throw new UpstreamError({ upstream: 'AGENT', operation: question.name, failure: 'error', detail })
-    } catch (error) {
-      // An agent that answers nonsense answers at once: nobody waits for it.
-      if (!signal.aborted) silent = error instanceof UpstreamError && error.failure !== 'error'
-      log.debug({ err: error, bmc_ip: row.bmc_ip, question: question.name }, 'node gave no answer')
-      throw error
+function createView<T, D>(
+  question: Question<T, D>,
+  { wholes, retry_ms, ask }: Shared,
+  { entryOf, refresh }: ReturnType<typeof createMemory<T, D>>,
+): View<T, D> {
+  /** What has to happen before this look may use what is known of the node. */
+  const due = (node: NodeRow, entry: Entry<D>, further_page: boolean): Promise<unknown> | undefined => {
+    const { known, asking, silent } = entry
+    if (known === undefined) return refresh(node, entry, 'awaited')
+    const age_ms = Date.now() - known.at
+    if (silent === true) {
+      if (age_ms > retry_ms) void refresh(node, entry, 'background')
+      return undefined
     }
+    if (question.always_anew === true || age_ms > STALE_MS) return refresh(node, entry, 'awaited')
+    if (age_ms < FRESH_MS) return undefined
+    // What a look began, the next one waits for: a change is shown by the second at the latest.
+    if (asking !== undefined && !further_page) return asking
+    void refresh(node, entry, 'background')
+    return undefined
   }
-  const [result] = await forEachNode([row], work, { timeout_ms, signal: closed })
-  const answered = result !== undefined && 'value' in result
-  const outcome = answered ? { value: result.value } : { error: result?.error ?? 'The node was not asked.' }
-  entry.silent_at = !answered && silent ? Date.now() : undefined
-  entry.known = { at: Date.now(), outcome }
-  return outcome
+  const seen = async (node: NodeRow, further_page: boolean): Promise<Seen<D>> => {
+    const entry = entryOf(node)
+    const wait = due(node, entry, further_page)
+    if (wait !== undefined) await wait
+    const answer = entry.known?.answer ?? { error: 'The node was not asked.' }
+    return 'error' in answer ? { node, ...answer } : { node, ...answer, bytes: wholes.get(entry) }
+  }
+  const whole = async (one: Seen<D>): Promise<NodeOutcome<NodeRow, T>> => {
+    const { node } = one
+    if ('error' in one) return { node, error: one.error }
+    if (one.bytes !== undefined) return { node, value: parsed(question, one.bytes) }
+    const { answer } = await ask(question, node, 'awaited')
+    return 'error' in answer ? { node, ...answer } : { node, value: parsed(question, answer.bytes) }
+  }
+  return {
+    look: (rows, { further_page = false } = {}) => Promise.all(rows.map((node) => seen(node, further_page))),
+    last(row) {
+      const answer = entryOf(row).known?.answer
+      return answer !== undefined && 'value' in answer ? answer.value : undefined
+    },
+    whole: (shown) => Promise.all(shown.map(whole)),
+  }
 }
 
-/** Pictures of a thousand nodes are not kept while nobody looks. */
-function forgetOld<T>(entries: Map<string, Entry<T>>, { fresh_ms, retry_ms }: Required<NodePollOptions>): void {
-  const now = Date.now()
-  for (const [key, { known, asking, silent_at }] of entries) {
-    const keep_ms = silent_at === undefined ? fresh_ms : SILENT_SWEEPS * retry_ms
-    if (asking === undefined && (known === undefined || now - known.at > keep_ms)) entries.delete(key)
+/** A node that restarted or moved is another one to us: what it failed to answer before says nothing. */
+function lifeOf({ agent_address, agent_port, boot_id }: NodeRow): string {
+  return `${agent_address} ${agent_port} ${boot_id}`
+}
+
+async function askNode<T, D>(
+  question: Question<T, D>,
+  row: NodeRow,
+  { timeout_ms, log }: Required<NodePollOptions>,
+): Promise<Asked<D>> {
+  const started = performance.now()
+  try {
+    const bytes = await question.read(row, timeout_ms)
+    return { answer: { value: question.digest(parsed(question, bytes)), bytes }, silent: false }
+  } catch (error) {
+    log.debug({ err: error, bmc_ip: row.bmc_ip, question: question.name }, 'node gave no answer')
+    // An agent that answers nonsense, or refuses the connection, does so at once.
+    return { answer: { error: nodeErrorSentence(error) }, silent: performance.now() - started > QUICK_MS }
   }
+}
+
+function parsed<T, D>(question: Question<T, D>, bytes: Buffer): T {
+  const broken = (detail: string, cause?: unknown): UpstreamError =>
+    new UpstreamError({ upstream: 'AGENT', operation: question.name, failure: 'error', detail, cause })
+  let value: unknown
+  try {
+    value = JSON.parse(bytes.toString('utf8'))
+  } catch (cause) {
+    throw broken('the answer is not JSON', cause)
+  }
+  if (question.fits(value)) return value
+  throw broken('the answer has another shape')
+}
+
+function createPace(): () => Promise<void> {
+  const waiting: (() => void)[] = []
+  const turn = (): void => {
+    for (const go of waiting.splice(0, BEGUN_A_TURN)) go()
+    if (waiting.length > 0) setImmediate(turn)
+  }
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(turn)
+    })
 }

@@ -1,4 +1,4 @@
-// What the fleet views ask of every node.
+// What the fleet views ask of every node, and what they keep of the answers.
 import { type Static, type TSchema, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { agent } from '#src/contract/agent.ts'
@@ -8,56 +8,63 @@ import { monitoring, NetworkAlert } from '#src/contract/network/monitoring.ts'
 import { NodeNet } from '#src/contract/network/node-net.ts'
 import { AgentMtu, agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
-import type { NodeCalls } from './node-calls.ts'
-import type { Ask, NodePoll, Question } from './node-poll.ts'
+import type { RouteSpec } from '#src/contract/route.ts'
+import type { NodeOutcome } from '#src/kernel/agents.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
+import { type AlertCounts, alertCounts, type PictureDigest, pictureDigest } from './fleet.ts'
+import { type RouterDigest, routerDigest } from './frr-summary.ts'
+import type { NodeRead } from './node-calls.ts'
+import type { NodePoll, View } from './node-poll.ts'
+
+export type Ask<T> = (rows: readonly NodeRow[]) => Promise<NodeOutcome<NodeRow, T>[]>
 
 export interface FleetQuestions {
-  pictures: Ask<NodeNet>
-  routers: Ask<FrrNode>
-  alerts: Ask<{ alerts: NetworkAlert[] }>
+  pictures: View<NodeNet, PictureDigest>
+  routers: View<FrrNode, RouterDigest>
+  alerts: View<{ alerts: NetworkAlert[] }, AlertCounts>
   mtu: Ask<AgentMtu>
   usable_nics: Ask<{ interfaces: Nic[] }>
   all_nics: Ask<{ interfaces: Nic[] }>
 }
 
-/** Longer than any time limit of the poll, which counts. */
-const CALL_MS = 60_000
-/** A picture of a large node has some hundred kilobytes. */
+/** An answer of a large node has some hundred kilobytes. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-export function fleetQuestions(poll: NodePoll, calls: NodeCalls): FleetQuestions {
-  const options = (signal: AbortSignal) => ({ timeout_ms: CALL_MS, max_bytes: MAX_BYTES, signal })
-  const nics = (name: string, include_all: boolean): Question<{ interfaces: Nic[] }> => ({
-    name,
-    ask: (row, signal) =>
-      calls.client(row, agentNetwork.routes, options(signal)).agentNicsEligible({ query: { include_all } }),
-    fits: checking(Type.Object({ interfaces: Type.Array(Nic) })),
-  })
+export function fleetQuestions(poll: NodePoll, read: NodeRead): FleetQuestions {
+  const reading =
+    (route: RouteSpec, query: Record<string, unknown> = {}) =>
+    (row: NodeRow, timeout_ms: number): Promise<Buffer> =>
+      read(row, route, query, { timeout_ms, max_bytes: MAX_BYTES })
+  /** Of nodes that are all shown nothing else is kept. */
+  const shown = <S extends TSchema>(name: string, schema: S, ask: ReturnType<typeof reading>, always_anew = false) => {
+    const view = poll.question({ name, read: ask, fits: checking(schema), digest: () => null, always_anew })
+    return async (rows: readonly NodeRow[]) => view.whole(await view.look(rows))
+  }
+  const { agentNicsEligible, agentNetworkAlerts } = agentNetwork.routes
+  const Nics = Type.Object({ interfaces: Type.Array(Nic) })
   return {
     pictures: poll.question({
       name: 'pictures',
-      ask: (row, signal) => calls.client(row, monitoring.routes, options(signal)).nodeSummary(),
+      read: reading(monitoring.routes.nodeSummary),
       fits: checking(NodeNet),
+      digest: pictureDigest,
     }),
     routers: poll.question({
       name: 'routers',
-      ask: (row, signal) => calls.client(row, agent.routes, options(signal)).agentFrr(),
+      read: reading(agent.routes.agentFrr),
       fits: checking(FrrNode),
+      digest: routerDigest,
     }),
     alerts: poll.question({
       name: 'alerts',
-      ask: (row, signal) => calls.client(row, agentNetwork.routes, options(signal)).agentNetworkAlerts(),
+      read: reading(agentNetworkAlerts),
       fits: checking(Type.Object({ alerts: Type.Array(NetworkAlert) })),
+      digest: ({ alerts }) => alertCounts(alerts),
     }),
-    mtu: poll.question({
-      name: 'mtu',
-      ask: (row, signal) => calls.client(row, agentMtu.routes, options(signal)).agentMtuRead(),
-      fits: checking(AgentMtu),
-      // A rollout is planned from it.
-      fresh_ms: 0,
-    }),
-    usable_nics: poll.question(nics('usable NICs', false)),
-    all_nics: poll.question(nics('all NICs', true)),
+    // A rollout is planned from it.
+    mtu: shown('mtu', AgentMtu, reading(agentMtu.routes.agentMtuRead), true),
+    usable_nics: shown('usable NICs', Nics, reading(agentNicsEligible, { include_all: false })),
+    all_nics: shown('all NICs', Nics, reading(agentNicsEligible, { include_all: true })),
   }
 }
 

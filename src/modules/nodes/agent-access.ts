@@ -2,7 +2,7 @@
 import type { CallOptions, Client } from '#src/contract/client.ts'
 import type { Routes } from '#src/contract/route.ts'
 import type { AgentAddress, AgentIdentity, Agents } from '#src/kernel/agents.ts'
-import { fingerprintOf, isHalfLived, issueControlCertificate } from '#src/kernel/certificates.ts'
+import { fingerprintOf, halfLifeOf, issueControlCertificate } from '#src/kernel/certificates.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Authority } from '#src/store/authority.ts'
@@ -11,18 +11,22 @@ import { isOnline, type NodeRow } from '#src/store/nodes.ts'
 /** What agents see of this replica: a certificate of its own, kept in memory and made anew at half of its life. */
 export function createControlIdentity(authority: Authority): () => Promise<AgentIdentity> {
   let mine: Promise<AgentIdentity> | undefined
+  let renew_at = Number.POSITIVE_INFINITY
   const make = async (): Promise<AgentIdentity> => {
     const issuer = await authority.get()
     const { key, certificate } = await issueControlCertificate(issuer)
+    renew_at = halfLifeOf(certificate)
     return { key, certificate, authority: issuer.certificate }
   }
-  return async () => {
-    const known = await mine
-    if (known !== undefined && !isHalfLived(known.certificate)) return known
-    mine = make().catch((error: unknown) => {
-      mine = undefined
-      throw error
-    })
+  // Whoever comes while it is made waits for that one: a look at all nodes asks a thousand times at once.
+  return () => {
+    if (mine === undefined || Date.now() > renew_at) {
+      renew_at = Number.POSITIVE_INFINITY
+      mine = make().catch((error: unknown) => {
+        mine = undefined
+        throw error
+      })
+    }
     return mine
   }
 }

@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict'
+import { mock, test, type TestContext } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import { UpstreamError } from '#src/kernel/errors.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
+import { createNodePoll, type Question } from './node-poll.ts'
+
+interface Told {
+  told: string
+}
+
+const row = (id: string): NodeRow => ({ id, bmc_ip: id, agent_address: 'a', agent_port: 1, boot_id: 'b' }) as NodeRow // the poll looks at nothing else
+
+function startPoll(t: TestContext, read: Question<Told, string>['read'], always_anew = false) {
+  mock.timers.enable({ apis: ['Date'] })
+  const poll = createNodePoll({ log: { debug: () => {} } as unknown as Log, retry_ms: 10_000 }) // it logs nothing else
+  t.after(() => {
+    mock.timers.reset()
+    poll.close()
+  })
+  return poll.question<Told, string>({
+    name: 'test',
+    read,
+    fits: (value): value is Told => typeof value === 'object' && value !== null && 'told' in value,
+    digest: ({ told }) => told,
+    always_anew,
+  })
+}
+
+const answer = (told: string): Buffer => Buffer.from(JSON.stringify({ told }))
+/** Background work that is under way ends first. */
+async function pass(ms: number): Promise<void> {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+  mock.timers.tick(ms)
+}
+
+test('a thousand nodes that take their time are waited for together', async (t) => {
+  const view = startPoll(t, async (node) => {
+    await delay(200)
+    return answer(node.id)
+  })
+  const started = performance.now()
+  const seen = await view.look(Array.from({ length: 1000 }, (_none, at) => row(`n${at}`)))
+  assert.ok(performance.now() - started < 900)
+  assert.deepEqual(
+    seen.slice(0, 2).map((one) => 'value' in one && one.value),
+    ['n0', 'n1'],
+  )
+})
+
+test('looks at the same time ask a node once, and soon after not at all', async (t) => {
+  let asked = 0
+  const view = startPoll(t, async () => answer(`${(asked += 1)}`))
+  await Promise.all([view.look([row('a')]), view.look([row('a')])])
+  await pass(1000)
+  await view.look([row('a')])
+  assert.equal(asked, 1)
+})
+
+test('who looks again waits for nobody, and the look after that shows what changed', async (t) => {
+  let told = 'before'
+  let release = Promise.resolve()
+  const view = startPoll(t, async () => {
+    await release
+    return answer(told)
+  })
+  const look = async () => (await view.look([row('a')])).map((one) => 'value' in one && one.value)
+  assert.deepEqual(await look(), ['before'])
+  await pass(3000)
+  told = 'after'
+  const gate = Promise.withResolvers<void>()
+  release = gate.promise
+  assert.deepEqual(await look(), ['before'])
+  const second = look()
+  const page = await view.look([row('a')], { further_page: true })
+  assert.deepEqual(page[0] !== undefined && 'value' in page[0] && page[0].value, 'before')
+  gate.resolve()
+  assert.deepEqual(await second, ['after'])
+})
+
+test('what is old is not shown', async (t) => {
+  let asked = 0
+  const view = startPoll(t, async () => answer(`${(asked += 1)}`))
+  await view.look([row('a')])
+  await pass(20_000)
+  assert.deepEqual(await view.look([row('a')]), [{ node: row('a'), value: '2', bytes: answer('2') }])
+})
+
+test('what must be of this moment is asked anew each time', async (t) => {
+  let asked = 0
+  const view = startPoll(t, async () => answer(`${(asked += 1)}`), true)
+  await view.look([row('a')])
+  await view.look([row('a')])
+  assert.equal(asked, 2)
+})
+
+test('a node that broke is asked again at the next look; one that was silent is left alone', async (t) => {
+  const asked = { broken: 0, silent: 0 }
+  const view = startPoll(t, async ({ id }) => {
+    asked[id as 'broken' | 'silent'] += 1
+    if (id === 'broken') return Buffer.from('<html>')
+    await delay(1100)
+    throw new UpstreamError({ upstream: 'AGENT', operation: id, failure: 'timeout' })
+  })
+  const rows = [row('broken'), row('silent')]
+  for (let look = 0; look < 3; look += 1) {
+    const seen = await view.look(rows)
+    assert.deepEqual(
+      seen.map((one) => 'error' in one && one.error),
+      ['The agent of the node failed.', 'The node did not answer in time.'],
+    )
+    await pass(4000)
+  }
+  assert.deepEqual(asked, { broken: 3, silent: 1 })
+  await view.look(rows)
+  await pass(0)
+  assert.equal(asked.silent, 2)
+})
+
+test('whole answers are kept up to a bound; those of a page that were not are asked for', async (t) => {
+  const large = 'x'.repeat(1024 * 1024)
+  let asked = 0
+  const view = startPoll(t, async () => {
+    asked += 1
+    return answer(large)
+  })
+  const rows = Array.from({ length: 80 }, (_none, at) => row(`n${at}`))
+  await view.look(rows)
+  const seen = await view.look(rows)
+  const kept = seen.filter((one) => 'value' in one && one.bytes !== undefined).length
+  assert.ok(kept < 32 && kept > 20, String(kept))
+  const [shown] = await view.whole(seen.slice(0, 1))
+  assert.deepEqual(shown, { node: rows[0], value: { told: large } })
+  assert.equal(asked, 81)
+})
