@@ -12,6 +12,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   events: () => import('./event-log.ts'),
   start: () => import('./start-up.ts'),
   fleet: () => import('./fleet.ts'),
+  agent: () => import('./agent.ts'),
 }
 
 const asked = process.argv.slice(2)

@@ -9,6 +9,7 @@ import { agentBridges } from '#src/contract/nodes/agent-bridges.ts'
 import { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
 import { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
+import type { Area, Routes } from '#src/contract/route.ts'
 import { benchmarks } from '#src/contract/storage/benchmark.ts'
 import { hostStorage } from '#src/contract/storage/host.ts'
 import type { Authenticator } from '#src/kernel/http/access.ts'
@@ -19,8 +20,9 @@ import { createServer, type Server } from '#src/kernel/http/serve.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
 import { createLocalNode, type LocalNode } from '#src/node/index.ts'
+import { createJobFence, fencedHandlers, type JobFence } from '#src/node/job-fence.ts'
 import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
-import { nodeRoutesOf } from '#src/node/mounting.ts'
+import { type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import type { AgentConfig } from './agent-config.ts'
 
 export interface AgentProgram {
@@ -41,7 +43,7 @@ export async function startAgent(config: AgentConfig, token: string | undefined)
   })
   const identity = await identityFor(config, token, node)
   const server = createServer({ log, metrics: createMetrics(), tls: tlsOf(identity) })
-  mountNode(server, node, identity.control_name)
+  mountNode(server, node, identity.control_name, createJobFence(join(config.state_dir, 'node', 'job-epochs.json')))
   const url = await server.listen(config.listen.host, config.listen.port)
   const membership = createMembership({
     ...config,
@@ -80,27 +82,30 @@ async function identityFor(config: AgentConfig, token: string | undefined, node:
   return known
 }
 
-function mountNode(server: Server, { handlers }: LocalNode, control_name: string): void {
+function mountNode(server: Server, { handlers }: LocalNode, control_name: string, fence: JobFence): void {
   const limiter = createRateLimiter(1000, 2000)
   const services: MountServices = { authenticator: controlOnly(control_name), limiter, login_limiter: limiter }
-  mountArea(server, nodeRoutesOf(agent), handlers.agent, services)
-  mountArea(server, nodeRoutesOf(agentNetwork), handlers.network, services)
-  mountArea(server, nodeRoutesOf(agentMtu), handlers.mtu_state, services)
-  mountArea(server, nodeRoutesOf(agentBridges), handlers.bridges, services)
-  mountArea(server, nodeRoutesOf(agentGpu), handlers.gpu, services)
-  mountArea(server, nodeRoutesOf(hostStorage), handlers.storage, services)
-  mountArea(server, nodeRoutesOf(benchmarks), handlers.benchmarks, services)
-  mountArea(server, nodeRoutesOf(monitoring), handlers.monitoring, services)
-  mountArea(server, nodeRoutesOf(mtu), handlers.mtu, services)
+  const mount = <A extends Routes>(area: Area<A>, own: NodeHandlers<A>): void =>
+    mountArea(server, nodeRoutesOf(area), fencedHandlers(area, own, fence), services)
+  mount(agent, handlers.agent)
+  mount(agentNetwork, handlers.network)
+  mount(agentMtu, handlers.mtu_state)
+  mount(agentBridges, handlers.bridges)
+  mount(agentGpu, handlers.gpu)
+  mount(hostStorage, handlers.storage)
+  mount(benchmarks, handlers.benchmarks)
+  mount(monitoring, handlers.monitoring)
+  mount(mtu, handlers.mtu)
 }
 
 /** Rights were checked where the caller came in; here counts that the control plane itself is calling. */
 function controlOnly(control_name: string): Authenticator {
   return {
-    authenticate: ({ certificate_name }) =>
-      certificate_name === control_name
+    authenticate: ({ certificate_name }) => ({
+      caller: certificate_name === control_name
         ? { kind: 'cluster', id: certificate_name, role: 'cluster', tenant_id: null, user_id: null, username: certificate_name }
-        : ANONYMOUS, // biome-ignore format: one caller
+        : ANONYMOUS,
+    }), // biome-ignore format: one caller
   }
 }
 

@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import { loadAgentConfig } from './agent-config.ts'
 import { startAgent } from './agent-program.ts'
+import { releaseStartUpMemory } from './memory.ts'
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +20,7 @@ const { values } = parseArgs({
 try {
   const config = loadAgentConfig(values.config, { control_url: values.join, state_dir: values.state })
   const agent = await startAgent(config, joinToken())
+  releaseStartUpMemory()
   const stopping = closeWithGrace({ delay: 15_000, logger: false }, async ({ err }) => {
     if (err !== undefined) agent.log.error({ err }, 'stopping after an error that nobody caught')
     await agent.close()

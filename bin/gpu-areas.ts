@@ -3,6 +3,7 @@ import { gpu } from '#src/contract/gpu.ts'
 import { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import type { JobClaim } from '#src/kernel/job-claim.ts'
 import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import { gpuConvertJob } from '#src/modules/gpu/convert.job.ts'
@@ -29,17 +30,18 @@ const READ_TIMEOUT_MS = 20_000
 const CHANGE_TIMEOUT_MS = 170_000
 
 function createGpuNodes(db: Db, access: AgentAccess): GpuNodes {
-  const client = async (host: GpuHost, timeout_ms: number, signal: AbortSignal) =>
+  const client = async (host: GpuHost, timeout_ms: number, signal: AbortSignal, job?: JobClaim) =>
     access.agents.clientFor(agentAddressOf(await nodeOf(db, host), access.offline_after_ms), agentGpu.routes, {
       timeout_ms,
       signal,
+      job,
     })
   return {
     list: async (host, signal) => (await (await client(host, READ_TIMEOUT_MS, signal)).agentGpuList()).gpus,
-    convert: async (host, body, signal) =>
-      (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuConvert({ body })).gpus,
-    assign: async (host, body, signal) =>
-      (await (await client(host, CHANGE_TIMEOUT_MS, signal)).agentGpuAssign({ body })).gpus,
+    convert: async (host, body, job) =>
+      (await (await client(host, CHANGE_TIMEOUT_MS, job.signal, job)).agentGpuConvert({ body })).gpus,
+    assign: async (host, body, job) =>
+      (await (await client(host, CHANGE_TIMEOUT_MS, job.signal, job)).agentGpuAssign({ body })).gpus,
   }
 }
 

@@ -1,5 +1,6 @@
 // The areas about nodes: their registry, their NICs, and the node-local routes, which this replica answers for its own
 // machine and forwards for any other (X-Target-Node).
+import { existsSync } from 'node:fs'
 import { hostname, networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { monitoring } from '#src/contract/network/monitoring.ts'
@@ -18,11 +19,12 @@ import { createControlIdentity } from '#src/modules/nodes/agent-access.ts'
 import { createLiveness } from '#src/modules/nodes/liveness.ts'
 import { nodeNicHandlers } from '#src/modules/nodes/nics.ts'
 import { registryHandlers } from '#src/modules/nodes/registry.ts'
-import { createForward } from '#src/modules/nodes/target.ts'
+import { createForward, isCalled } from '#src/modules/nodes/target.ts'
 import { checkNodeSettings, netConfigOf, type NodeSettings } from '#src/node/config.ts'
 import type { LocalNode, NodeParts } from '#src/node/index.ts'
 import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import { createAuthorityStore } from '#src/store/authority.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 import type { Parts, Watcher } from './areas.ts'
 import { mountNetwork } from './network-areas.ts'
 import { mountGpu } from './gpu-areas.ts'
@@ -42,12 +44,14 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
     registryHandlers({ ...change, authority, offline_after_ms, heartbeat_interval_ms }),
     services,
   )
-  mountArea(server, nodeNics, nodeNicHandlers({ ...change, ...access }), services)
-
   mountGpu(server, services, parts, access)
 
   const own = createOwnNode(parts, settings)
-  const forward = createForward({ ...access, db: database.db, own_names: ownNames(settings) })
+  const own_names = ownNames(settings)
+  const isOwn = (row: NodeRow): boolean => config.node.enabled && isCalled(row, own_names())
+  const network_of_own = async () => (await own.open()).handlers.network
+  mountArea(server, nodeNics, nodeNicHandlers({ ...change, ...access, isOwn, network_of_own }), services)
+  const forward = createForward({ ...access, db: database.db, own_names, isOwn })
   const mountLocal = <A extends Routes>(area: Area<A>, pick: (handlers: NodeParts) => NodeHandlers<A>): void =>
     mountArea(
       server,
@@ -65,15 +69,16 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
 
   const network = mountNetwork(server, services, parts, access)
   const liveness = createLiveness({ ...change, offline_after_ms, log })
-  return [liveness, network, { start: () => {}, stop: own.close }, { start: () => {}, stop: () => agents.close() }]
+  return [liveness, network, { start: own.start, stop: own.close }, { start: () => {}, stop: () => agents.close() }]
 }
 
 /** Loaded and opened when the first request needs it: most replicas are never asked about their own machine. */
 function createOwnNode({ config, version, log }: Parts, settings: NodeSettings) {
+  const state_dir = join(config.data_dir, 'node')
   let opened: Promise<LocalNode> | undefined
   const make = async (): Promise<LocalNode> => {
     const { createLocalNode } = await import('#src/node/index.ts')
-    return createLocalNode({ settings, state_dir: join(config.data_dir, 'node'), version, log })
+    return createLocalNode({ settings, state_dir, version, log })
   }
   return {
     open(): Promise<LocalNode> {
@@ -82,6 +87,14 @@ function createOwnNode({ config, version, log }: Parts, settings: NodeSettings) 
       }
       opened ??= make()
       return opened
+    },
+    /** What an earlier process left half-done is put right now, not when somebody happens to ask. */
+    start(): void {
+      if (!config.node.enabled || !existsSync(state_dir)) return
+      opened ??= make()
+      opened
+        .then((node) => node.recover())
+        .catch((err: unknown) => log.error({ err }, 'what an earlier process left on this machine was not put right'))
     },
     async close(): Promise<void> {
       await (await opened)?.stop()

@@ -99,22 +99,10 @@ export interface Input<R extends RouteSpec> {
   body: R['body_optional'] extends true ? StaticOf<R['body']> | undefined : StaticOf<R['body']>
 }
 
-/** An answer with a status other than the route's first success status. */
-export interface Answer<Status extends number, Body> {
-  readonly answer_status: Status
-  readonly body: Body
-}
-
-export function answer<const Status extends number, Body>(answer_status: Status, body: Body): Answer<Status, Body> {
-  return { answer_status, body }
-}
-
 type Bodies<R extends RouteSpec> = { [S in keyof R['ok']]: StaticOf<R['ok'][S]> }[keyof R['ok']]
-type Answers<R extends RouteSpec> = { [S in keyof R['ok'] & number]: Answer<S, StaticOf<R['ok'][S]>> }[keyof R['ok'] &
-  number]
 
-/** What a JSON handler returns: the body of the (first) success status, or `answer(status, body)`. */
-export type Output<R extends RouteSpec> = Bodies<R> | Answers<R>
+/** What a JSON handler returns: the body of the first success status. */
+export type Output<R extends RouteSpec> = Bodies<R>
 /** What a client gets back. */
 export type Result<R extends RouteSpec> = Bodies<R>
 
@@ -130,6 +118,12 @@ type HandlerResult<R extends RouteSpec> = R['kind'] extends 'sse' | 'ws' | 'byte
 
 export function routeEffect(route: RouteSpec): 'read' | 'change' {
   return route.effect ?? (route.method === 'GET' ? 'read' : 'change')
+}
+
+/** Whose caller is not known has no keys of its own: those of strangers would meet. */
+export function takesIdempotencyKey(route: RouteSpec): boolean {
+  const known = route.access !== 'public' && route.access !== 'callback'
+  return known && routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')
 }
 
 export function firstStatus(route: RouteSpec): number {

@@ -2,6 +2,7 @@
 import type { Static, TSchema } from 'typebox'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
+import type { Trx } from '#src/store/database.ts'
 
 /** Whether a step's goal is true in the world. `unknown`: nobody can tell. */
 export type Holds = boolean | 'unknown'
@@ -75,6 +76,10 @@ export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'DESTRUCTIVE'
 /** What a step sees. Everything it writes is fenced: a process that lost the job writes nothing. */
 export interface Run<Deps, Input> {
   readonly job_id: string
+  /** Under which this process holds the job; effects outside the database name it. */
+  readonly epoch: number
+  /** Name of the step. */
+  readonly step: string
   readonly input: Input
   readonly deps: Deps
   readonly caller: Caller
@@ -88,6 +93,8 @@ export interface Run<Deps, Input> {
   readonly state: Readonly<Record<string, unknown>>
   /** Commits a change of the state before it returns. Save what you are about to do before you do it. */
   save(change: Record<string, unknown>): Promise<void>
+  /** Writes of a module's own tables in one transaction that a process which lost the job cannot make. */
+  fenced<T>(work: (trx: Trx) => Promise<T>): Promise<T>
   /** A line of the job's audit log. */
   note(level: LogLevel, text: string, data?: Record<string, unknown>): Promise<void>
   /** Progress of this step, 0 to 100, and a sentence about now. Sent live, stored on a throttle. */

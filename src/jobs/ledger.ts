@@ -280,6 +280,8 @@ function stepWrites({ held }: Parts) {
 
 function jobWrites({ held, seal }: Parts) {
   return {
+    fenced: <T>(claim: Claim, work: (trx: Trx) => Promise<T>): Promise<T> => held(claim, (trx) => work(trx)),
+
     save: (claim: Claim, state: Record<string, unknown>): Promise<void> =>
       held(claim, async (trx) => {
         await trx

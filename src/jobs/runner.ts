@@ -290,6 +290,8 @@ interface RunParts {
 function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunParts): Run<unknown, unknown> {
   return {
     job_id: claim.row.id,
+    epoch: claim.row.epoch,
+    step: step?.name ?? '',
     input: claim.input,
     deps: bound.deps,
     caller: callerOf(claim.row),
@@ -305,6 +307,7 @@ function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunP
       claim.state = next
       deps.at?.(`${step?.name ?? 'job'}:saved`)
     },
+    fenced: (work) => deps.ledger.fenced(claim, work),
     note: (level, text, data) => deps.ledger.note(claim, { level, step: step?.name ?? '', attempt, text, data }),
     progress: (percent, sentence) => progress.report(step?.name, percent, sentence),
     async about(resource) {

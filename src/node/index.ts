@@ -1,5 +1,6 @@
 // Everything a program answers about the machine it runs on: the handlers of all node-local routes, and the readers in the
 // background that they look at. The agent opens all parts at its start; the control plane opens each at its first use.
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { agent } from '#src/contract/agent.ts'
@@ -19,6 +20,7 @@ import { createBenchmarks } from './benchmark/index.ts'
 import { createFileHistory } from './benchmark/history.ts'
 import { rememberLinks } from './bridges/captured-links.ts'
 import { type Bridges, createBridges } from './bridges/index.ts'
+import { cacheKey, createCache } from './cache.ts'
 import { capturedHost } from './captured-host.ts'
 import { netConfigOf, type NodeSettings } from './config.ts'
 import { nodeFacts } from './facts.ts'
@@ -63,8 +65,18 @@ export interface LocalNode {
   facts(): Promise<NodeFacts>
   /** Opens every part now and finishes what an earlier process left behind. */
   start(): Promise<void>
+  /** Opens those parts alone in which an earlier process may have left something half-done, and finishes it. */
+  recover(): Promise<void>
   stop(): Promise<void>
 }
+
+/** Folders under `state_dir`; the boot unit of deploy/ names the second one. */
+const BENCHMARKS = 'benchmarks'
+const MTU = 'mtu'
+
+const FACTS = cacheKey<NodeFacts>('facts')
+/** Signs of life come every few seconds and addresses change hardly ever: to start a command costs the agent most. */
+const FACTS_KEPT_MS = 30_000
 
 export function createLocalNode(options: NodeOptions): LocalNode {
   const { settings, version } = options
@@ -88,7 +100,8 @@ export function createLocalNode(options: NodeOptions): LocalNode {
   ] as const
   const [network, storage, bench, mtu_part, bridges] = parts
   const started_at = new Date().toISOString()
-  const facts = (): Promise<NodeFacts> => nodeFacts(host, net, version)
+  const cache = createCache(host)
+  const facts = (): Promise<NodeFacts> => cache.get(FACTS, FACTS_KEPT_MS, () => nodeFacts(host, net, version))
   return {
     handlers: {
       monitoring: delayedHandlers(monitoring, network.open),
@@ -108,6 +121,10 @@ export function createLocalNode(options: NodeOptions): LocalNode {
     facts,
     async start() {
       await Promise.all(parts.map((part) => part.open()))
+    },
+    async recover() {
+      const used = (folder: string): boolean => existsSync(join(options.state_dir, folder))
+      await Promise.all([used(BENCHMARKS) && bench.open(), used(MTU) && mtu_part.open()])
     },
     async stop() {
       await Promise.all(parts.map((part) => part.close()))
@@ -147,7 +164,11 @@ function lazyPart<H>(make: () => Promise<Part<H>>): { open(): Promise<H>; close(
 const FIRST_READ_MS = 3000
 
 function openNetwork({ host, net, frr, state_dir }: Site): Promise<Part<ReturnType<typeof netHandlers>['handlers']>> {
-  const samples = createNetSampler(host, { state_path: join(state_dir, 'carrier.json') })
+  const { time_daemon_address } = net
+  const samples = createNetSampler(host, {
+    state_path: join(state_dir, 'carrier.json'),
+    ...(time_daemon_address === undefined ? {} : { time_daemon_address }),
+  })
   const made = netHandlers({ host, config: net, samples, frr: () => frr.node() })
   samples.start()
   const stop = async (): Promise<void> => {
@@ -169,7 +190,7 @@ async function openStorage({ host, log, settings }: Site): Promise<Part<ReturnTy
 }
 
 async function openBenchmarks({ host, settings, state_dir }: Site) {
-  const store = await createFileHistory(join(state_dir, 'benchmarks'))
+  const store = await createFileHistory(join(state_dir, BENCHMARKS))
   const made = createBenchmarks({
     host,
     store,
@@ -188,7 +209,7 @@ async function openMtu({ host, net, frr, settings, state_dir }: Site) {
   const fabric = () => frr.node()
   const apply = await createNodeApply({
     host,
-    state_dir: join(state_dir, 'mtu'),
+    state_dir: join(state_dir, MTU),
     // Files of a machine that is not there must not become files of this one.
     config_root: captured === undefined ? (settings.root ?? '/') : join(state_dir, 'root'),
     allowed_devices,

@@ -1,12 +1,23 @@
 // The program `groundplane agent` as a person starts it, and the control plane's own machine.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, suite, test } from 'node:test'
+import type { BenchmarkResult } from '#src/contract/storage/benchmark.ts'
 import { checkNodeSettings } from '#src/node/config.ts'
 import { startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
+
+const IO = {
+  bandwidth_kbps: null, bandwidth_mbps: null, iops: null, latency_avg_us: null, latency_p50_us: null, latency_p99_us: null,
+  latency_p999_us: null, total_ios: null,
+} // biome-ignore format: one record
+const ORPHAN: BenchmarkResult = {
+  id: '5d1f4a38-0b5c-4b0e-9a65-0d4d3f2b7a11', type: 'blockimage', target: 'bench/image', profile: 'read-seq', status: 'running',
+  started_at: '2026-01-01T00:00:00.000Z', duration_seconds: 0, raw_output: '', error: '', read: IO, write: IO, unavailable: [],
+} // biome-ignore format: one record
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -52,6 +63,18 @@ suite('the control plane’s own machine', () => {
       assert.deepEqual([status, body.hostname], [200, 'mgmt-01'])
       const named = { headers: { 'x-target-node': 'mgmt-01.example.internal' } }
       assert.equal((await lab.call('GET', '/network/monitoring/node-summary', undefined, named)).status, 200)
+
+      const node = { bmc_ip: '10.9.0.1', fqdn: 'mgmt-01.example.internal' }
+      await lab.call('POST', '/configure/nodes', node)
+      await lab.call('POST', '/configure/nodes', { bmc_ip: '10.9.0.2', fqdn: 'elsewhere.example.internal' })
+      const nics = await lab.call('GET', '/configure/nodes/10.9.0.1/nics')
+      assert.equal(nics.status, 200, 'no agent is needed on the machine that answers')
+      assert.ok(nics.body.nics.length > 0)
+      const blink = await lab.call('POST', '/configure/nodes/10.9.0.1/nics/blink', { interfaceName: 'eth99' })
+      assert.deepEqual([blink.status, blink.body.errors?.[0]?.path], [400, 'interfaceName'])
+      const by_bmc = { headers: { 'x-target-node': '10.9.0.1' } }
+      assert.equal((await lab.call('GET', '/network/monitoring/node-summary', undefined, by_bmc)).status, 200)
+      assert.equal((await lab.call('GET', '/configure/nodes/10.9.0.2/nics')).body.code, 'AGENT_UNAVAILABLE')
     } finally {
       await lab.close()
     }
@@ -61,6 +84,22 @@ suite('the control plane’s own machine', () => {
       assert.deepEqual([status, body.code], [500, 'AGENT_NOT_CONFIGURED'])
     } finally {
       await without.close()
+    }
+  })
+
+  test('what a killed process left running is ended on record at the next start, before anybody asks', async () => {
+    const lab = await startLab()
+    try {
+      const folder = join(lab.data_dir, 'node/benchmarks')
+      const file = join(folder, `${ORPHAN.id}.json`)
+      mkdirSync(folder, { recursive: true })
+      writeFileSync(file, JSON.stringify(ORPHAN))
+      await lab.restart()
+      const stored = (): Partial<BenchmarkResult> => JSON.parse(readFileSync(file, 'utf8'))
+      await until('the run is ended on record', () => stored().status === 'failed')
+      assert.equal(stored().error, 'the agent ended during the run')
+    } finally {
+      await lab.close()
     }
   })
 

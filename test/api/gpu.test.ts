@@ -330,8 +330,14 @@ test('one change of a host at a time; the repin under way is listed', async () =
     inflight.body.gpu_repins.map((one: { job_id: string; status: string }) => [one.job_id, one.status]),
     [[reply.body.job_id, 'IN_PROGRESS']],
   )
-  const other = await call('devices/convert', { host_id, mode: 'passthrough' })
-  assert.deepEqual([other.status, other.body.code], [409, 'GPU_JOB_RUNNING'], other.text)
+  for (const [path, body] of [
+    ['devices/convert', { host_id, mode: 'passthrough' }],
+    ['devices/repin', { host_id, bus_address: A, vgpu_profile_id: profile_id }],
+    ['profiles/sync', { host_id }],
+  ] as const) {
+    const other = await call(path, body)
+    assert.deepEqual([other.status, other.body.code], [409, 'GPU_JOB_RUNNING'], other.text)
+  }
   assert.equal((await ended(lab, reply.body.job_id)).job_status, 'completed')
 })
 

@@ -126,10 +126,12 @@ suite('guest networks on nodes', () => {
 
   test('a node that fails half-way: what the others did is taken back, the unreachable one is named as such', async () => {
     let broken = true
+    const claims = new Set<string>()
     const who = await joinNode(lab, '10.8.9.1', FACTS)
     const fake: FakeAgent = await serveAs(who, (request, response) => {
       const report = { bridge: 'gn704', present: false, problems: [], members: [] }
       const create_call = request.url?.includes('create') ?? false
+      if (create_call) claims.add([request.headers['x-step'], request.headers['x-epoch']].join(' '))
       response.statusCode = broken && create_call ? 500 : 200
       response.end(
         JSON.stringify(broken && create_call ? { code: 'BRIDGE_FAILED', detail: 'The disk is full.' } : report),
@@ -140,6 +142,7 @@ suite('guest networks on nodes', () => {
     const failed = await create('office-704', 704)
     assert.deepEqual([failed.status, failed.body.code], [500, 'NETWORK_NODES_FAILED'])
     assert.match(failed.body.detail, /fake-01.*disk is full/)
+    assert.deepEqual([...claims], ['nodes 1'], 'an agent can tell a process that lost the job')
     assert.deepEqual((await latest('office-704')).bridge_result.nodes.length, 2)
     for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn704'), false, node)
     broken = false

@@ -113,8 +113,8 @@ suite('MTU of all nodes', () => {
     assert.equal(done.body.status, 'SUCCESS', done.text)
     const left = (await report()).divergences.filter((one: { role: string }) => one.role === 'management')
     assert.deepEqual(
-      left.map((one: { state: string }) => one.state),
-      ['unreachable'],
+      left.map((one: { state: string; actual: number | null }) => [one.state, one.actual]),
+      [['unreachable', null]],
     )
   })
 })

@@ -71,7 +71,7 @@ suite('MTU rollout job', () => {
         window_secs: 60,
       } // biome-ignore format: records
       const deps = { database, calls: fakeCalls(world, hole) }
-      return { world, bound: bindJob(mtuRollout, deps), input }
+      return { world, bound: bindJob(mtuRollout, deps), input, connection: test_database.connection }
     },
     async completed(world, job, where) {
       assert.equal(hole, false, where)

@@ -57,7 +57,7 @@ test('at boot unconfirmed and half-undone changes are taken back, and confirmed 
 test('one change that cannot be taken back fails the unit, and the others are taken back all the same', async () => {
   const state_dir = join(folder, 'failing')
   await leaveBehind(state_dir, 'a0', 'pending')
-  rmSync(join(state_dir, 'node/mtu/mtu/a0.run/old/0'))
+  rmSync(join(state_dir, 'node/mtu/a0.run/old/0'))
   const other = await leaveBehind(state_dir, 'b0', 'pending')
   assert.equal(runUnit(state_dir), 1)
   assert.equal(readFileSync(other, 'utf8'), 'mtu 1500\n')

@@ -21,7 +21,6 @@ import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { BenchmarkResult, DiskBenchmarkRequest } from '#src/contract/storage/benchmark.ts'
-import type { Answer } from '#src/contract/route.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { type Host, linuxHost } from '#src/kernel/host.ts'
 import { createFileHistory } from '#src/node/benchmark/history.ts'
@@ -62,10 +61,8 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     )
     assert.deepEqual(await readdir(folder), [])
     const again = await start()
-    assert.deepEqual(bodyOf(await again.handlers.benchmarkResultRead(input({ id: result.id }), context())), result)
-    const list = bodyOf(
-      await again.handlers.benchmarkResultList({ ...input(undefined), query: { type: 'disk' } }, context()),
-    )
+    assert.deepEqual(await again.handlers.benchmarkResultRead(input({ id: result.id }), context()), result)
+    const list = await again.handlers.benchmarkResultList({ ...input(undefined), query: { type: 'disk' } }, context())
     assert.deepEqual(
       list.results.map(({ id, raw_output }) => [id, raw_output]),
       [[result.id, '']],
@@ -79,10 +76,10 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     await until(() => Promise.resolve(heard.some(({ result }) => result.read.iops !== null)))
     const pids = await toolsBelow(process.pid)
     assert.ok(pids.length > 0, 'the tool is not running')
-    const cancelled = bodyOf(await node.handlers.benchmarkCancel(input({ id: running.id }), context()))
+    const cancelled = await node.handlers.benchmarkCancel(input({ id: running.id }), context())
     assert.deepEqual([cancelled.status, cancelled.error], ['failed', 'the run was cancelled'])
     assert.deepEqual(await toolsBelow(process.pid), [])
-    assert.deepEqual(bodyOf(await node.handlers.benchmarkCancel(input({ id: running.id }), context())), cancelled)
+    assert.deepEqual(await node.handlers.benchmarkCancel(input({ id: running.id }), context()), cancelled)
     assert.equal((await disk({ ...SMALL, duration_sec: 1, target: folder })).status, 'completed')
   })
 
@@ -109,7 +106,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     assert.deepEqual(await readdir(folder), [])
     const next = await start(history)
     await next.recover()
-    const { results } = bodyOf(await next.handlers.benchmarkResultList({ ...input(undefined), query: {} }, context()))
+    const { results } = await next.handlers.benchmarkResultList({ ...input(undefined), query: {} }, context())
     assert.deepEqual(
       results.map(({ status, error }) => [status, error]),
       [['failed', 'the agent ended during the run']],
@@ -270,7 +267,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     change: Partial<ReturnType<typeof context>> = {},
   ): Promise<BenchmarkResult> {
     const answer = await node.handlers.benchmarkDiskRun({ ...input(undefined), body }, { ...context(), ...change })
-    return bodyOf(answer)
+    return answer
   }
 })
 
@@ -280,10 +277,6 @@ function context(): { signal: AbortSignal; prefer_async: boolean } {
 
 function input<P>(params: P) {
   return { params, query: undefined, body: undefined }
-}
-
-function bodyOf<B extends object>(answer: B | Answer<number, B>): B {
-  return 'answer_status' in answer ? answer.body : answer
 }
 
 function code(wanted: string) {

@@ -4,7 +4,6 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import type { Answer } from '#src/contract/route.ts'
 import { linuxHost } from '#src/kernel/host.ts'
 import { createFileHistory } from '#src/node/benchmark/history.ts'
 import { type Benchmarks, createBenchmarks } from '#src/node/benchmark/index.ts'
@@ -31,8 +30,9 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('measures writes and reads of a pool and removes every object it wrote', async () => {
     for (const mode of ['write', 'rand', 'seq'] as const) {
-      const result = bodyOf(
-        await node.handlers.benchmarkPoolRun({ ...NONE, body: { pool_name: POOL, mode, duration_sec: 2 } }, context()),
+      const result = await node.handlers.benchmarkPoolRun(
+        { ...NONE, body: { pool_name: POOL, mode, duration_sec: 2 } },
+        context(),
       )
       assert.equal(result.status, 'completed', result.error)
       const [busy, idle] = mode === 'write' ? [result.write, result.read] : [result.read, result.write]
@@ -45,15 +45,13 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('removes the objects of a cancelled run, and lets one run use a pool at a time', async () => {
     const body = { pool_name: POOL, mode: 'write', duration_sec: 60 } as const
-    const running = bodyOf(
-      await node.handlers.benchmarkPoolRun({ ...NONE, body }, { ...context(), prefer_async: true }),
-    )
+    const running = await node.handlers.benchmarkPoolRun({ ...NONE, body }, { ...context(), prefer_async: true })
     await until('objects are written', async () => (await benchmarkObjects()).length > 0)
     await assert.rejects(
       async () => node.handlers.benchmarkPoolRun({ ...NONE, body }, context()),
       /is using pool bench/,
     )
-    const ended = bodyOf(await node.handlers.benchmarkCancel({ ...NONE, params: { id: running.id } }, context()))
+    const ended = await node.handlers.benchmarkCancel({ ...NONE, params: { id: running.id } }, context())
     assert.equal(ended.status, 'failed')
     assert.deepEqual(await benchmarkObjects(), [])
   })
@@ -67,7 +65,7 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
       io_total: '64G',
       duration_sec: 2,
     } as const
-    const result = bodyOf(await node.handlers.benchmarkBlockImageRun({ ...NONE, body }, context()))
+    const result = await node.handlers.benchmarkBlockImageRun({ ...NONE, body }, context())
     assert.equal(result.status, 'completed', result.error)
     assert.ok((result.read.iops ?? 0) > 0 && (result.write.iops ?? 0) > 0)
     assert.ok(result.duration_seconds >= 1.5 && result.duration_seconds < 20, `${result.duration_seconds} s`)
@@ -75,21 +73,19 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
 
   it('overwrites only images that are named twice and that nobody uses', async () => {
     const image = (change: Record<string, string>) => async () =>
-      bodyOf(
-        await node.handlers.benchmarkBlockImageRun(
-          {
-            ...NONE,
-            body: {
-              pool_name: POOL,
-              image_name: 'vm-root',
-              io_type: 'write',
-              io_total: '1M',
-              duration_sec: 1,
-              ...change,
-            },
+      await node.handlers.benchmarkBlockImageRun(
+        {
+          ...NONE,
+          body: {
+            pool_name: POOL,
+            image_name: 'vm-root',
+            io_type: 'write',
+            io_total: '1M',
+            duration_sec: 1,
+            ...change,
           },
-          context(),
-        ),
+        },
+        context(),
       )
     await assert.rejects(image({}), /confirm_image/)
     await assert.rejects(image({ image_name: 'nope' }), /no such image/)
@@ -108,8 +104,4 @@ const NONE = { params: undefined, query: undefined, body: undefined }
 
 function context(): { signal: AbortSignal; prefer_async: boolean } {
   return { signal: new AbortController().signal, prefer_async: false }
-}
-
-function bodyOf<B extends object>(answer: B | Answer<number, B>): B {
-  return 'answer_status' in answer ? answer.body : answer
 }

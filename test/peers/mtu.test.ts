@@ -125,7 +125,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
     for (const loss of ['reboot', 'watchdog'] as const) {
       const node = await freshNode()
       await node.crash(REQUEST, { step: 'live', nth: 1 }, 60_000)
-      const run = join(node.dir, 'state', 'mtu', 'mgmt0.run')
+      const run = join(node.dir, 'state', 'mgmt0.run')
       assert.deepEqual(await node.reconcile(), [{ bridge: 'mgmt0', done: 'left' }])
       if (loss === 'watchdog') process.kill(Number(await readFile(join(run, 'watchdog.pid'), 'utf8')), 'SIGKILL')
       else
@@ -178,7 +178,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
     }
     const raw = async (request: MtuNodeApplyRequest, change: Partial<NodeProgram> = {}) =>
       parseRecord(await program({ ...change, request }))
-    const past = join(dir, 'state', 'mtu', 'history')
+    const past = join(dir, 'state', 'history')
     return {
       dir,
       program,
@@ -205,10 +205,10 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
         }
       },
       async isPending() {
-        const names: string[] = await readdir(join(dir, 'state', 'mtu', 'mgmt0.run')).catch(() => [])
+        const names: string[] = await readdir(join(dir, 'state', 'mgmt0.run')).catch(() => [])
         return names.includes('pending') || names.includes('reverting')
       },
-      journals: () => readdir(join(dir, 'state', 'mtu')).catch(() => []),
+      journals: () => readdir(join(dir, 'state')).catch(() => []),
       async histories() {
         const names = await readdir(past)
         return Promise.all(names.map((name) => readFile(join(past, name, 'log'), 'utf8')))

@@ -5,15 +5,23 @@ import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { admit, crashAt, type JobProcess, startJobProcess, testSecrets } from './job-process.ts'
-import { createTestDatabase } from './test-database.ts'
+import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface Walk<World> {
-  /** A fresh world and the job that acts on it. */
-  make(): Promise<{ world: World; bound: BoundJob; input: unknown }>
+  /** A fresh world and the job that acts on it; with a connection where the job writes to its database, too. */
+  make(): Promise<Made<World>>
   /** Throws unless the world is as one clean, completed run leaves it. */
   completed(world: World, job: JobRow, where: string): Promise<void> | void
   /** Throws unless the world is as a failed (and, where so defined, undone) run may leave it. */
   failed(world: World, job: JobRow, where: string): Promise<void> | void
+}
+
+interface Made<World> {
+  world: World
+  bound: BoundJob
+  input: unknown
+  /** The database for the job; one of its own when left out. */
+  connection?: Connection
 }
 
 const END_MS = 20_000
@@ -31,8 +39,8 @@ export async function pointsOf<World>(walk: Walk<World>): Promise<string[]> {
 export async function crashEverywhere<World>(walk: Walk<World>): Promise<number> {
   const points = await pointsOf(walk)
   for (const [index, point] of points.entries()) {
-    const { world, bound, input } = await walk.make()
-    const database = await createTestDatabase()
+    const { world, bound, input, ...made } = await walk.make()
+    const database = await databaseFor(made)
     const secrets = testSecrets()
     const { connection } = database
     const first = await startJobProcess({ connection, secrets, bound: [bound], at: crashAt(index + 1).at })
@@ -53,7 +61,7 @@ export async function crashEverywhere<World>(walk: Walk<World>): Promise<number>
 export async function failEverywhere<World>(walk: Walk<World>): Promise<number> {
   const { bound: model } = await walk.make()
   for (const { name } of model.definition.steps) {
-    const { world, bound, input } = await walk.make()
+    const { world, bound, ...made } = await walk.make()
     const broken = withStep(bound, name, (step) => ({
       ...step,
       async run(run: Run<unknown, unknown>) {
@@ -62,7 +70,7 @@ export async function failEverywhere<World>(walk: Walk<World>): Promise<number> 
       },
     }))
     await runOnce(
-      { ...walk, make: async () => ({ world, bound: broken, input }) },
+      { ...walk, make: async () => ({ ...made, world, bound: broken }) },
       undefined,
       async (process, job_bound, job_input) => {
         const job = await ended(process, (await admit(process, job_bound, job_input)).id)
@@ -77,7 +85,7 @@ export async function failEverywhere<World>(walk: Walk<World>): Promise<number> 
 
 /** Runs every step's act twice in a row: it must be safe to repeat. */
 export async function repeatEverywhere<World>(walk: Walk<World>): Promise<void> {
-  const { world, bound, input } = await walk.make()
+  const { world, bound, ...made } = await walk.make()
   let twice = bound
   for (const { name } of bound.definition.steps) {
     twice = withStep(twice, name, (step) => ({
@@ -89,7 +97,7 @@ export async function repeatEverywhere<World>(walk: Walk<World>): Promise<void> 
     }))
   }
   await runOnce(
-    { ...walk, make: async () => ({ world, bound: twice, input }) },
+    { ...walk, make: async () => ({ ...made, world, bound: twice }) },
     undefined,
     async (process, job_bound, job_input) => {
       const job = await ended(process, (await admit(process, job_bound, job_input)).id)
@@ -113,8 +121,8 @@ async function runOnce<World>(
   at: ((point: string) => void) | undefined,
   work: (process: JobProcess, bound: BoundJob, input: unknown) => Promise<JobRow>,
 ): Promise<JobRow> {
-  const { bound, input } = await walk.make()
-  const database = await createTestDatabase()
+  const { bound, input, ...made } = await walk.make()
+  const database = await databaseFor(made)
   const process = await startJobProcess({
     connection: database.connection, secrets: testSecrets(), bound: [bound], ...(at === undefined ? {} : { at }),
   }) // biome-ignore format: short names
@@ -124,6 +132,10 @@ async function runOnce<World>(
     await process.stop()
     await database.drop()
   }
+}
+
+async function databaseFor({ connection }: { connection?: Connection }): Promise<TestDatabase> {
+  return connection === undefined ? createTestDatabase() : { connection, drop: () => Promise.resolve() }
 }
 
 export async function ended(process: JobProcess, id: string): Promise<JobRow> {

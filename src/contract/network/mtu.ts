@@ -164,7 +164,6 @@ export const MtuL2ProbeResult = Type.Object(
 export type MtuL2ProbeResult = Static<typeof MtuL2ProbeResult>
 
 export const MTU_PHASES = ['', 'raise', 'prepare', 'use', 'probe', 'commit', 'revert'] as const
-export type MtuPhase = (typeof MTU_PHASES)[number]
 
 export const MtuNodeApplyRequest = Closed(
   {

@@ -80,7 +80,8 @@ export const nodeNics = defineArea({
       method: 'GET',
       path: '/configure/nodes/{bmcIP}/nics',
       summary: 'List NICs of node',
-      description: 'Asks the agent on the node. The path names the node by the address of its BMC.',
+      description:
+        'Asks the agent on the node; of the machine that answers, itself. The path names the node by the address of its BMC.',
       access: 'viewer',
       params: Type.Object({ bmcIP: IpAddress }),
       query: Type.Object({ status: LinkStatus }),

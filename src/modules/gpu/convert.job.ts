@@ -68,7 +68,7 @@ async function isConverted(run: ConvertRun): Promise<boolean> {
 
 async function convert(run: ConvertRun): Promise<void> {
   const { host, bus_addresses, mode } = run.input
-  await run.deps.nodes.convert(host, { bus_addresses, mode }, run.signal)
+  await run.deps.nodes.convert(host, { bus_addresses, mode }, run)
 }
 
 const RESTORABLE = ['passthrough', 'vgpu', 'host'] as const satisfies readonly AgentGpuConvert['mode'][]
@@ -79,7 +79,7 @@ async function convertBack(run: ConvertRun): Promise<void> {
     const bus_addresses = before
       .filter((entry) => entry.startsWith(`${mode} `))
       .map((entry) => entry.slice(mode.length + 1))
-    if (bus_addresses.length > 0) await run.deps.nodes.convert(run.input.host, { bus_addresses, mode }, run.signal)
+    if (bus_addresses.length > 0) await run.deps.nodes.convert(run.input.host, { bus_addresses, mode }, run)
   }
   const unbound = before.filter((entry) => entry.startsWith('none '))
   if (unbound.length > 0)

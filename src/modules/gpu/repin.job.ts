@@ -132,7 +132,7 @@ async function pin(run: RepinRun): Promise<void> {
   const [bus_address] = run.input.bus_addresses
   if (vgpus === undefined || bus_address === undefined)
     throw new ApiError('INTERNAL_ERROR', 'The plan of the repin is missing.')
-  await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run.signal)
+  await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run)
 }
 
 /** Virtual functions keep their records when they are repinned, and the platform still has their former profile. */
@@ -162,7 +162,7 @@ async function pinBack(run: RepinRun): Promise<void> {
   const vgpus = partsIn(run, 'before')
   const [bus_address] = run.input.bus_addresses
   if (vgpus === undefined || bus_address === undefined) return
-  await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run.signal)
+  await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run)
   await discover(run)
 }
 

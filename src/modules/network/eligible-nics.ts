@@ -1,10 +1,10 @@
 // NICs of all nodes that a guest network can be put on: each node's own answer, page by page.
+import { pageOf } from '#src/contract/common.ts'
 import type { eligibleNics } from '#src/contract/network/eligible-nics.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
-import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
-import { isConfigured, pageOfNodes } from './node-page.ts'
+import { configuredNodesAfter, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
 export interface EligibleNicDeps {
@@ -18,10 +18,10 @@ export function eligibleNicHandlers({
 }: EligibleNicDeps): Handlers<typeof eligibleNics.routes, RequestContext> {
   return {
     async eligibleNicsList({ body }) {
-      const configured = (await allNodes(database.db)).filter(isConfigured).map((row) => ({ row }))
-      const { page, ...paging } = pageOfNodes(configured, body)
+      const { page_size } = pageOf(body)
+      const { rows, ...paging } = await configuredNodesAfter(database.db, body?.after_id ?? 0, page_size)
       const question = body?.include_all === true ? ask.all_nics : ask.usable_nics
-      const outcomes = await question(page.map(({ row }) => row))
+      const outcomes = await question(rows)
       const nodes = outcomes.map((outcome) => {
         const interfaces = 'value' in outcome ? outcome.value.interfaces : []
         return {
@@ -32,7 +32,7 @@ export function eligibleNicHandlers({
           interfaces,
         }
       })
-      return { count: configured.length, ...paging, nodes }
+      return { ...paging, page_size, nodes }
     },
   }
 }

@@ -6,7 +6,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
 import { ApiError, apiErrorOf, UpstreamError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
-import { dropSite, nameSite, saveBridgeResult } from '#src/store/guest-networks.ts'
+import { dropSite, type GuestNetworkSite, nameSite, reserveSite, saveBridgeResult } from '#src/store/guest-networks.ts'
 import { allNodes } from '#src/store/nodes.ts'
 import pLimit from 'p-limit'
 import {
@@ -64,7 +64,7 @@ export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
       title: 'Reach every node',
       retries: 0,
       run: (run) => onEveryNode(run, 'check', () => [], { unreachable: true }),
-      undo: (run) => dropSite(run.deps.database.db, run.input.name),
+      undo: (run) => run.fenced((trx) => dropSite(trx, run.input.name)),
     },
     makeOnNodes,
     {
@@ -73,7 +73,7 @@ export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
       weight: 2,
       run: async (run) => {
         const network_id = await createOnPlatform(run)
-        await nameSite(run.deps.database.db, run.input.name, network_id)
+        await run.fenced((trx) => nameSite(trx, run.input.name, network_id))
         await run.about({ id: network_id, name: run.input.name })
       },
       undo: takeOffPlatform,
@@ -113,11 +113,16 @@ export const guestNetworkDelete = defineJob<GuestNetworkDeps>()({
       weight: 2,
       holds: async (run) => !(await isOnPlatform(run)),
       run: deleteFromPlatform,
+      point_of_no_return: true,
     },
     {
       name: 'forget',
       title: 'Forget the network',
-      run: (run) => dropSite(run.deps.database.db, run.input.name),
+      run: (run) => run.fenced((trx) => dropSite(trx, run.input.name)),
+      // Bridges that are made again must be known, so that they can be deleted again.
+      undo: async (run) => {
+        await run.fenced((trx) => reserveSite(trx, siteOf(run.input)))
+      },
     },
   ],
   on_failure: 'undo',
@@ -149,6 +154,10 @@ export const guestNetworkCheck = defineJob<GuestNetworkDeps>()({
   done: ({ input }) => `Guest network ${input.name} is as it should be on ${input.nodes.length} nodes.`,
 })
 
+function siteOf({ name, network_id, bridge }: GuestNetworkInput): GuestNetworkSite {
+  return { name, network_id, ...bridge, nic: bridge.nic ?? null, mtu: bridge.mtu ?? null }
+}
+
 function problemsOf({ problems }: BridgeReport): string[] {
   return problems
 }
@@ -178,7 +187,7 @@ async function onEveryNode(
     try {
       const row = rows.get(node.node_id)
       if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
-      const client = run.deps.calls.client(row, agentBridges.routes, { timeout_ms: CALL_MS })
+      const client = run.deps.calls.client(row, agentBridges.routes, { timeout_ms: CALL_MS, job: run })
       const body = run.input.bridge
       const report = await {
         create: client.agentBridgeCreate,
@@ -195,7 +204,10 @@ async function onEveryNode(
     }
   }
   const told = await Promise.all(run.input.nodes.map((node) => limit(() => ask(node))))
-  if (!keep_result) await saveBridgeResult(database.db, run.job_id, resultOf(run.input.bridge.bridge, told))
+  if (!keep_result) {
+    const result = resultOf(run.input.bridge.bridge, told)
+    await run.fenced((trx) => saveBridgeResult(trx, run.job_id, result))
+  }
   const failed = told.filter(({ error }) => error !== null)
   if (failed.length === 0) return
   throw new ApiError('NETWORK_NODES_FAILED', failed.map(({ node, error }) => `${node.name}: ${error ?? ''}`).join(' '))

@@ -4,8 +4,8 @@ import { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { collected } from '#src/drivers/cloudstack/lists.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ForwardDeps, forward, refusing } from '../forward.ts'
 import { guestNetworkRows } from './guest-network-rows.ts'
@@ -40,10 +40,12 @@ function guestNetworkList(cloudstack: CloudStack) {
       return { guest_networks: rows, count, ...page }
     }
     // Before 4.22 the platform ignores the name, so the filter is ours.
-    const all = await collected(cloudstack.listAll('listNetworks', args, ITEM, options))
-    const named = all.filter((network) => network.name === filter.name)
-    const first = (page.page - 1) * page.page_size
-    return { guest_networks: named.slice(first, first + page.page_size), count: named.length, ...page }
+    const named = await windowOf(
+      cloudstack.listAll('listNetworks', args, ITEM, options),
+      page,
+      (network) => network.name === filter.name,
+    )
+    return { guest_networks: named.rows, count: named.count, ...page }
   }
 }
 

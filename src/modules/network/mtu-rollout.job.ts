@@ -97,7 +97,7 @@ export const mtuRollout = defineJob<RolloutDeps>()({
 
 /** The declaration is written with the job; what was disproved on the wire is not declared any longer. */
 async function undeclare(run: RolloutRun): Promise<void> {
-  await run.deps.database.transact(async (trx) => {
+  await run.fenced(async (trx) => {
     for (const { role, mtu: size } of run.input.roles) {
       const now = (await declaredMtus(trx)).find((one) => one.role === role)
       // Somebody declared something else since: that is theirs.
@@ -241,7 +241,7 @@ function nodeOf(run: RolloutRun, rows: ReadonlyMap<string, NodeRow>, node_id: st
   const row = rows.get(node_id)
   if (row === undefined) throw failed(`${name} is not registered any more`)
   const { calls } = run.deps
-  const client = (timeout_ms: number) => calls.client(row, mtu.routes, { timeout_ms })
+  const client = (timeout_ms: number) => calls.client(row, mtu.routes, { timeout_ms, job: run })
   return {
     name,
     client,
@@ -251,7 +251,7 @@ function nodeOf(run: RolloutRun, rows: ReadonlyMap<string, NodeRow>, node_id: st
       return client(CALL_MS).mtuNodeApply({ body: { bridge, mtu: size, phase, self_revert_secs, ...target } })
     },
     async bridge(wanted) {
-      const state = await calls.client(row, agentMtu.routes, { timeout_ms: CALL_MS }).agentMtuRead()
+      const state = await calls.client(row, agentMtu.routes, { timeout_ms: CALL_MS, job: run }).agentMtuRead()
       return state.bridges.find((one) => one.bridge === wanted)
     },
   }

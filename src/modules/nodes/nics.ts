@@ -1,4 +1,5 @@
-// NICs of a node during its configuration (Part 2, 4.4): asked of the agent on that node.
+// NICs of a node during its configuration (Part 2, 4.4): asked of the agent on that node, or of this machine where the node is
+// the one that this replica runs on and no agent has joined from it.
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { nodeNics } from '#src/contract/nodes/nics.ts'
 import type { Handlers } from '#src/contract/route.ts'
@@ -9,22 +10,29 @@ import { addressOf } from './address.ts'
 import { type AgentAccess, agentClient, sameRequest } from './agent-access.ts'
 import { found } from './registry.ts'
 
-export interface NodeNicDeps extends ChangeDeps, AgentAccess {}
+type NetworkRoutes = typeof agentNetwork.routes
+
+export interface NodeNicDeps extends ChangeDeps, AgentAccess {
+  /** Whether a registered node is the machine that this replica runs on. */
+  isOwn: (row: NodeRow) => boolean
+  network_of_own: () => Promise<Pick<Handlers<NetworkRoutes, RequestContext>, 'agentNicsList' | 'agentNicBlink'>>
+}
 
 const TIMEOUT_MS = 15_000
 
 export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.routes, RequestContext> {
   const nodeAt = async (path: string, text: string) => found(await findNode(deps.database.db, addressOf(path, text)))
+  const clientOf = (node: NodeRow, ctx: RequestContext) => agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS)
+  const isHere = (node: NodeRow): boolean => node.certificate === null && deps.isOwn(node)
   return {
     async nodeNicsList({ params, query }, ctx) {
       const node = await nodeAt('params.bmcIP', params.bmcIP)
-      const agent = agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS)
       const called_on = managementAddress(node)
       const status = query.status?.toLowerCase()
-      return agent.agentNicsList(
-        { query: { ...(called_on === null ? {} : { called_on }), ...(status === undefined ? {} : { status }) } },
-        sameRequest(ctx),
-      )
+      const asked = { ...(called_on === null ? {} : { called_on }), ...(status === undefined ? {} : { status }) }
+      if (!isHere(node)) return clientOf(node, ctx).agentNicsList({ query: asked }, sameRequest(ctx))
+      const { agentNicsList } = await deps.network_of_own()
+      return agentNicsList({ params: undefined, query: asked, body: undefined }, ctx)
     },
     async nodeNicBlink({ params, body }, ctx) {
       const node = await nodeAt('params.nodeIP', params.nodeIP)
@@ -33,9 +41,11 @@ export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.rou
         resource_uuid: node.id,
         description: `Blink LED of ${body.interfaceName} on node ${node.bmc_ip}`,
       }
-      return recordChange(deps, ctx, about, () =>
-        agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS).agentNicBlink({ body }, sameRequest(ctx)),
-      )
+      return recordChange(deps, ctx, about, async () => {
+        if (!isHere(node)) return clientOf(node, ctx).agentNicBlink({ body }, sameRequest(ctx))
+        const { agentNicBlink } = await deps.network_of_own()
+        return agentNicBlink({ params: undefined, query: undefined, body }, ctx)
+      })
     },
   }
 }

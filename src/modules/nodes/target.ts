@@ -7,13 +7,15 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { ForwardedCall } from '#src/kernel/http/mount.ts'
 import type { StoredAnswer } from '#src/kernel/http/idempotency.ts'
 import type { Db } from '#src/store/database.ts'
-import { nodesCalled } from '#src/store/nodes.ts'
+import { fqdnOf, nodeIpOf, nodesCalled, type NodeRow } from '#src/store/nodes.ts'
 import { type AgentAccess, agentAddressOf } from './agent-access.ts'
 
 export interface TargetDeps extends AgentAccess {
   db: Db
   /** Names and addresses of the machine this replica runs on, in lower case. */
   own_names: () => ReadonlySet<string>
+  /** Whether a registered node is that machine. */
+  isOwn: (row: NodeRow) => boolean
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000
@@ -36,9 +38,15 @@ export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promis
         `X-Target-Node: several nodes are called ${shown(target)}; use the BMC address.`,
       )
     }
+    if (row.certificate === null && deps.isOwn(row)) return undefined
     const node = agentAddressOf(row, deps.offline_after_ms)
     return send(deps, node, call)
   }
+}
+
+/** Whether the node has one of these names or addresses, in lower case. */
+export function isCalled(row: NodeRow, names: ReadonlySet<string>): boolean {
+  return [fqdnOf(row), row.hostname, nodeIpOf(row)].some((name) => name !== null && names.has(name.toLowerCase()))
 }
 
 async function send({ agents }: TargetDeps, node: AgentAddress, call: ForwardedCall): Promise<StoredAnswer> {

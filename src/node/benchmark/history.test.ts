@@ -46,3 +46,17 @@ test('the history keeps the newest results, never drops a running one, and survi
   assert.ok((await readdir(folder)).every((name) => name.endsWith('.json')))
   await rm(folder, { recursive: true })
 })
+
+test('a run that ends while its beginning is still written stays ended', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'gp-history-'))
+  t.after(() => rm(folder, { recursive: true }))
+  const history = await createFileHistory(folder)
+  const ended = Array.from({ length: 20 }, (_none, at) => result(at))
+  await Promise.all(
+    ended.flatMap((row) => [
+      history.save({ ...row, status: 'running' }),
+      history.save({ ...row, status: 'completed' }),
+    ]),
+  )
+  for (const { id } of ended) assert.equal((await history.byId(id))?.status, 'completed')
+})

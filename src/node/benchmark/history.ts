@@ -29,16 +29,23 @@ export async function createFileHistory(folder: string, kept = KEPT): Promise<Be
     const result = NAME.test(name) ? await readResult(join(folder, name)) : null
     if (result !== null) index.set(result.id, { ...result, raw_output: '' })
   }
+  const write = async (result: BenchmarkResult): Promise<void> => {
+    if (!NAME.test(`${result.id}.json`)) throw new Error('a result is stored under a UUID')
+    await writeWhole(join(folder, `${result.id}.json`), JSON.stringify(result))
+    index.set(result.id, { ...result, raw_output: '' })
+    for (const old of newestFirst(index).slice(kept)) {
+      if (old.status === 'running') continue
+      index.delete(old.id)
+      await unlink(join(folder, `${old.id}.json`)).catch(() => {})
+    }
+  }
+  let last: Promise<void> = Promise.resolve()
   return {
-    async save(result) {
-      if (!NAME.test(`${result.id}.json`)) throw new Error('a result is stored under a UUID')
-      await writeWhole(join(folder, `${result.id}.json`), JSON.stringify(result))
-      index.set(result.id, { ...result, raw_output: '' })
-      for (const old of newestFirst(index).slice(kept)) {
-        if (old.status === 'running') continue
-        index.delete(old.id)
-        await unlink(join(folder, `${old.id}.json`)).catch(() => {})
-      }
+    // One after another: a short run ends while its beginning is still being written.
+    save(result) {
+      const saved = last.then(() => write(result))
+      last = saved.catch(() => {})
+      return saved
     },
     list({ type, status, target, page, page_size }) {
       const results = newestFirst(index).filter(

@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chainOf, planChain } from './chain.ts'
 import { type MtuLink, parseLinks } from './links.ts'
-import { reportMtu } from './report.ts'
 
 const link = (name: string, mtu: number, more: Partial<MtuLink> = {}): MtuLink => ({
   name,
@@ -55,35 +54,6 @@ test('a veth leads outside only where the node configuration names it as uplink'
   const links = [link('eth1', 1500, { info_kind: 'veth', master: 'br0' }), link('br0', 1500, { info_kind: 'bridge' })]
   assert.deepEqual(names(chainOf(links, 'br0', [])), ['br0'])
   assert.deepEqual(names(chainOf(links, 'br0', ['eth1'])), ['eth1', 'br0'])
-})
-
-test('the report compares the bridge exactly and what carries it only downwards', () => {
-  const links = node(9000)
-  const input = { node: '10.0.0.1', links, bridges: { management: 'mgmt0' }, uplinks: [], awaiting: false }
-  assert.deepEqual(reportMtu({ ...input, declared: { management: 9000 } }).divergences, [])
-  const { divergences, devices } = reportMtu({ ...input, declared: { management: 1500 } })
-  assert.deepEqual(
-    divergences.map(({ device, actual, declared, state }) => [device, actual, declared, state]),
-    [['mgmt0', 9000, 1500, 'divergent']],
-  )
-  assert.equal(devices.length, 5)
-  assert.deepEqual(reportMtu({ ...input, declared: {} }).divergences, [])
-  assert.equal(reportMtu({ ...input, declared: { management: 1500 }, awaiting: true }).awaiting.length, 1)
-})
-
-test('a node that could not be read is unreachable with an unknown value, not consistent', () => {
-  const report = reportMtu({
-    node: 'n',
-    links: null,
-    bridges: { storage: 'store0' },
-    uplinks: [],
-    declared: { storage: 9000 },
-    awaiting: false,
-  })
-  assert.deepEqual(
-    report.divergences.map(({ state, actual }) => [state, actual]),
-    [['unreachable', null]],
-  )
 })
 
 test('output of ip that is no list is unknown, not an empty node', () => {

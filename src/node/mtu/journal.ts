@@ -64,8 +64,8 @@ const KEPT = 50
 const RUN_ENDING = '.run'
 const NEW_ENDING = '.new'
 
-export function createJournal(state_dir: string): Journal {
-  const base = join(state_dir, 'mtu')
+/** `base` is the folder of the journal alone; a service unit names it too. */
+export function createJournal(base: string): Journal {
   const folderOf = (bridge: string): string => join(base, `${bridge}${RUN_ENDING}`)
   const journal: Journal = {
     folderOf,

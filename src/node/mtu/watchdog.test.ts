@@ -47,7 +47,7 @@ test('under a service manager the watchdog is a timer of its own, which outlives
       '--timer-property=AccuracySec=1s',
       '--collect',
       '/bin/sh',
-      '/srv/state/mtu/mgmt0.run/revert.sh',
+      '/srv/state/mgmt0.run/revert.sh',
       'wait',
     ],
     ['systemctl', 'is-active', `${unit}.timer`, `${unit}.service`],

@@ -72,5 +72,3 @@ export function parseNodeNetConfig(value: unknown): NodeNetConfig {
     `network configuration of the node: ${first?.instancePath || '/'} ${first?.message ?? 'does not fit'}`,
   )
 }
-
-export const DEFAULT_THRESHOLDS: NetThresholds = parseNodeNetConfig({}).thresholds

@@ -63,47 +63,71 @@ export function createPictures(parts: {
 }
 
 export async function readPicture(host: Host, config: NodeNetConfig, ethtool: Ethtool): Promise<NetPicture> {
-  const [links, default_route, qdiscs, time, kernel, hostname, hosts_file] = await Promise.all([
-    readLinks(host),
-    readDefaultRoute(host),
+  // Each reading waits for what it needs and for nothing else.
+  const [devices, routes, qdiscs, time, kernel, hostname, hosts_file] = await Promise.all([
+    readLinks(host).then((links) => readOfLinks(host, links, config, ethtool)),
+    readRoutes(host),
     readJson(host, 'tc', ['-j', 'qdisc', 'show']),
     readTimeState(host, config.time_daemon_address),
     readKernelText(host),
     host.read('/proc/sys/kernel/hostname'),
     host.read('/etc/hosts'),
   ])
-  const devices = await readDevices(host, links)
-  const physical = physicalSet(links, devices, config.uplinks)
-  const asked = links.filter((link) => physical.has(link.ifname) || link.kind === 'bond' || link.kind === 'bridge')
-  const gateway = default_route.ok ? default_route.value.gateway : null
-  const [offloads, rings, bridge_vlans, device_vnis, source_address] = await Promise.all([
-    readEach(asked, (link) => ethtool.features(link)),
-    readEach(
-      asked.filter((link) => physical.has(link.ifname)),
-      (link) => ethtool.rings(link),
-    ),
-    readBridgeVlans(host, links),
-    readDeviceVnis(host, links),
-    gateway === null ? Promise.resolve(null) : readSourceAddress(host, gateway),
-  ])
   return {
     config,
     collected_at: host.now(),
     hostname: hostname?.trim() || null,
     hosts_file,
-    links,
-    devices,
-    physical,
-    bridge_vlans,
-    device_vnis,
-    default_route,
-    source_address,
+    ...devices,
+    ...routes,
     qdiscs,
     time,
     kernel,
-    offloads,
-    rings,
   }
+}
+
+type OfLinks = Pick<
+  NetPicture,
+  'links' | 'devices' | 'physical' | 'bridge_vlans' | 'device_vnis' | 'offloads' | 'rings'
+>
+
+async function readOfLinks(
+  host: Host,
+  links: readonly Link[],
+  { uplinks }: NodeNetConfig,
+  ethtool: Ethtool,
+): Promise<OfLinks> {
+  const [{ devices, physical, offloads, rings }, bridge_vlans, device_vnis] = await Promise.all([
+    readOfDrivers(host, links, uplinks, ethtool),
+    readBridgeVlans(host, links),
+    readDeviceVnis(host, links),
+  ])
+  return { links, devices, physical, bridge_vlans, device_vnis, offloads, rings }
+}
+
+async function readOfDrivers(
+  host: Host,
+  links: readonly Link[],
+  uplinks: readonly string[],
+  ethtool: Ethtool,
+): Promise<Pick<OfLinks, 'devices' | 'physical' | 'offloads' | 'rings'>> {
+  const devices = await readDevices(host, links)
+  const physical = physicalSet(links, devices, uplinks)
+  const asked = links.filter((link) => physical.has(link.ifname) || link.kind === 'bond' || link.kind === 'bridge')
+  const [offloads, rings] = await Promise.all([
+    readEach(asked, (link) => ethtool.features(link)),
+    readEach(
+      asked.filter((link) => physical.has(link.ifname)),
+      (link) => ethtool.rings(link),
+    ),
+  ])
+  return { devices, physical, offloads, rings }
+}
+
+async function readRoutes(host: Host): Promise<Pick<NetPicture, 'default_route' | 'source_address'>> {
+  const default_route = await readDefaultRoute(host)
+  const gateway = default_route.ok ? default_route.value.gateway : null
+  return { default_route, source_address: gateway === null ? null : await readSourceAddress(host, gateway) }
 }
 
 /** Hardware: an Ethernet device that no software made, with a device behind it on some bus. */

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
-import type { RunningCommand, RunResult } from '#src/kernel/host.ts'
+import { linuxHost, type RunningCommand, type RunResult } from '#src/kernel/host.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createBlinker } from './blink.ts'
 
@@ -48,6 +51,38 @@ test('a second blink of the same NIC ends the first', async () => {
     [['SIGINT'], []],
   )
   await blinker.stop()
+})
+
+test('of calls at once for one NIC the last one blinks alone, and nothing blinks after the end', async () => {
+  const { blinker, started } = blinking()
+  await Promise.all([blinker.blink('eth0', 20), blinker.blink('eth0', 10), blinker.blink('eth0', 5)])
+  assert.deepEqual(
+    started.map((one) => [one.args.at(-1), one.signals]),
+    [
+      ['20', ['SIGINT']],
+      ['10', ['SIGINT']],
+      ['5', []],
+    ],
+  )
+  await blinker.stop()
+  assert.ok(started.every(({ signals }) => signals.length === 1))
+})
+
+test('an ethtool that does not heed the interrupt is killed, and reaped', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gp-blink-'))
+  const tool = join(folder, 'ethtool')
+  writeFileSync(tool, `#!/bin/sh\ntrap '' INT\necho $$ > ${folder}/pid\nwhile :; do sleep 0.05; done\n`, {
+    mode: 0o755,
+  })
+  const host = recordedHost({ commands: { 'ip -j -d -s -s addr show': LINKS } })
+  const { spawn } = linuxHost({ tools: { ethtool: tool } })
+  const blinker = createBlinker({ ...host, spawn }, { grace_ms: 50 })
+  await blinker.blink('eth0', 20)
+  const pid = readFileSync(join(folder, 'pid'), 'utf8').trim()
+  assert.ok(existsSync(`/proc/${pid}`))
+  await blinker.stop()
+  assert.equal(existsSync(`/proc/${pid}`), false)
+  rmSync(folder, { recursive: true })
 })
 
 test('a driver that cannot blink is an error that says so', async () => {

@@ -13,6 +13,7 @@ import {
 import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { fixture, poolList, recordedStorage, type RecordedStorage } from '../../../test/support/recorded-storage.ts'
 import { schemaFields } from '../schema-fields.ts'
+import { readCluster } from './cluster.ts'
 import { createDiskSampler, parseDiskstats, rates } from './disk-sampler.ts'
 import { storageHandlers } from './index.ts'
 import { createStorageMonitor } from './monitor.ts'
@@ -216,6 +217,25 @@ test('a node without cluster-store configuration answers that, and is not unknow
     assert.deepEqual([(await cluster()).has_storage, (await cluster()).osd_count], [false, 0])
     assert.equal((await health()).clusterstore_health, 'NOT_CONFIGURED')
   }
+})
+
+test('the client is not started again and again on a node that has no cluster-store configuration', async () => {
+  const calls: string[] = []
+  const started = (files: Record<string, string>) => {
+    const recorded = recordedStorage({ files, commands: { [`${CEPH} status`]: null } })
+    const run: typeof recorded.run = (tool, args, options) => {
+      calls.push(tool)
+      return recorded.run(tool, args, options)
+    }
+    return { ...recorded, run }
+  }
+  const first = await readCluster(started({}), { hostname: 'vm' }, undefined)
+  assert.ok('value' in first && !first.value.configured)
+  assert.deepEqual(await readCluster(started({}), { hostname: 'vm' }, first.value), first)
+  assert.deepEqual(calls, ['ceph'])
+  await readCluster(started({ '/etc/ceph/ceph.conf': '[global]' }), { hostname: 'vm' }, first.value)
+  await readCluster(started({}), { hostname: 'vm', cluster_args: ['--conf', '/srv/c.conf'] }, first.value)
+  assert.deepEqual(calls, ['ceph', 'ceph', 'ceph'])
 })
 
 test('an outage of the cluster store keeps the last answer, marks it old, and needs attention', async () => {

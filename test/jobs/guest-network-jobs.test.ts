@@ -1,0 +1,194 @@
+// The walks of the guest network jobs: killed at every point, failed at every step, every step twice. Afterwards the network is
+// on every node and on the platform, or nowhere.
+import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
+import { Writable } from 'node:stream'
+import { after, before, suite, test } from 'node:test'
+import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { wellKnown } from '../../lab/world.ts'
+import type { BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
+import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { bindJob, type JobDefinition } from '#src/jobs/define.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
+import { UpstreamError } from '#src/kernel/errors.ts'
+import { createLog } from '#src/kernel/log.ts'
+import {
+  guestNetworkCheck,
+  guestNetworkCreate,
+  guestNetworkDelete,
+  type GuestNetworkDeps,
+  type GuestNetworkInput,
+} from '#src/modules/network/guest-network-nodes.job.ts'
+import type { NodeCalls } from '#src/modules/network/node-calls.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { reserveSite } from '#src/store/guest-networks.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+
+interface World {
+  name: string
+  /** Bridges of each node. */
+  nodes: Map<string, Set<string>>
+  bridge: string
+  /** Claims under which nodes were told to change something. */
+  claims: Set<string>
+}
+
+type Definition = JobDefinition<GuestNetworkDeps, GuestNetworkInput>
+
+const IDS = [randomUUID(), randomUUID(), randomUUID()]
+
+suite('guest network jobs', () => {
+  let test_database: TestDatabase
+  let database: Database
+  let platform: CloudStackLab
+  let cloudstack: CloudStack
+  let timer: NodeJS.Timeout
+  let worlds = 0
+  before(async () => {
+    const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
+    test_database = await createTestDatabase()
+    database = openDatabase({ connection: test_database.connection, pool_size: 2, log })
+    platform = await startCloudStack({ time: 'step', port: 0 })
+    timer = setInterval(() => platform.step(), 20)
+    const { url, api_key, secret_key } = platform
+    const timeouts = { timeout_ms: 1500, read_timeout_ms: 1500 }
+    cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'hmac-sha1', ...timeouts }, { log })
+    for (const [at, id] of IDS.entries()) {
+      await database.db
+        .insertInto('node')
+        .values({ id, bmc_ip: `10.0.0.${at + 1}`, registered_by: 'test' } as never)
+        .execute()
+    }
+  })
+  after(async () => {
+    clearInterval(timer)
+    await cloudstack.close()
+    await platform.close()
+    await database.close()
+    await test_database.drop()
+  })
+
+  const networksOf = (name: string) => platform.world.tables.networks.filter((one) => one.name === name)
+
+  /** A network of its own each time; `there`: it exists when the job begins. */
+  async function make(definition: Definition, there: boolean, broken_node = false) {
+    worlds += 1
+    const name = `net-${worlds}`
+    const segment_id = 3000 + worlds
+    const bridge: BridgeSpec = { bridge: `gn${segment_id}`, kind: 'vlan', segment_id, nic: 'bond0' }
+    const nodes = new Map(IDS.map((id) => [id, new Set(there ? [bridge.bridge] : [])]))
+    const world: World = { name, nodes, bridge: bridge.bridge, claims: new Set() }
+    const args = {
+      name, displaytext: name, zoneid: wellKnown.zone, networkofferingid: wellKnown.network_offerings.l2, vlan: `${segment_id}`,
+    } // biome-ignore format: one record
+    if (there) await cloudstack.call('createNetwork', args)
+    const network_id = networksOf(name)[0]?.id ?? null
+    const site = { name, network_id, bridge: bridge.bridge, kind: 'vlan', segment_id, nic: 'bond0', mtu: null } as const
+    assert.ok(await database.transact((trx) => reserveSite(trx, site)))
+    const input: GuestNetworkInput = {
+      name,
+      network_id,
+      bridge,
+      nodes: IDS.map((node_id, at) => ({ node_id, name: `n${at}`, fqdn: '', node_ip: `10.1.0.${at}` })),
+      platform: args,
+    }
+    const deps = { database, cloudstack, calls: fakeCalls(world, broken_node) }
+    return { world, bound: bindJob(definition, deps), input, connection: test_database.connection }
+  }
+
+  async function everywhere({ name, nodes, bridge }: World, job: JobRow, where: string): Promise<void> {
+    for (const bridges of nodes.values()) assert.deepEqual([...bridges], [bridge], `${where}: ${job.status}`)
+    assert.equal(networksOf(name).length, 1, where)
+    assert.deepEqual(await siteOf(name), [networksOf(name)[0]?.id], where)
+  }
+  async function nowhere({ name, nodes }: World, job: JobRow, where: string): Promise<void> {
+    for (const bridges of nodes.values()) assert.deepEqual([...bridges], [], `${where}: ${job.status}`)
+    assert.deepEqual([networksOf(name).length, await siteOf(name)], [0, []], where)
+  }
+  /** What the platform gave up does not come back; the rest does, known as before, so that it can be deleted again. */
+  async function deletable({ name, nodes, bridge }: World, job: JobRow, where: string): Promise<void> {
+    for (const bridges of nodes.values()) assert.deepEqual([...bridges], [bridge], `${where}: ${job.status}`)
+    assert.equal((await siteOf(name)).length, 1, where)
+  }
+  const siteOf = async (name: string) =>
+    (await database.db.selectFrom('guest_network_site').select('network_id').where('name', '=', name).execute()).map(
+      (row) => row.network_id,
+    )
+
+  const walks: { title: string; steps: number; walk: Walk<World> }[] = [
+    {
+      title: 'created',
+      steps: 3,
+      walk: { make: () => make(guestNetworkCreate, false), completed: everywhere, failed: nowhere },
+    },
+    {
+      title: 'deleted',
+      steps: 4,
+      walk: { make: () => make(guestNetworkDelete, true), completed: nowhere, failed: deletable },
+    },
+    {
+      title: 'checked',
+      steps: 2,
+      walk: { make: () => make(guestNetworkCheck, true), completed: everywhere, failed: everywhere },
+    },
+  ]
+  for (const { title, steps, walk } of walks) {
+    test(`a network that is ${title}: a process killed at any point is followed by one that ends the job well`, async () => {
+      const never = (_world: World, job: JobRow, where: string): never => assert.fail(`${where}: ${job.status}`)
+      assert.ok((await crashEverywhere({ ...walk, failed: never })) >= 3 * steps)
+    })
+    test(`a network that is ${title}: a step that fails is compensated on every node`, async () => {
+      assert.equal(await failEverywhere(walk), steps)
+    })
+    test(`a network that is ${title}: every step may run twice`, async () => {
+      await repeatEverywhere(walk)
+    })
+  }
+
+  test('one node that fails leaves no bridge on the others, however often the process dies meanwhile', async () => {
+    const walk: Walk<World> = {
+      make: () => make(guestNetworkCreate, false, true),
+      completed: (_world, job, where) => assert.fail(`${where}: ${job.status}`),
+      failed: nowhere,
+    }
+    await crashEverywhere(walk)
+  })
+
+  test('a process that took the job over tells nodes so with a higher epoch', async () => {
+    const seen: string[][] = []
+    const note = ({ claims }: World): void => void seen.push([...claims])
+    await crashEverywhere({ make: () => make(guestNetworkCreate, false), completed: note, failed: note })
+    assert.ok(seen.some((claims) => claims.join() === 'nodes 1'))
+    assert.ok(seen.some((claims) => claims.join() === 'nodes 1,nodes 2'))
+  })
+})
+
+/** Nodes that keep their bridges; the last one cannot make any when `broken`. */
+function fakeCalls({ nodes, claims }: World, broken: boolean): NodeCalls {
+  const client: unknown = (row: { id: string }, _routes: unknown, { job }: Parameters<NodeCalls['client']>[2]) => {
+    const bridges = nodes.get(row.id)
+    assert.ok(bridges !== undefined && job !== undefined)
+    const report = (bridge: string): BridgeReport => {
+      const present = bridges.has(bridge)
+      return { bridge, present, problems: present ? [] : ['there is no bridge'], members: [] }
+    }
+    const changing =
+      (change: (bridge: string) => void) =>
+      async ({ body: { bridge } }: { body: BridgeSpec }) => {
+        claims.add(`${job.step} ${job.epoch}`)
+        change(bridge)
+        return report(bridge)
+      }
+    return {
+      agentBridgeCreate: changing((bridge) => {
+        if (broken && row.id === IDS.at(-1))
+          throw new UpstreamError({ upstream: 'AGENT', operation: 'n2', failure: 'error', detail: 'full' })
+        bridges.add(bridge)
+      }),
+      agentBridgeDelete: changing((bridge) => bridges.delete(bridge)),
+      agentBridgeCheck: async ({ body: { bridge } }: { body: BridgeSpec }) => report(bridge),
+    }
+  }
+  return { client: client as NodeCalls['client'] }
+}
