@@ -1,5 +1,6 @@
 // Builds the control plane from its configuration: what exists, in the order it starts, and how it stops.
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import packageJson from '../package.json' with { type: 'json' }
 import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
@@ -15,6 +16,7 @@ import { openSecretBox } from '#src/kernel/secrets.ts'
 import type { Telemetry, TelemetryOptions } from '#src/kernel/telemetry.ts'
 import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
+import { createOpenCredentials, type OpenCredentials } from '#src/modules/auth/open-credentials.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
 import { ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
 import { createAuditLog } from '#src/store/audit.ts'
@@ -53,13 +55,17 @@ export async function startControlPlane(config: Config, options: ControlPlaneOpt
   // What was opened is closed in reverse, at the end or when the start fails half-way.
   const opened = new AsyncDisposableStack()
   try {
-    const started = await start(config, options, log, opened)
+    const draining = new AbortController()
+    const started = await start(config, options, log, opened, draining.signal)
     const all = opened.move()
-    const close = async (): Promise<void> => {
+    const stop = async (): Promise<void> => {
+      draining.abort()
+      await pause(config.listen.drain_seconds * 1000)
       await all.disposeAsync()
       log.info({}, 'control plane stopped')
     }
-    return { ...started, log, close }
+    let stopped: Promise<void> | undefined
+    return { ...started, log, close: () => (stopped ??= stop()) }
   } catch (error) {
     await opened.disposeAsync().catch((err: unknown) => log.warn({ err }, 'not everything could be closed'))
     throw error
@@ -71,6 +77,7 @@ async function start(
   options: ControlPlaneOptions,
   log: Log,
   opened: AsyncDisposableStack,
+  draining: AbortSignal,
 ): Promise<Omit<ControlPlane, 'log' | 'close'>> {
   const { version } = packageJson
   const connection = options.connection ?? databaseUrl(config)
@@ -89,12 +96,13 @@ async function start(
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const cache = createCredentialCache()
+  const open = createOpenCredentials({ db: database.db, cache, log })
   const at = options.at === undefined ? {} : { at: options.at }
   const engine = createEngine({ database, secrets, replica, stream, log, metrics, ...at })
   const server = createServer({
     log,
     metrics,
-    trust_proxy: config.listen.trust_proxy,
+    trusted_proxies: config.listen.trust_proxy ? config.listen.proxies : 0,
     validate_answers: options.validate_answers ?? false,
     ...(telemetry === undefined ? {} : { tracing: telemetry.requests }),
   })
@@ -112,16 +120,17 @@ async function start(
     metrics,
     observed,
   }
-  const watchers = mountAreas(server, mountServices(made), {
+  const watchers = mountAreas(server, mountServices(made, open), {
     ...made,
     version,
     document: JSON.stringify(openApiDocument(areas, { version })),
-    checks: readinessChecks(database, server.stopping),
+    checks: readinessChecks(database, listener, draining),
   })
-  const upkeep = createUpkeep(database, stream, config.events.replay_hours, log)
+  const { replay_hours } = config.events
+  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, log)
   measure(metrics, server, made)
 
-  followRevocations(cache, listener)
+  followRevocations(cache, open, listener)
   await replica.start()
   opened.defer(() => replica.stop())
   await stream.start()
@@ -167,13 +176,17 @@ function observer(metrics: Metrics, telemetry: Telemetry | undefined): Parts['ob
 
 type Foundation = Pick<Parts, 'config' | 'database' | 'secrets' | 'replica' | 'engine' | 'cache' | 'log'>
 
-function mountServices({ config, database, secrets, replica, cache, log }: Foundation): MountServices {
+function mountServices(
+  { config, database, secrets, replica, cache, log }: Foundation,
+  open: OpenCredentials,
+): MountServices {
   const { oidc, cluster_secret } = config.auth
   const { per_second, burst, login_per_minute } = config.rate_limit
   return {
     authenticator: createAuthenticator({
       db: database.db,
       cache,
+      open,
       log,
       cluster_secret,
       oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),

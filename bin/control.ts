@@ -6,6 +6,8 @@ import { startControlPlane } from './control-plane.ts'
 import { releaseStartUpMemory } from './memory.ts'
 import { RotationRefused, rotateControlKey } from './rotate-key.ts'
 
+/** For requests to finish and jobs to be handed over, once no more come. */
+const STOP_MS = 15_000
 const USAGE = 'Usage: groundplane control [rotate-key] --config FILE'
 
 try {
@@ -29,7 +31,7 @@ async function run(config: Config): Promise<void> {
   if (control.admin_token !== undefined) {
     console.error(`First start. Admin token, shown once and kept in the data folder: ${control.admin_token}`)
   }
-  closeWithGrace({ delay: 15_000, logger: false }, async ({ err }) => {
+  closeWithGrace({ delay: STOP_MS + config.listen.drain_seconds * 1000, logger: false }, async ({ err }) => {
     if (err !== undefined) control.log.error({ err }, 'stopping after an error that nobody caught')
     await control.close()
   })

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pino } from 'pino'
 import { checkConfig } from '#src/kernel/config.ts'
-import { createLog } from '#src/kernel/log.ts'
+import { createLog, type Log } from '#src/kernel/log.ts'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
 import { startLabAgents } from '../lab/agents.ts'
@@ -34,6 +34,19 @@ export interface DataCentre {
 const HOOK_SECRET = 'lab-hook-secret'
 
 export async function startDataCentre(options: DataCentreOptions): Promise<DataCentre> {
+  // What was started is stopped in reverse, at the end or when a later part cannot start.
+  const started = new AsyncDisposableStack()
+  try {
+    const centre = await start(options, started)
+    const all = started.move()
+    return { ...centre, close: () => all.disposeAsync() }
+  } catch (error) {
+    await started.disposeAsync().catch((err: unknown) => console.error('Not everything could be stopped:', err))
+    throw error
+  }
+}
+
+async function start(options: DataCentreOptions, started: AsyncDisposableStack): Promise<Omit<DataCentre, 'close'>> {
   const state_dir = options.state_dir ?? ownStateDir()
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
@@ -42,15 +55,21 @@ export async function startDataCentre(options: DataCentreOptions): Promise<DataC
     level: 'info',
     destination: pino.destination({ dest: log_file, append: false, sync: false }),
   })
-  const [postgres, platform] = await Promise.all([
-    startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }),
+  const [postgres, platform] = await bothStarted(
+    startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
+      started.defer(() => server.stop())
+      return server
+    }),
     startCloudStack({
       time: 'auto',
       port: 0,
       state_file: join(data_dir, `cloudstack-${options.vms}.journal`),
       size: { ...DEFAULT_SIZE, vms: options.vms },
+    }).then((lab) => {
+      started.defer(() => lab.close())
+      return lab
     }),
-  ])
+  )
   const config = checkConfig({
     listen: { host: options.host, port: options.port },
     data_dir,
@@ -67,32 +86,31 @@ export async function startDataCentre(options: DataCentreOptions): Promise<DataC
     validate_answers: true,
     admin_token: 'always',
   })
-  // Nobody waits for the agents: the API says who is online. What cannot start is told in the log.
-  const agents = options.agents
-    ? startLabAgents({
-        url: control.url,
-        token: control.admin_token ?? '',
-        state_dir: join(data_dir, 'agents'),
-        node: process.execPath,
-        environment: process.env,
-        log: (line) => log.info({}, line),
-      }).catch((err: unknown) => {
-        log.warn({ err }, 'the agents of the lab cannot be started')
-        return undefined
-      })
-    : undefined
-  return {
+  started.defer(() => control.close())
+  if (options.agents) startAgents(control, data_dir, log, started)
+  return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02' }
+}
+
+/** Waits for both also when one fails, so that the other is known to whoever stops it. */
+async function bothStarted<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
+  await Promise.allSettled([one, other])
+  return Promise.all([one, other])
+}
+
+/** Nobody waits for the agents: the API says who is online. What cannot start is told in the log. */
+function startAgents(control: ControlPlane, data_dir: string, log: Log, started: AsyncDisposableStack): void {
+  const agents = startLabAgents({
     url: control.url,
-    admin_token: control.admin_token ?? '',
-    log_file,
-    stopped_vm: 'runner-02',
-    async close() {
-      await (await agents)?.close()
-      await control.close()
-      await platform.close()
-      await postgres.stop()
-    },
-  }
+    token: control.admin_token ?? '',
+    state_dir: join(data_dir, 'agents'),
+    node: process.execPath,
+    environment: process.env,
+    log: (line) => log.info({}, line),
+  }).catch((err: unknown) => {
+    log.warn({ err }, 'the agents of the lab cannot be started')
+    return undefined
+  })
+  started.defer(async () => (await agents)?.close())
 }
 
 /** Somebody else may hold the usual port: then any free one will do. */

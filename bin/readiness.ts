@@ -1,17 +1,34 @@
 // What must hold before a replica may serve.
 import { pendingMigrations } from '#src/store/migrate.ts'
 import type { Database } from '#src/store/database.ts'
+import type { Listener } from '#src/store/listener.ts'
 import type { Check } from '#src/modules/service/index.ts'
 
 const DATABASE_WAIT_MS = 2000
+/** Anybody may ask as often as they like: the database is asked once for all who ask at about the same time. */
+const KEEP_MS = 500
+/** A lost connection comes back by itself; until then streams are silent and revocations come late. */
+const DEAF_MS = 5000
 
-export function readinessChecks(database: Database, stopping: AbortSignal): () => Promise<Check[]> {
+export function readinessChecks(database: Database, listener: Listener, stopping: AbortSignal): () => Promise<Check[]> {
+  let asked: { at: number; pending: Promise<string[] | undefined>; ended: boolean } | undefined
+  const pendingNow = (): Promise<string[] | undefined> => {
+    if (asked === undefined || (asked.ended && performance.now() - asked.at > KEEP_MS)) {
+      const pending = pendingMigrations(database.db).catch(() => undefined)
+      const question = { at: performance.now(), pending, ended: false }
+      asked = question
+      void pending.then(() => (question.ended = true))
+    }
+    return asked.pending
+  }
   return async () => {
     const pending = await Promise.race([
-      pendingMigrations(database.db).catch(() => undefined),
+      pendingNow(),
       new Promise<undefined>((resolve) => setTimeout(resolve, DATABASE_WAIT_MS, undefined).unref()),
     ])
     const current = pending !== undefined && pending.length === 0
+    const deaf_since = listener.deaf_since()
+    const hears = deaf_since === undefined || performance.now() - deaf_since < DEAF_MS
     return [
       { name: 'database', ok: pending !== undefined, detail: pending === undefined ? 'does not answer' : 'answers' },
       {
@@ -19,6 +36,7 @@ export function readinessChecks(database: Database, stopping: AbortSignal): () =
         ok: current,
         detail: pending === undefined ? 'not known' : current ? 'current' : `waits for ${pending.join(', ')}`,
       },
+      { name: 'notices', ok: hears, detail: hears ? 'are heard' : 'of other replicas cannot be heard' },
       { name: 'serving', ok: !stopping.aborted, detail: stopping.aborted ? 'is stopping' : 'accepts requests' },
     ]
   }

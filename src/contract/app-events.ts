@@ -121,7 +121,7 @@ export const appEvents = defineArea({
       path: '/events/app-events',
       summary: 'List application events',
       description:
-        'Newest first unless sort_by says otherwise. `count` is exact up to 10,000 matches; beyond that it is an estimate and count_exact is false. A page_size above 500 is 400; the older name `limit` is not accepted.',
+        'Newest first unless sort_by says otherwise. `count` is exact up to 10,000 matches; beyond that it may be an estimate, and then count_exact is false. A page_size above 500 is 400; the older name `limit` is not accepted.',
       access: 'viewer',
       tenant: 'own',
       effect: 'read',
@@ -239,7 +239,7 @@ export const appEvents = defineArea({
       path: '/events/sse',
       summary: 'Stream events',
       description:
-        'Server-sent events. Stored messages carry an id; after a lost connection send it as Last-Event-ID (or last_event_id) and what was missed comes first, each message once. Progress between two stored states comes without an id. A client that reads too slowly gets a final `overflow` event and is cut off; it resumes by id.',
+        'Server-sent events. Stored messages carry an id; after a lost connection send it as Last-Event-ID (or last_event_id) and what was missed comes first, each message once. Progress between two stored states comes without an id. A client that reads too slowly gets a final `overflow` event and is cut off; it resumes by id. When the credential is revoked, expires or has other rights than at the start, and when the service stops, the last event is `closing` with the reason; then connect anew.',
       access: 'viewer',
       tenant: 'own',
       kind: 'sse',

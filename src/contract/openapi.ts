@@ -2,7 +2,7 @@
 // `x-extension`.
 import type { TObject, TSchema } from 'typebox'
 import { FailureEnvelope, Problem } from './problem.ts'
-import { type Area, firstStatus, type RouteSpec, routeEffect } from './route.ts'
+import { type Area, firstStatus, type RouteSpec, routeEffect, takesIdempotencyKey } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -88,7 +88,7 @@ function parametersOf(where: string, fields: TObject | undefined, route: RouteSp
 function generalParameters(route: RouteSpec): Json[] {
   const extension = { required: false, 'x-extension': true }
   const list: Json[] = []
-  if (routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')) {
+  if (takesIdempotencyKey(route)) {
     list.push({
       name: 'Idempotency-Key',
       in: 'header',

@@ -29,7 +29,7 @@ export const service = defineArea({
       path: '/readyz',
       summary: 'Check readiness',
       description:
-        '200 when this replica can serve: database reached, schema current, not stopping. Subsystems that are down are named but do not make it unready.',
+        '200 when this replica can serve: database reached, schema current, notices of other replicas heard, not stopping. Subsystems that are down are named but do not make it unready.',
       access: 'public',
       extension: true,
       ok: { 200: Type.Object({ status: OneOf(['ready']), checks: Type.Array(Check) }) },

@@ -12,6 +12,10 @@ function Group<P extends TProperties>(properties: P, description: string) {
 
 const Secret = (description: string) => Type.String({ description, 'x-secret': true, minLength: 1 })
 
+/** Two days at least: a repeated request is recognised for one (store/idempotency.ts). */
+const Days = (days: number, description: string) =>
+  Type.Integer({ default: days, minimum: 2, maximum: 36_500, description })
+
 export const ConfigSchema = Type.Object(
   {
     listen: Group(
@@ -21,6 +25,20 @@ export const ConfigSchema = Type.Object(
         trust_proxy: Type.Boolean({
           default: false,
           description: 'Believe X-Forwarded-For of the proxy in front: only when nothing else can reach this port.',
+        }),
+        drain_seconds: Type.Number({
+          default: 0,
+          minimum: 0,
+          maximum: 40,
+          description:
+            'How long a replica that is asked to stop goes on serving while it says that it is not ready: so long a load balancer may take to notice.',
+        }),
+        proxies: Type.Integer({
+          default: 1,
+          minimum: 1,
+          maximum: 10,
+          description:
+            'How many proxies a request passes, with trust_proxy: so many entries of X-Forwarded-For are believed, from the right; the rest is what callers say of themselves.',
         }),
       },
       'Where the service listens.',
@@ -118,6 +136,15 @@ export const ConfigSchema = Type.Object(
         }),
       },
       'Application events and live streams.',
+    ),
+    retention: Group(
+      {
+        audit_days: Days(730, 'How long the audit keeps who asked for what.'),
+        app_event_days: Days(1825, 'How long application events are kept, archived or not.'),
+        job_days: Days(365, 'How long jobs that have ended are kept, with their steps and lines.'),
+        platform_event_days: Days(90, 'How long copies of the compute platform’s own events are kept.'),
+      },
+      'When old rows are deleted. Streams have events.replay_hours.',
     ),
     nodes: Group(
       {

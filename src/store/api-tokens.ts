@@ -5,6 +5,7 @@ import type { ApiToken } from '#src/contract/auth/tokens.ts'
 import {
   commonRights,
   credentialHash,
+  heldCredential,
   type LiveCredential,
   newCredential,
   type Refusal,
@@ -76,17 +77,18 @@ export async function findLiveToken(db: Db, hash: Buffer): Promise<(LiveCredenti
   if (rights === undefined) return 'disabled'
   return {
     caller: { kind: 'token', id: row.id, ...rights, user_id: row.user_id, username: row.username ?? row.name },
+    credential: heldCredential('token', hash, row.remaining_ms),
     remaining_ms: row.remaining_ms,
     csrf_hash: undefined,
     unused: row.unused,
   }
 }
 
-export async function touchToken(db: Db, id: string): Promise<void> {
+export async function touchToken(db: Db, hash: Buffer): Promise<void> {
   await db
     .updateTable('api_token')
     .set({ last_used_at: sql<Date>`now()` })
-    .where('id', '=', id)
+    .where('hash', '=', hash)
     .where(sql<boolean>`(last_used_at is null or last_used_at < now() - make_interval(secs => ${TOUCH_SECONDS}))`)
     .execute()
 }

@@ -7,8 +7,10 @@ import type { AppEventRow } from './app-events.ts'
 import type { Db } from './database.ts'
 import type { Tables } from './tables.ts'
 
-/** Above this many matches the count is an estimate: counting a million rows takes longer than reading a page of them. */
+/** Counting a million rows takes longer than reading a page of them: so many are always counted, … */
 const EXACT_COUNT_LIMIT = 10_000
+/** … and so many when the planner believes that there are no more. Above that its estimate is the count. */
+const LIKELY_COUNT_LIMIT = 25_000
 
 export interface AppEventPage {
   rows: AppEventRow[]
@@ -32,7 +34,9 @@ export async function listAppEvents(db: Db, filter: AppEventFilter, tenant_id: s
     .execute()
   // A page that is not full is the last one: then there is nothing to count.
   const last = rows.length < page_size && (rows.length > 0 || page === 1)
-  const total = last ? { count: offset + rows.length, count_exact: true } : await countUpTo(db, matching)
+  const total = last
+    ? { count: offset + rows.length, count_exact: true }
+    : await countOf(db, matching, offset + rows.length)
   return { rows, ...total, page, page_size }
 }
 
@@ -127,16 +131,25 @@ function contains(text: Expression<unknown>, part: string): Expression<SqlBool> 
   return sql<SqlBool>`${text} ilike ${pattern}`
 }
 
-async function countUpTo(db: Db, matching: Query): Promise<{ count: number; count_exact: boolean }> {
-  const capped = matching.select(sql<number>`1`.as('one')).limit(EXACT_COUNT_LIMIT + 1)
+/** `seen`: so many there are at least. */
+async function countOf(db: Db, matching: Query, seen: number): Promise<{ count: number; count_exact: boolean }> {
+  const few = await countUpTo(db, matching, EXACT_COUNT_LIMIT)
+  if (few <= EXACT_COUNT_LIMIT) return { count: few, count_exact: true }
+  const plan = await matching.select('id').explain<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>('json')
+  const estimate = Math.round(plan[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0)
+  const least = estimate <= LIKELY_COUNT_LIMIT ? await countUpTo(db, matching, LIKELY_COUNT_LIMIT) : few
+  if (estimate <= LIKELY_COUNT_LIMIT && least <= LIKELY_COUNT_LIMIT) return { count: least, count_exact: true }
+  return { count: Math.max(least, estimate, seen), count_exact: false }
+}
+
+/** One more than the limit: there are more than that. */
+async function countUpTo(db: Db, matching: Query, limit: number): Promise<number> {
+  const capped = matching.select(sql<number>`1`.as('one')).limit(limit + 1)
   const { count } = await db
     .selectFrom(capped.as('capped'))
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
-  if (count <= EXACT_COUNT_LIMIT) return { count, count_exact: true }
-  const plan = await matching.select('id').explain<{ 'QUERY PLAN': [{ Plan: { 'Plan Rows': number } }] }>('json')
-  const estimate = plan[0]?.['QUERY PLAN'][0].Plan['Plan Rows'] ?? 0
-  return { count: Math.max(EXACT_COUNT_LIMIT + 1, Math.round(estimate)), count_exact: false }
+  return count
 }
 
 function sortOf(filter: AppEventFilter): { by: AppEventSort; order: 'asc' | 'desc' } {

@@ -4,6 +4,7 @@ import { sql } from 'kysely'
 import { Type } from 'typebox'
 import Value from 'typebox/value'
 import { type CallerRole, ROLES } from '#src/contract/auth/rights.ts'
+import type { HeldCredential } from '#src/kernel/http/access.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { type Db, REVOKE_NOTIFY, type Trx } from './database.ts'
 import { LOCKS } from './locks.ts'
@@ -13,6 +14,7 @@ export type Refusal = 'unknown' | 'revoked' | 'expired' | 'disabled'
 
 export interface LiveCredential {
   caller: Caller
+  credential: HeldCredential
   /** Milliseconds until it expires, by the database clock; null: it does not. */
   remaining_ms: number | null
   /** Sessions: hash of the token that every change must carry. */
@@ -27,6 +29,14 @@ export function newCredential(prefix: string): string {
 /** A plain hash is enough, because what is hashed is 256 random bits and no password. */
 export function credentialHash(credential: string): Buffer {
   return hash('sha256', credential, 'buffer')
+}
+
+export function heldCredential(
+  kind: HeldCredential['kind'],
+  hash: Buffer,
+  remaining_ms: number | null,
+): HeldCredential {
+  return { kind, key: hash.toString('hex'), expires_at_ms: remaining_ms === null ? null : Date.now() + remaining_ms }
 }
 
 /** The form in which a hash travels in memory and in notices. */

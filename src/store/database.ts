@@ -62,6 +62,9 @@ export function openDatabase(options: DatabaseOptions): Database {
     max: options.pool_size,
     application_name: 'groundplane',
     connectionTimeoutMillis: 5000,
+    // A peer that vanished without a word is noticed within half a minute, not after hours.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     // A frozen process must not keep the stream lock: the server ends its session and with it the transaction.
     idle_in_transaction_session_timeout: 5000,
     statement_timeout: 30_000,

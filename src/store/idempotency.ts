@@ -180,8 +180,3 @@ async function wasBegun(database: Database, operation_id: string): Promise<boole
       or exists (select 1 from app_event where correlation_id = ${operation_id}::text) as begun`.execute(database.db)
   return rows[0]?.begun ?? false
 }
-
-/** Keys older than a day mean nothing any more. */
-export async function forgetOldKeys(database: Database): Promise<void> {
-  await database.db.deleteFrom('idempotency').where('created_at', '<', sql<Date>`now() - interval '24 hours'`).execute()
-}

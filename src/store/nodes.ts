@@ -87,24 +87,21 @@ export async function listNodes(
   return { nodes: rows.map((row) => nodeRecordOf(row, offline_after_ms)), count: total.count }
 }
 
-/** Keyset page of all nodes: for views over the whole fleet. */
-export async function nodesAfter(
+/** Keyset page of the nodes that have an address and a full name, and how many there are of them. */
+export async function configuredNodesAfter(
   db: Db,
   after_id: number,
   page_size: number,
 ): Promise<{ rows: NodeRow[]; has_more: boolean; next_id: number; count: number }> {
+  const configured = db.selectFrom('node').where(NODE_IP, 'is not', null).where(FQDN, 'is not', null)
   const [found, total] = await Promise.all([
-    db
-      .selectFrom('node')
+    configured
       .selectAll()
       .where('node_id', '>', after_id)
       .orderBy('node_id')
       .limit(page_size + 1)
       .execute(),
-    db
-      .selectFrom('node')
-      .select(({ fn }) => fn.countAll<number>().as('count'))
-      .executeTakeFirstOrThrow(),
+    configured.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
   ])
   const rows = found.slice(0, page_size)
   const has_more = found.length > page_size

@@ -6,7 +6,6 @@ import type { Db, Trx } from './database.ts'
 export const OIDC_LOGIN_SECONDS = 600
 
 export async function insertOidcLogin(trx: Trx, state: string, sealed: string): Promise<void> {
-  await trx.deleteFrom('oidc_login').where('expires_at', '<', sql<Date>`now()`).execute()
   await trx
     .insertInto('oidc_login')
     .values({

@@ -4,7 +4,7 @@ import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type RawBuilder, sql } from 'kysely'
 import type { Log } from '#src/kernel/log.ts'
-import type { Database, Db } from './database.ts'
+import type { Database } from './database.ts'
 
 export interface Replica {
   readonly id: string
@@ -47,9 +47,4 @@ export function isAlive(column: string): RawBuilder<boolean> {
   return sql<boolean>`exists (
     select 1 from replica where replica.id = ${sql.ref(column)}
       and replica.seen_at > now() - make_interval(secs => ${DEAD_AFTER_S}))`
-}
-
-/** Forgets replicas that died long ago. */
-export async function forgetDeadReplicas(db: Db): Promise<void> {
-  await db.deleteFrom('replica').where('seen_at', '<', sql<Date>`now() - interval '1 day'`).execute()
 }

@@ -1,10 +1,12 @@
 // Table session: opaque console sessions, which can be ended because they are looked up.
 import { randomUUIDv7 } from 'node:crypto'
-import { sql } from 'kysely'
+import { type Selectable, sql } from 'kysely'
+import type { OpenSession } from '#src/contract/auth/open-sessions.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import {
   credentialHash,
   csrfTokenOf,
+  heldCredential,
   type LiveCredential,
   newCredential,
   type Refusal,
@@ -12,6 +14,10 @@ import {
   storedCaller,
 } from './credentials.ts'
 import type { Db, Trx } from './database.ts'
+import type { Tables } from './tables.ts'
+
+/** How far apart two writes of seen_at of one session are at least. */
+const TOUCH_SECONDS = 60
 
 export interface NewSession {
   secret: string
@@ -19,9 +25,7 @@ export interface NewSession {
   expires_at: Date
 }
 
-/** Also forgets sessions that ended long ago: a table that is written here needs no job to sweep it. */
 export async function insertSession(trx: Trx, caller: Caller, life_ms: number): Promise<NewSession> {
-  await trx.deleteFrom('session').where('expires_at', '<', sql<Date>`now() - interval '1 day'`).execute()
   const secret = newCredential('gps_')
   const csrf_token = csrfTokenOf(secret)
   const { expires_at } = await trx
@@ -39,8 +43,7 @@ export async function insertSession(trx: Trx, caller: Caller, life_ms: number): 
   return { secret, csrf_token, expires_at }
 }
 
-/** A local user's rights are those of the user now; somebody else's are those of the sign-in. */
-export async function findLiveSession(db: Db, hash: Buffer): Promise<LiveCredential | Refusal> {
+export async function findLiveSession(db: Db, hash: Buffer): Promise<(LiveCredential & { unused: boolean }) | Refusal> {
   const row = await db
     .selectFrom('session')
     .leftJoin('user_account', 'user_account.id', 'session.user_id')
@@ -48,6 +51,7 @@ export async function findLiveSession(db: Db, hash: Buffer): Promise<LiveCredent
       'session.csrf_hash', 'session.user_id', 'session.caller', 'session.ended_at',
       'user_account.role', 'user_account.tenant_id', 'user_account.username', 'user_account.disabled_at',
       sql<number>`(extract(epoch from session.expires_at - now()) * 1000)::float8`.as('remaining_ms'),
+      sql<boolean>`session.seen_at < now() - make_interval(secs => ${TOUCH_SECONDS})`.as('unused'),
     ]) // biome-ignore format: a list of columns
     .where('session.hash', '=', hash)
     .executeTakeFirst()
@@ -55,17 +59,108 @@ export async function findLiveSession(db: Db, hash: Buffer): Promise<LiveCredent
   if (row.ended_at !== null) return 'revoked'
   if (row.remaining_ms <= 0) return 'expired'
   if (row.disabled_at !== null) return 'disabled'
-  const stored = storedCaller(row.caller)
-  const caller: Caller =
-    row.role === null || row.username === null
-      ? stored
-      : { ...stored, role: roleOf(row.role), tenant_id: row.tenant_id, username: row.username }
-  return { caller, remaining_ms: row.remaining_ms, csrf_hash: row.csrf_hash }
+  return {
+    caller: callerNow(row),
+    credential: heldCredential('session', hash, row.remaining_ms),
+    remaining_ms: row.remaining_ms,
+    csrf_hash: row.csrf_hash,
+    unused: row.unused,
+  }
+}
+
+export async function touchSession(db: Db, hash: Buffer): Promise<void> {
+  await db
+    .updateTable('session')
+    .set({ seen_at: sql<Date>`now()` })
+    .where('hash', '=', hash)
+    .where(sql<boolean>`seen_at < now() - make_interval(secs => ${TOUCH_SECONDS})`)
+    .execute()
 }
 
 export async function sessionExpiry(db: Db, hash: Buffer): Promise<Date | undefined> {
   const row = await db.selectFrom('session').select('expires_at').where('hash', '=', hash).executeTakeFirst()
   return row?.expires_at
+}
+
+export interface SessionFilter {
+  username?: string
+  user_id?: number
+}
+
+/** Those that still let somebody in. */
+export async function listSessions(
+  db: Db,
+  filter: SessionFilter,
+  page: { page: number; page_size: number },
+): Promise<{ sessions: OpenSession[]; count: number }> {
+  const matching = openSessions(db)
+    .$if(filter.user_id !== undefined, (query) => query.where('session.user_id', '=', filter.user_id ?? 0))
+    .$if(filter.username !== undefined, (query) =>
+      query.where(sql<boolean>`lower(${USERNAME}) = lower(${filter.username})`),
+    )
+  const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
+  const rows = await matching
+    .select(SHOWN)
+    .orderBy('session.created_at', 'desc')
+    .orderBy('session.id', 'desc')
+    .limit(page.page_size)
+    .offset((page.page - 1) * page.page_size)
+    .execute()
+  return { sessions: rows.map(sessionView), count }
+}
+
+export async function findOpenSession(db: Db, id: string): Promise<(OpenSession & { hash: Buffer }) | undefined> {
+  const row = await openSessions(db)
+    .select([...SHOWN, 'session.hash'])
+    .where('session.id', '=', id)
+    .executeTakeFirst()
+  return row === undefined ? undefined : { ...sessionView(row), hash: row.hash }
+}
+
+const USERNAME = sql<string>`coalesce(user_account.username, session.caller ->> 'username')`
+
+const SHOWN = [
+  'session.id', 'session.user_id', 'session.caller', 'session.created_at', 'session.seen_at', 'session.expires_at',
+  'user_account.role', 'user_account.tenant_id', 'user_account.username',
+] as const // biome-ignore format: a list of columns
+
+function openSessions(db: Db) {
+  return db
+    .selectFrom('session')
+    .leftJoin('user_account', 'user_account.id', 'session.user_id')
+    .where('session.ended_at', 'is', null)
+    .where('session.expires_at', '>', sql<Date>`now()`)
+    .where('user_account.disabled_at', 'is', null)
+}
+
+type ShownRow = Pick<
+  Selectable<Tables['session']>,
+  'id' | 'user_id' | 'caller' | 'created_at' | 'seen_at' | 'expires_at'
+> & {
+  role: string | null
+  tenant_id: string | null
+  username: string | null
+}
+
+function sessionView(row: ShownRow): OpenSession {
+  const { role, tenant_id, username } = callerNow(row)
+  return {
+    id: row.id,
+    username,
+    role: roleOf(role ?? ''),
+    tenant_id,
+    user_id: row.user_id,
+    created_at: row.created_at.toISOString(),
+    seen_at: row.seen_at.toISOString(),
+    expires_at: row.expires_at.toISOString(),
+  }
+}
+
+/** A local user's rights are those of the user now; somebody else's are those of the sign-in. */
+function callerNow(row: Pick<ShownRow, 'caller' | 'role' | 'tenant_id' | 'username'>): Caller {
+  const stored = storedCaller(row.caller)
+  if (row.role === null || row.username === null) return stored
+  return { ...stored, role: roleOf(row.role), tenant_id: row.tenant_id, username: row.username }
 }
 
 /** True when this call ended it. */

@@ -23,8 +23,6 @@ export interface Stream {
   sendLive(message: StreamMessage): void
   /** Called in this process for every stored message. */
   onMessage(reader: (message: StreamMessage) => void): void
-  /** Forgets what is older than the replay window. */
-  prune(replay_hours: number): Promise<number>
   close(): void
 }
 
@@ -96,7 +94,6 @@ export function createStream(database: Database, listener: Listener, log: Log): 
         .catch((err: unknown) => log.warn({ err }, 'live message not sent'))
     },
     onMessage: (reader) => void readers.push(reader),
-    prune: (replay_hours) => prune(database, replay_hours),
     close: () => followers.clear(),
   }
 }
@@ -124,14 +121,6 @@ function oneAtATime(work: () => Promise<void>, failed: (error: unknown) => void)
 
 function offer(follower: Follower, message: Omit<Row, 'position'>, frame: Buffer): void {
   if (wants(follower.subscription, message)) follower.client.send(frame)
-}
-
-async function prune(database: Database, replay_hours: number): Promise<number> {
-  const result = await database.db
-    .deleteFrom('stream_event')
-    .where('at', '<', sql<Date>`now() - make_interval(secs => ${replay_hours * 3600})`)
-    .executeTakeFirst()
-  return Number(result.numDeletedRows)
 }
 
 interface Follower {

@@ -14,16 +14,21 @@ export interface TicketUse {
   caller: Caller
   /** Hash of the token or session that asked; null when it was neither. */
   source: Buffer | null
+  /** Without a source: when the access token that asked expires, in milliseconds since 1970. */
+  expires_at_ms: number | null
 }
 
 export async function insertTicket(trx: Trx, use: TicketUse): Promise<{ ticket: string; expires_at: Date }> {
-  await trx.deleteFrom('ticket').where('expires_at', '<', sql<Date>`now() - interval '1 hour'`).execute()
   const ticket = newCredential('gpt_')
   const { expires_at } = await trx
     .insertInto('ticket')
     .values({
       hash: credentialHash(ticket),
-      caller: JSON.stringify({ ...use.caller, source: use.source?.toString('hex') ?? null }),
+      caller: JSON.stringify({
+        ...use.caller,
+        source: use.source?.toString('hex') ?? null,
+        expires_at_ms: use.expires_at_ms,
+      }),
       expires_at: sql<Date>`now() + make_interval(secs => ${LIFE_SECONDS})`,
     })
     .returning('expires_at')
@@ -42,8 +47,16 @@ export async function useTicket(db: Db, hash: Buffer): Promise<TicketUse | undef
     .returning('caller')
     .executeTakeFirst()
   if (row === undefined) return undefined
-  const { source } = Value.Parse(Source, row.caller)
-  return { caller: storedCaller(row.caller), source: source === null ? null : Buffer.from(source, 'hex') }
+  const { source, expires_at_ms = null } = Value.Parse(Source, row.caller)
+  return {
+    caller: storedCaller(row.caller),
+    source: source === null ? null : Buffer.from(source, 'hex'),
+    expires_at_ms,
+  }
 }
 
-const Source = Type.Object({ source: Type.Union([Type.String(), Type.Null()]) })
+const Source = Type.Object({
+  source: Type.Union([Type.String(), Type.Null()]),
+  // Tickets of the version before have none.
+  expires_at_ms: Type.Optional(Type.Union([Type.Number(), Type.Null()])),
+})

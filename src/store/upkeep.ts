@@ -1,37 +1,42 @@
-// What the database needs now and then: old stream messages, keys and replicas go, abandoned events end.
+// What the database needs now and then: what is old goes, abandoned events end.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '#src/kernel/log.ts'
 import { failAbandonedEvents } from './app-events.ts'
 import type { Database } from './database.ts'
-import { forgetOldKeys } from './idempotency.ts'
-import { DEAD_AFTER_S, forgetDeadReplicas } from './replicas.ts'
-import type { Stream } from './stream.ts'
+import { DEAD_AFTER_S } from './replicas.ts'
+import { deleteOldRows, type RetentionPeriods } from './retention.ts'
 
 export interface Upkeep {
   start(): void
-  stop(): void
+  /** Waits for what is under way. */
+  stop(): Promise<void>
 }
 
 const OFTEN_MS = 15_000
 const SELDOM_MS = 10 * 60_000
 
-export function createUpkeep(database: Database, stream: Stream, replay_hours: number, log: Log): Upkeep {
-  const timers: NodeJS.Timeout[] = []
-  const repeat = (every_ms: number, work: () => Promise<unknown>): void => {
-    const once = (): void => void work().catch((err: unknown) => log.warn({ err }, 'upkeep failed'))
-    once()
-    timers.push(setInterval(once, every_ms))
+export function createUpkeep(database: Database, periods: RetentionPeriods, log: Log): Upkeep {
+  const ending = new AbortController()
+  const { signal } = ending
+  const running: Promise<void>[] = []
+  const repeat = async (every_ms: number, work: () => Promise<unknown>): Promise<void> => {
+    while (!signal.aborted) {
+      await work().catch((err: unknown) => {
+        if (!signal.aborted) log.warn({ err }, 'upkeep failed')
+      })
+      await pause(every_ms, undefined, { signal }).catch(() => {})
+    }
   }
   return {
     start() {
-      repeat(OFTEN_MS, () => failAbandonedEvents(database, DEAD_AFTER_S))
-      repeat(SELDOM_MS, async () => {
-        await stream.prune(replay_hours)
-        await forgetOldKeys(database)
-        await forgetDeadReplicas(database.db)
-      })
+      running.push(
+        repeat(OFTEN_MS, () => failAbandonedEvents(database, DEAD_AFTER_S)),
+        repeat(SELDOM_MS, () => deleteOldRows(database.db, periods, signal, log)),
+      )
     },
-    stop() {
-      for (const timer of timers) clearInterval(timer)
+    async stop() {
+      ending.abort()
+      await Promise.all(running)
     },
   }
 }

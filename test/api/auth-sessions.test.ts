@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type CallAnswer, type CallOptions, call } from '../support/api-call.ts'
 import { type AuthService, startAuthService } from '../support/auth-service.ts'
+import { until } from '../support/until.ts'
 
 const PASSWORD = 'correct horse battery'
 
@@ -243,8 +244,14 @@ test('users are listed by filter and page; a deleted one is gone with its sessio
   assert.deepEqual([page.count, page.page_size, (page.users as { username: string }[])[0]?.username], [1, 1, 'zoe'])
   assert.equal((await admin('DELETE', `/auth/users/${id}`)).status, 200)
   assert.equal((await browser.send('GET', '/auth/me')).status, 401)
-  assert.deepEqual([(await admin('GET', `/auth/users/${id}`)).body.code], ['USER_NOT_FOUND'])
-  assert.equal((await admin('GET', `/auth/users/${id}`)).status, 404)
+  for (const [method, body] of [
+    ['GET', undefined],
+    ['PUT', { role: 'admin' }],
+    ['DELETE', undefined],
+  ] as const) {
+    const gone = await admin(method, `/auth/users/${id}`, body)
+    assert.deepEqual([gone.status, gone.body.code], [404, 'USER_NOT_FOUND'], method)
+  }
 })
 
 test('a session ends by its age', async (t) => {
@@ -260,6 +267,34 @@ test('a session ends by its age', async (t) => {
     .execute()
   const answer = await browser.send('GET', '/auth/me')
   assert.deepEqual([answer.status, answer.body.detail], [401, 'The session has expired.'])
+})
+
+test('an admin sees who is signed in and when each was last there, and signs somebody out', async () => {
+  await makeUser('uma', 'operator')
+  const [first, second] = [await signIn('uma'), await signIn('uma')]
+  const list = async (query: string) => (await admin('GET', `/auth/sessions?${query}`)).body
+  const { sessions, count } = (await list('username=UMA')) as { sessions: Record<string, unknown>[]; count: number }
+  assert.equal(count, 2)
+  assert.deepEqual([sessions[0]?.username, sessions[0]?.role, sessions[0]?.tenant_id], ['uma', 'operator', null])
+  const [newest, oldest] = [String(sessions[0]?.id), String(sessions[1]?.id)]
+
+  // Neither session has been used yet, so the first use is looked up.
+  const long_ago = new Date(Date.now() - 300_000)
+  await service.database.db.updateTable('session').set({ seen_at: long_ago }).where('id', '=', oldest).execute()
+  assert.equal((await first.send('GET', '/auth/me')).status, 200)
+  await until('the use is seen', async () => {
+    const { sessions: now } = (await list('username=uma')) as { sessions: { id: string; seen_at: string }[] }
+    return Date.parse(now.find(({ id }) => id === oldest)?.seen_at ?? '') > long_ago.getTime() + 200_000
+  })
+
+  const ended = await admin('DELETE', `/auth/sessions/${newest}`)
+  assert.deepEqual([ended.status, ended.body.message], [200, 'The session of uma has ended.'])
+  assert.equal((await second.send('GET', '/auth/me')).status, 401)
+  assert.equal((await first.send('GET', '/auth/me')).status, 200)
+  assert.equal((await list('username=uma')).count, 1)
+  const again = await admin('DELETE', `/auth/sessions/${newest}`)
+  assert.deepEqual([again.status, again.body.code], [404, 'SESSION_NOT_FOUND'])
+  assert.equal((await first.send('DELETE', `/auth/sessions/${oldest}`)).status, 403)
 })
 
 test('sign-ins and changes of users leave events and audit lines, and no password or session anywhere', async () => {

@@ -107,3 +107,16 @@ test('a token that was shown once stands nowhere in the database in clear, also 
   await client.end()
   assert.doesNotMatch(lab.logs(), new RegExp(body.token))
 })
+
+test('a key of a caller who is not known means nothing: each sign-in is its own', async () => {
+  const login = { username: 'keyed', password: 'correct horse battery' }
+  const made = await lab.call('POST', '/auth/users', { ...login, role: 'viewer' })
+  assert.equal(made.status, 201, made.text)
+  const once = { token: null, headers: { 'idempotency-key': 'everybody-uses-this' } }
+  const first = await lab.call('POST', '/auth/login', login, once)
+  const second = await lab.call('POST', '/auth/login', login, once)
+  const wrong = await lab.call('POST', '/auth/login', { ...login, password: 'wrong' }, once)
+  assert.deepEqual([first.status, second.status, wrong.status], [200, 200, 401])
+  assert.match(second.headers.get('set-cookie') ?? '', /^gp_session=./)
+  assert.notEqual(second.body.csrf_token, first.body.csrf_token)
+})

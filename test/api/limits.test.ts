@@ -121,4 +121,18 @@ suite('limits of guessing', () => {
     assert.equal((await from('198.51.100.2')).status, 401)
     assert.equal((await from('198.51.100.1')).status, 429)
   })
+
+  test('behind a proxy nobody chooses the address that is counted, neither by a header nor within an IPv6 network', async () => {
+    const from = (addresses: string): Promise<Reply> =>
+      lab.call('GET', '/version', undefined, { token: null, headers: { 'x-forwarded-for': addresses } })
+    let n = 0
+    const claiming = (): Promise<Reply> => {
+      n += 1
+      return from(`203.0.113.${n}, 198.51.100.3`)
+    }
+    await useUp(claiming, [401])
+    await useUp(() => from('2001:db8::7:0:0:0:1'), [401])
+    assert.equal((await from('2001:db8:0:7:ffff:1:2:3')).status, 429)
+    assert.equal((await from('2001:db8:0:8::1')).status, 401)
+  })
 })

@@ -4,9 +4,12 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
+import { secretValues } from '#src/kernel/config.ts'
+import { enrolmentToken, joinNode, sendEnrolment } from '../support/fake-agent.ts'
 import { type CallOptions, type Reply } from '../support/http.ts'
 import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { control } from '../support/platform-calls.ts'
+import { secretFields } from '../support/secret-fields.ts'
 import { openStream, type SseReader } from '../support/sse-client.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
@@ -15,6 +18,7 @@ import { until } from '../support/until.ts'
 const PASSWORD = 'planted-password-c41f7a'
 const NEW_PASSWORD = 'planted-new-password-5be02d'
 const WRONG_PASSWORD = 'planted-wrong-password-77aa'
+const OTHER_PASSWORD = 'planted-other-password-19c4'
 const USER_DATA = '#cloud-config planted-user-data-8d11c3'
 const CLUSTER_SECRET = 'planted-cluster-secret-0b7e'
 const HOOK_SECRET = 'planted-hook-secret-e91a'
@@ -24,6 +28,8 @@ const MARKER = 'marker-vm-01'
 let lab: Lab
 let provider: OidcProvider
 let stream: SseReader | undefined
+/** Fields of the contract that something was planted in. */
+const planted = new Set<string>()
 const answers: { path: string; status: number; text: string }[] = []
 const secrets = new Map<string, string>()
 
@@ -42,15 +48,16 @@ before(async () => {
   stream = await openStream(`${lab.url}/events/sse`, lab.token)
   secrets
     .set('admin token', lab.token)
-    .set('password', PASSWORD)
-    .set('new password', NEW_PASSWORD)
     .set('wrong password', WRONG_PASSWORD)
-    .set('user data', USER_DATA)
     .set('cluster secret', CLUSTER_SECRET)
     .set('hook secret', HOOK_SECRET)
     .set('platform API key', lab.platform.api_key)
     .set('platform secret key', lab.platform.secret_key)
     .set('OIDC client secret', oidcClient.client_secret)
+  assert.deepEqual(
+    [...secretValues(lab.config)].filter((value) => ![...secrets.values()].includes(value)),
+    [],
+  )
 })
 after(async () => {
   stream?.close()
@@ -68,6 +75,12 @@ function plant(name: string, value: unknown): string {
   assert.ok(typeof value === 'string' && value.length >= 12, `${name} is something to look for`)
   secrets.set(name, value)
   return value
+}
+
+/** The same for a field of the contract, which is then known to be tried. */
+function plantAt(field: string, value: unknown): string {
+  planted.add(field)
+  return plant(field, value)
 }
 
 /** A text as it could stand in a table, a log or a body: as it is, escaped, and in the usual encodings. */
@@ -109,33 +122,43 @@ test('callers come and go: tokens, passwords, sessions, tickets and the sign-in 
   const made = await ask('POST', '/auth/tokens', { name: 'planted', role: 'operator' }, keyed)
   const again = await ask('POST', '/auth/tokens', { name: 'planted', role: 'operator' }, keyed)
   assert.equal(again.headers.get('idempotency-replayed'), 'true')
-  assert.equal(plant('API token', made.body.token), again.body.token)
+  assert.equal(plantAt('tokenCreate answer.token', made.body.token), again.body.token)
 
   const user = await ask(
     'POST',
     '/auth/users',
-    { username: 'mira', password: PASSWORD, role: 'admin' },
+    { username: 'mira', password: plantAt('userCreate body.password', PASSWORD), role: 'admin' },
     { headers: { 'idempotency-key': 'planted-user' } },
   )
   assert.equal(user.status, 201, user.text)
   await ask('POST', '/auth/login', { username: 'mira', password: WRONG_PASSWORD }, { token: null })
   await ask('POST', '/auth/login', { username: 'mira', password: PASSWORD, otp: PASSWORD }, { token: null })
-  const login = await ask('POST', '/auth/login', { username: 'mira', password: PASSWORD }, { token: null })
+  const password = plantAt('authLogin body.password', PASSWORD)
+  const login = await ask('POST', '/auth/login', { username: 'mira', password }, { token: null })
   assert.equal(login.status, 200, login.text)
   const [cookie = ''] = (login.headers.get('set-cookie') ?? '').split(';')
   plant('session cookie', cookie.slice(cookie.indexOf('=') + 1))
-  const csrf = plant('CSRF token', login.body.csrf_token)
+  const csrf = plantAt('authLogin answer.csrf_token', login.body.csrf_token)
   const session = { token: null, headers: { cookie, 'x-csrf-token': csrf } }
   const changed = await ask(
     'POST',
     '/auth/me/password',
-    { current_password: PASSWORD, new_password: NEW_PASSWORD },
+    {
+      current_password: plantAt('passwordChange body.current_password', PASSWORD),
+      new_password: plantAt('passwordChange body.new_password', NEW_PASSWORD),
+    },
     session,
   )
   assert.equal(changed.status, 200, changed.text)
+  const me = await ask('GET', '/auth/me', undefined, session)
+  assert.equal(plantAt('callerGet answer.csrf_token', me.body.csrf_token), csrf)
+  const other = await ask('PUT', `/auth/users/${user.body.id}`, {
+    password: plantAt('userUpdate body.password', OTHER_PASSWORD),
+  })
+  assert.equal(other.status, 200, other.text)
   const ticket = await ask('POST', '/auth/tickets', undefined, { token: made.body.token })
   assert.ok(ticket.status < 300, ticket.text)
-  plant('ticket', ticket.body.ticket)
+  plantAt('ticketCreate answer.ticket', ticket.body.ticket)
   const with_ticket = await openStream(`${lab.url}/events/sse?ticket=${ticket.body.ticket}`, null)
   assert.equal(with_ticket.status, 200)
   with_ticket.close()
@@ -172,15 +195,16 @@ async function signInByProvider(): Promise<void> {
 test('machines come with user data and passwords, and the platform fails in every way', async () => {
   const order = {
     zone_id: wellKnown.zone,
-    template_id: wellKnown.templates['Debian 12'],
+    // One that has the platform set a password.
+    template_id: wellKnown.templates['Windows Server 2022'],
     service_offering_id: wellKnown.service_offerings.small,
     network_ids: [wellKnown.networks['office-shared']],
-    user_data: USER_DATA,
+    user_data: plantAt('vmProvision body.user_data', USER_DATA),
   }
   const wait = { prefer: 'wait=30', 'idempotency-key': 'planted-vm' }
   const made = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
   assert.equal(made.status, 200, made.text)
-  if (made.body.initial_password !== null) plant('initial password', made.body.initial_password)
+  plantAt('vmProvision answer.initial_password', made.body.initial_password)
   const again = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
   assert.equal(again.text, made.text)
   await control(lab, 'fail', {
@@ -215,6 +239,69 @@ test('machines come with user data and passwords, and the platform fails in ever
     assert.equal((await ask('GET', '/version', undefined, { token })).status, 401)
   }
   await until('all jobs have ended', async () => (await ask('GET', '/jobs?job_status=running')).body.count === 0)
+})
+
+test('guests, foreign hosts, directories of tenants and agents bring secrets of their own', async () => {
+  const list = await ask('POST', '/compute/vms/list', { page_size: 100 })
+  const vms = list.body.virtual_machines as { id: string; name: string; state: string }[]
+  const running = vms.find(({ name }) => name === MARKER)?.id ?? ''
+  const stopped = vms.find(({ state }) => state === 'Stopped')?.id ?? ''
+  const sent = (field: string, text: string) => Buffer.from(plantAt(field, text)).toString('base64')
+  const reset = await ask('POST', '/compute/vms/userdata/reset', {
+    virtual_machine_id: stopped,
+    user_data: sent('vmUserDataReset body.user_data', '#cloud-config planted-reset-data-5521'),
+  })
+  assert.equal(reset.status, 200, reset.text)
+  const update = await ask('POST', '/compute/vms/update', {
+    virtual_machine_id: stopped,
+    user_data: sent('vmUpdate body.user_data', '#cloud-config planted-update-data-90ad'),
+  })
+  assert.equal(update.status, 200, update.text)
+  const console_answer = await ask('POST', '/compute/vms/create-console', {
+    virtual_machine_id: running,
+    token: plantAt('vmConsoleCreate body.token', 'planted-console-word-3c1e'),
+  })
+  assert.equal(console_answer.status, 200, console_answer.text)
+  plantAt('vmConsoleCreate answer.websocket.token', console_answer.body.websocket.token)
+  plant('console address', console_answer.body.url)
+
+  const candidates = {
+    zone_id: wellKnown.zone,
+    host: '192.0.2.9',
+    username: 'root',
+    password: plantAt('importCandidateList body.password', 'planted-host-password-6fe0'),
+  }
+  await ask('POST', '/compute/vms/list-for-import', candidates)
+  const misread = await ask('POST', '/compute/vms/list-for-import', { ...candidates, host: undefined, cluster_id: 'x' })
+  assert.equal(misread.status, 400)
+
+  const ldap = {
+    hostname: 'ldap.acme.example',
+    base_dn: 'dc=acme,dc=example',
+    bind_dn: 'cn=reader',
+    bind_password: plantAt('tenantAuthSourceSet body.ldap.bind_password', 'planted-bind-password-d2b8'),
+    group: 'cn=cloud,dc=acme,dc=example',
+  }
+  const source = `/tenants/${wellKnown.domains.acme}/auth-source`
+  const linked = await ask('POST', source, { auth_source: 'ldap', ldap }, { headers: { 'idempotency-key': 'ldap' } })
+  assert.equal(linked.status, 200, linked.text)
+  await control(lab, 'fail', { command: 'addLdapConfiguration', code: 530, text: 'planted failure', times: 1 })
+  await ask('POST', source, { auth_source: 'ldap', ldap: { ...ldap, hostname: 'two.acme.example' } })
+
+  await joinNode(lab, '192.0.2.40')
+  const [used, unused] = [await enrolmentToken(lab, '192.0.2.40'), await enrolmentToken(lab, '192.0.2.40')]
+  plantAt('nodeEnrolmentTokenCreate answer.token', unused)
+  const late = await sendEnrolment(lab, plantAt('nodeEnrol body.token', used))
+  answers.push({ path: '/configure/nodes/enrol', status: late.reply.status, text: late.reply.text })
+  assert.ok(late.reply.status >= 400, 'a token is void once there is a newer one')
+  assert.equal((await sendEnrolment(lab, unused)).reply.status, 200)
+})
+
+test('every field of the contract that carries a secret was tried', () => {
+  assert.deepEqual(
+    secretFields().filter((field) => !planted.has(field)),
+    [],
+  )
 })
 
 test('no table holds a secret in clear, the queue of jobs and the stored answers included', async () => {
@@ -264,6 +351,7 @@ test('lists and records of jobs, events, audit, tokens and users hold no secret'
   const reads: [string, string][] = [
     ['GET', '/jobs?page_size=100'], ['GET', '/auth/tokens'], ['GET', '/auth/users'], ['GET', '/auth/audit?page_size=500'],
     ['POST', '/events/app-events'], ['POST', '/events/list'], ['POST', '/compute/vms/list'], ['GET', '/metrics'], ['GET', '/readyz'],
+    ['GET', '/auth/sessions'], ['GET', '/configure/nodes'], ['GET', '/admin/tenants'],
     ...body.jobs.map(({ id }: { id: string }): [string, string] => ['GET', `/jobs/${id}`]),
   ] // biome-ignore format: a list of reads
   assert.ok(reads.length > 10)

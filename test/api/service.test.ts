@@ -335,6 +335,21 @@ suite('a service that is asked to stop', () => {
   })
   after(() => lab?.close())
 
+  test('while it drains it is not ready and still serves who comes', async (t) => {
+    const draining = await startLab({ config: { listen: { port: 0, drain_seconds: 1 } } })
+    t.after(() => draining.close())
+    assert.equal((await draining.call('GET', '/readyz', undefined, { token: null })).status, 200)
+    const began = performance.now()
+    const stopped = draining.control.close()
+    const ready = await draining.call('GET', '/readyz', undefined, { token: null })
+    assert.equal(ready.status, 503)
+    assert.match(ready.body.detail, /serving: is stopping/)
+    assert.equal((await draining.call('GET', '/version')).status, 200)
+    await stopped
+    assert.ok(performance.now() - began >= 900)
+    await assert.rejects(draining.call('GET', '/healthz'))
+  })
+
   test('streams are told, a change in flight gets its answer, new callers are refused, and it ends in time', async () => {
     assert.ok(lab !== undefined)
     const { call, url, token } = lab

@@ -18,6 +18,7 @@ import { createCredentialCache, followRevocations } from '#src/modules/auth/cred
 import { ensureFirstAdminToken } from '#src/modules/auth/first-admin.ts'
 import { authHandlers } from '#src/modules/auth/index.ts'
 import { createOidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
+import { createOpenCredentials } from '#src/modules/auth/open-credentials.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
 import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { createAuditLog } from '#src/store/audit.ts'
@@ -62,7 +63,7 @@ export interface AuthService {
   stop(): Promise<void>
 }
 
-/** Routes that stand for the rest of the service: one of every tenant scope, and a stream. */
+/** Routes that stand for the rest of the service: one of every tenant scope, a stream that ends, and one that does not. */
 const probe = defineArea({
   name: 'probe',
   description: 'Routes of the test.',
@@ -75,6 +76,10 @@ const probe = defineArea({
     },
     probeStream: {
       method: 'GET', path: '/probe/stream', summary: 'Probe', access: 'viewer', tenant: 'own', kind: 'sse',
+      ok: { 200: Type.String({ contentMediaType: 'text/event-stream' }) }, errors: [], example: {},
+    },
+    probeFollow: {
+      method: 'GET', path: '/probe/follow', summary: 'Probe', access: 'viewer', tenant: 'own', kind: 'sse',
       ok: { 200: Type.String({ contentMediaType: 'text/event-stream' }) }, errors: [], example: {},
     },
   },
@@ -122,7 +127,8 @@ async function startReplica(
   const log = createLog({ level: 'debug', destination: { write: (line: string) => lines.push(line) } })
   const listener = createListener(connection, log)
   const cache = createCredentialCache()
-  followRevocations(cache, listener)
+  const open = createOpenCredentials({ db: database.db, cache, log })
+  followRevocations(cache, open, listener)
   await listener.start()
   const { oidc, cluster_secret } = config.auth
   const secrets = openSecretBox(join(data_dir, 'keys'))
@@ -130,6 +136,7 @@ async function startReplica(
   const authenticator = createAuthenticator({
     db: database.db,
     cache,
+    open,
     log,
     cluster_secret,
     oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),
@@ -154,7 +161,13 @@ async function startReplica(
   mountArea(server, auth, handlers, services)
   const nothing = () => ({})
   const stream = { open: (client: { end: (text: string) => void }) => { client.end('event: hello\ndata: {}\n\n'); return nothing } } // biome-ignore format: short
-  mountArea(server, probe, { probeGlobal: nothing, probeCluster: nothing, probeStream: () => stream }, services)
+  const silent = { open: () => nothing }
+  mountArea(
+    server,
+    probe,
+    { probeGlobal: nothing, probeCluster: nothing, probeStream: () => stream, probeFollow: () => silent },
+    services,
+  )
   return {
     url: await server.listen('127.0.0.1', 0),
     async stop() {

@@ -2,12 +2,13 @@
 // nothing behind, and the next start knows everything that was acknowledged.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Child, createChildren } from '../support/children.ts'
 import { type Caller, callerFor } from '../support/http.ts'
+import { processesOf } from '../support/processes.ts'
 import { until } from '../support/until.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/lab.ts')
@@ -67,22 +68,6 @@ async function startLab(): Promise<StartedLab> {
     seconds: /ready \(([\d.]+) s\)/.exec(text)?.[1] ?? '',
     call: callerFor(url, token),
   }
-}
-
-/** Programs that name the state folder or work in it: the database, the agents, the lab itself. */
-function processesOf(dir: string): { pid: number; command: string }[] {
-  return readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .flatMap((name) => {
-      try {
-        const command = readFileSync(`/proc/${name}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
-        const uses = command.includes(dir) || readlinkSync(`/proc/${name}/cwd`).startsWith(dir)
-        return uses ? [{ pid: Number(name), command }] : []
-      } catch {
-        // It ended while we looked.
-        return []
-      }
-    })
 }
 
 let first: StartedLab | undefined

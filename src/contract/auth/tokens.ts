@@ -113,7 +113,7 @@ export const tokenRoutes = {
     path: '/auth/tokens/{id}',
     summary: 'Revoke API token',
     description:
-      'It stops at once, on every replica; open streams of it go on until they are closed. Revoking it again is harmless. Where no enabled admin user exists the last admin token cannot be revoked: 409 LAST_ADMIN.',
+      'It stops at once, on every replica, and so do the streams that it opened. Revoking it again is harmless. Where no enabled admin user exists the last admin token cannot be revoked: 409 LAST_ADMIN.',
     access: 'admin',
     params: TokenParams,
     ok: { 200: Done },

@@ -14,13 +14,34 @@ export interface AuthRequest {
   certificate_name: string | undefined
 }
 
+/** Whom a request comes from. */
+export interface Identity {
+  caller: Caller
+  /** Absent where nothing ends while it is in use: no credential at all, or that of the cluster. */
+  credential?: HeldCredential
+}
+
+/** What a stream must be ended with. */
+export interface HeldCredential {
+  kind: 'token' | 'session' | 'oidc'
+  /** SHA-256 in hex. */
+  key: string
+  /** Milliseconds since 1970 by the clock of this process; null: it does not expire. */
+  expires_at_ms: number | null
+}
+
 export interface Authenticator {
   /**
    * Resolves the credential of a request. No credential: the anonymous caller. One that is not valid, expired or revoked:
    * throws UNAUTHENTICATED. A session without its CSRF header on a change: throws CSRF_REJECTED.
    * Answers without a promise when the credential is in memory, because this is on the path of every request.
    */
-  authenticate(request: AuthRequest): Caller | Promise<Caller>
+  authenticate(request: AuthRequest): Identity | Promise<Identity>
+  /**
+   * Calls `ended` when the credential of an open stream counts no more, with a sentence for the client. Answers how to
+   * follow it no longer. Agents have no streams.
+   */
+  follow?(identity: Identity, ended: (reason: string) => void): () => void
 }
 
 /** Entry of the audit: written before a change is made, finished with its outcome. */

@@ -3,16 +3,16 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { Area, Handlers, RouteSpec, Routes } from '#src/contract/route.ts'
-import { firstStatus, routeEffect } from '#src/contract/route.ts'
+import { firstStatus, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
-import { type AuditLog, type Authenticator, checkAccess } from './access.ts'
+import { type AuditLog, type Authenticator, checkAccess, type Identity } from './access.ts'
 import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
-import type { RateLimiter } from './rate-limit.ts'
+import { addressCaller, type RateLimiter } from './rate-limit.ts'
 import { createRequestContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
-import type { StreamSource } from './sse.ts'
+import { closingFrame, type StreamSource } from './sse.ts'
 import { createValidators, enforcedQuery, type Validators } from './validation.ts'
 
 /** What mounting needs beside the area. The agent mounts with fewer of them. */
@@ -107,17 +107,18 @@ const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'oidcStart
 /** Before the body is read: who calls, how often, and whether they may. */
 function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) => void): void {
   const { route, services } = mounted
-  const decide = (caller: Caller): void => {
+  const decide = ({ caller, credential }: Identity): void => {
     request.state.caller = caller
-    if (!PROBES.has(mounted.operation)) services.limiter.take(caller.kind === 'anonymous' ? request.ip : caller.id)
-    if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(request.ip)
+    request.state.credential = credential
+    if (!PROBES.has(mounted.operation)) services.limiter.take(countedAs(route, caller, request.ip))
+    if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(addressCaller(request.ip))
     checkAccess(route, caller)
   }
   try {
     // Who signs in may still carry the cookie of a session that has ended, and a machine's callback carries a credential
     // of its own, which its handler checks.
     if (route.access === 'public' || route.access === 'callback') {
-      decide(ANONYMOUS)
+      decide({ caller: ANONYMOUS })
       done()
       return
     }
@@ -142,11 +143,17 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
   }
 }
 
+/** Nodes report by callbacks, and thousands of them may share one IPv6 network: each counts for itself. */
+function countedAs(route: RouteSpec, caller: Caller, address: string): string {
+  if (caller.kind !== 'anonymous') return caller.id
+  return route.access === 'callback' ? address : addressCaller(address)
+}
+
 /** Guesses are limited by address: each costs a look into the database. */
 function rejection(error: unknown, { services }: Mounted, request: FastifyRequest): Error {
   if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
     try {
-      services.limiter.take(`rejected ${request.ip}`)
+      services.limiter.take(`rejected ${addressCaller(request.ip)}`)
     } catch (limited) {
       return limited as Error
     }
@@ -167,7 +174,7 @@ async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyRe
   if (route.event !== undefined) reply.header('x-correlation-id', ctx.operation_id)
   switch (route.kind) {
     case 'sse':
-      return openStream(mounted.server, (await handler(input, ctx)) as StreamSource, reply)
+      return openStream(mounted, (await handler(input, ctx)) as StreamSource, request, reply)
     case 'redirect': {
       const answer = await answerOf(mounted, input, ctx, request)
       return reply.redirect((answer.body as { location: string }).location, mounted.status)
@@ -208,10 +215,27 @@ function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
     .send(answer.body)
 }
 
-function openStream(server: Server, source: StreamSource, reply: FastifyReply): void {
+/** A stream outlives the check of its credential, so the credential is followed for as long as the stream is open. */
+function openStream(
+  { server, services }: Mounted,
+  source: StreamSource,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const { caller, credential } = request.state
+  const identity: Identity = credential === undefined ? { caller } : { caller, credential }
   const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]))
   reply.hijack()
-  server.streams.attach(reply.raw, headers, source)
+  server.streams.attach(reply.raw, headers, {
+    open(client) {
+      const detach = source.open(client)
+      const release = services.authenticator.follow?.(identity, (reason) => client.end(closingFrame(reason)))
+      return () => {
+        release?.()
+        detach()
+      }
+    },
+  })
 }
 
 function inputOf(route: RouteSpec, request: FastifyRequest): { params: unknown; query: unknown; body: unknown } {
@@ -231,12 +255,7 @@ interface Outcome {
 async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome> {
   const forwarded = await forward(mounted, input, ctx)
   if (forwarded !== undefined) return forwarded
-  const result = await mounted.handler(input, ctx)
-  if (typeof result === 'object' && result !== null && 'answer_status' in result) {
-    const { answer_status, body } = result as { answer_status: number; body: unknown }
-    return { status: answer_status, body }
-  }
-  return { status: mounted.status, body: result }
+  return { status: mounted.status, body: await mounted.handler(input, ctx) }
 }
 
 async function forward(
@@ -292,9 +311,8 @@ async function once(
 ): Promise<Outcome> {
   const key = ctx.headers['idempotency-key']
   const { idempotency } = mounted.services
-  if (typeof key !== 'string' || idempotency === undefined || (request.method !== 'POST' && request.method !== 'PUT')) {
-    return callHandler(mounted, input, ctx)
-  }
+  const keyed = takesIdempotencyKey(mounted.route)
+  if (typeof key !== 'string' || idempotency === undefined || !keyed) return callHandler(mounted, input, ctx)
   if (key === '' || key.length > MAX_KEY_LENGTH) {
     throw new ApiError('INVALID_REQUEST', `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`)
   }

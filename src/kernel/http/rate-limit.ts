@@ -1,4 +1,5 @@
 // A token bucket a caller, in memory: each replica limits by itself.
+import { isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 import { ApiError } from '../errors.ts'
 
@@ -13,6 +14,19 @@ interface Bucket {
 }
 
 const MAX_CALLERS = 50_000
+
+/** Whom an address is counted as. Of IPv6 everybody has 2^64 addresses of one network, so the network counts. */
+export function addressCaller(address: string): string {
+  if (!isIPv6(address)) return address
+  const mapped = /^(?:0*:)+ffff:(\d+(?:\.\d+){3})$/i.exec(address)?.[1]
+  if (mapped !== undefined) return mapped
+  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::')
+  const groups = (text: string): string[] => (text === '' ? [] : text.split(':'))
+  const [before, after] = [groups(head), groups(tail ?? '')]
+  const zeros = tail === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const network = [...before, ...Array.from({ length: zeros }, () => '0'), ...after].slice(0, 4)
+  return `${network.map((group) => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
 
 export function createRateLimiter(
   per_second: number,

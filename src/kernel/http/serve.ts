@@ -8,6 +8,7 @@ import type { Area, RouteSpec } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
+import type { HeldCredential } from './access.ts'
 import { fastSerializer, validatingSerializer } from './answers.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
@@ -18,6 +19,8 @@ import { type RequestTracing, traceRequests } from './tracing.ts'
 export interface RequestState {
   started: number
   caller: Caller
+  /** Of the caller, for streams that stay open. */
+  credential?: HeldCredential | undefined
   raw_body: Buffer | undefined
   /** Code of the error that was answered, for the log line and the audit. */
   code: string | null
@@ -39,7 +42,8 @@ declare module 'fastify' {
 export interface ServerOptions {
   log: Log
   metrics: Metrics
-  trust_proxy?: boolean
+  /** How many proxies in front are believed what they say of the address they were called from. */
+  trusted_proxies?: number
   /** Checks every answer against its schema: tests and development. */
   validate_answers?: boolean
   /** Only where requests are traced. */
@@ -60,13 +64,18 @@ export interface Server {
 }
 
 const BODY_LIMIT_BYTES = 2 * 1024 * 1024
+/** For a request to arrive as a whole: without a limit, callers who send a byte now and then hold connections for ever. */
+const REQUEST_TIMEOUT_MS = 60_000
 
 export function createServer(options: ServerOptions): Server {
+  const { trusted_proxies = 0 } = options
   const stop = new AbortController()
   const streams = createSseStreams()
   const app = Fastify({
     logger: false,
-    trustProxy: options.trust_proxy ?? false,
+    // Not `true`: that believes the leftmost address, which the caller may have written.
+    trustProxy: trusted_proxies === 0 ? false : (_address, hop) => hop < trusted_proxies,
+    requestTimeout: REQUEST_TIMEOUT_MS,
     bodyLimit: BODY_LIMIT_BYTES,
     genReqId: requestId,
     forceCloseConnections: 'idle',

@@ -21,12 +21,18 @@ const MAX_BUFFERED_BYTES = 1024 * 1024
 const HEARTBEAT_MS = 15_000
 const CUT_OFF_GRACE_MS = 10_000
 
+const STOPPING = 'The service is stopping.'
 const HEARTBEAT = Buffer.from(': heartbeat\n\n')
 
 /** `id` is left out for messages that are not stored and cannot be replayed. */
 export function sseFrame(message: { id?: number | string; event: string; data: unknown }): Buffer {
   const id = message.id === undefined ? '' : `id: ${message.id}\n`
   return Buffer.from(`${id}event: ${message.event}\ndata: ${JSON.stringify(message.data)}\n\n`)
+}
+
+/** The last message of a stream that the service ends. */
+export function closingFrame(reason: string): Buffer {
+  return sseFrame({ event: 'closing', data: { reason } })
 }
 
 /** All streams of a server: one heartbeat timer for all, and the end of all when the server stops. */
@@ -38,12 +44,15 @@ export interface SseStreams {
 
 export function createSseStreams(): SseStreams {
   const clients = new Set<ResponseClient>()
+  let closing = false
   const heartbeat = setInterval(() => {
     for (const client of clients) client.send(HEARTBEAT)
   }, HEARTBEAT_MS)
   heartbeat.unref()
   return {
     attach(response, headers, source) {
+      // The client left while its credential was looked up: its 'close' has been and will not come again.
+      if (response.destroyed) return
       // The body ends with the connection: no chunk framing around each message, for thousands of clients.
       response.useChunkedEncodingByDefault = false
       response.writeHead(200, {
@@ -57,18 +66,21 @@ export function createSseStreams(): SseStreams {
       response.write('retry: 2000\n\n')
       const client = new ResponseClient(response)
       clients.add(client)
+      response.on('error', () => {})
       const detach = source.open(client)
       response.once('close', () => {
         client.gone()
         clients.delete(client)
         detach()
       })
-      response.on('error', () => {})
+      // Its request came in before the server began to stop.
+      if (closing) client.end(closingFrame(STOPPING))
     },
     count: () => clients.size,
     closeAll() {
       clearInterval(heartbeat)
-      for (const client of clients) client.end('event: closing\ndata: {"reason":"the service is stopping"}\n\n')
+      closing = true
+      for (const client of clients) client.end(closingFrame(STOPPING))
     },
   }
 }

@@ -2,23 +2,25 @@
 // certificate, ticket, console session (api-conventions.md, Callers and rights).
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '#src/kernel/errors.ts'
-import type { Authenticator, AuthRequest } from '#src/kernel/http/access.ts'
-import { ANONYMOUS, type Caller } from '#src/kernel/http/context.ts'
+import type { Authenticator, AuthRequest, Identity } from '#src/kernel/http/access.ts'
+import { ANONYMOUS } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
-import { findLiveToken, TOKEN_FORM, touchToken } from '#src/store/api-tokens.ts'
-import { credentialHash, credentialKey, type LiveCredential, type Refusal } from '#src/store/credentials.ts'
+import { TOKEN_FORM } from '#src/store/api-tokens.ts'
+import { credentialHash, credentialKey, type LiveCredential } from '#src/store/credentials.ts'
 import type { Db } from '#src/store/database.ts'
-import { findLiveSession } from '#src/store/sessions.ts'
 import { TICKET_FORM, useTicket } from '#src/store/tickets.ts'
 import { bearerOf, clusterCaller, clusterSecretCheck } from './cluster-credential.ts'
 import { cookieOf } from './cookies.ts'
 import type { CredentialCache } from './credential-cache.ts'
+import { lookUp } from './credential-lookup.ts'
 import type { OidcTokens } from './oidc-tokens.ts'
+import type { OpenCredentials } from './open-credentials.ts'
 import { requireSameOrigin } from './same-origin.ts'
 
 export interface AuthenticatorDeps {
   db: Db
   cache: CredentialCache
+  open: OpenCredentials
   log: Log
   cluster_secret: string | undefined
   oidc: OidcTokens | undefined
@@ -34,10 +36,11 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
       const { authorization } = request.headers
       if (authorization !== undefined) return bearerCaller(deps, bearerOf(authorization), isClusterSecret)
       if (request.ticket !== undefined) return ticketCaller(deps, request.ticket)
-      if (request.certificate_name !== undefined) return clusterCaller(request.certificate_name)
+      if (request.certificate_name !== undefined) return { caller: clusterCaller(request.certificate_name) }
       const session = cookieOf(request, 'session')
-      return session === undefined ? ANONYMOUS : sessionCaller(deps, session, request)
+      return session === undefined ? { caller: ANONYMOUS } : sessionCaller(deps, session, request)
     },
+    follow: deps.open.follow,
   }
 }
 
@@ -45,82 +48,49 @@ function bearerCaller(
   deps: AuthenticatorDeps,
   token: string,
   isClusterSecret: (key: string) => boolean,
-): Caller | Promise<Caller> {
+): Identity | Promise<Identity> {
   const key = credentialKey(token)
   const known = deps.cache.get(key)
-  if (known !== undefined) return known.caller
-  if (isClusterSecret(key)) return clusterCaller(null)
-  if (TOKEN_FORM.test(token))
-    return deps.cache.fetch(key, () => lookUpToken(deps, Buffer.from(key, 'hex'))).then(callerOf)
+  if (known !== undefined) return known
+  if (isClusterSecret(key)) return { caller: clusterCaller(null) }
+  if (TOKEN_FORM.test(token)) return deps.cache.fetch(key, () => lookUp(deps, 'token', key))
   const { oidc } = deps
-  if (oidc !== undefined && JWT_FORM.test(token)) return deps.cache.fetch(key, () => oidc.verify(token)).then(callerOf)
+  if (oidc !== undefined && JWT_FORM.test(token)) return deps.cache.fetch(key, () => oidc.verify(token))
   throw new ApiError('UNAUTHENTICATED', 'The bearer token has no form that this service knows.')
 }
 
-function callerOf(found: LiveCredential): Caller {
-  return found.caller
-}
-
-async function lookUpToken({ db, log }: AuthenticatorDeps, hash: Buffer): Promise<LiveCredential> {
-  const found = await findLiveToken(db, hash)
-  if (typeof found === 'string') throw refused('API token', found)
-  if (found.unused) {
-    // The answer does not wait for it, and a use that is not recorded harms nobody.
-    touchToken(db, found.caller.id).catch((err: unknown) => log.warn({ err }, 'last use of a token not recorded'))
-  }
-  return found
-}
-
 /** A stored ticket carries the rights that its credential has now: revoked or signed out, it is worth nothing. */
-async function ticketCaller(deps: AuthenticatorDeps, ticket: string): Promise<Caller> {
-  const use = TICKET_FORM.test(ticket) ? await useTicket(deps.db, credentialHash(ticket)) : undefined
+async function ticketCaller(deps: AuthenticatorDeps, ticket: string): Promise<Identity> {
+  const hash = credentialHash(ticket)
+  const use = TICKET_FORM.test(ticket) ? await useTicket(deps.db, hash) : undefined
   if (use === undefined) throw new ApiError('UNAUTHENTICATED', 'The ticket is used, expired or not known.')
-  if (use.source === null) return use.caller
-  const found =
-    use.caller.kind === 'session'
-      ? await findLiveSession(deps.db, use.source)
-      : await findLiveToken(deps.db, use.source)
-  if (typeof found === 'string') throw refused('credential behind the ticket', found)
-  return found.caller
+  const { caller, source, expires_at_ms } = use
+  if (source === null) return { caller, credential: { kind: 'oidc', key: hash.toString('hex'), expires_at_ms } }
+  return lookUp(deps, caller.kind === 'session' ? 'session' : 'token', source.toString('hex'))
 }
 
-function sessionCaller(deps: AuthenticatorDeps, secret: string, request: AuthRequest): Caller | Promise<Caller> {
+function sessionCaller(deps: AuthenticatorDeps, secret: string, request: AuthRequest): Identity | Promise<Identity> {
   const key = credentialKey(secret)
   const known = deps.cache.get(key)
   if (known !== undefined) return checkedSession(known, request, deps.public_url)
   return deps.cache
-    .fetch(key, async () => {
-      const found = await findLiveSession(deps.db, Buffer.from(key, 'hex'))
-      if (typeof found === 'string') throw refused('session', found)
-      return found
-    })
+    .fetch(key, () => lookUp(deps, 'session', key))
     .then((found) => checkedSession(found, request, deps.public_url))
 }
 
 const SAFE_METHODS: readonly string[] = ['GET', 'HEAD', 'OPTIONS']
 
 /** A browser sends the cookie along whoever made the page; what changes things must prove that the page is ours. */
-function checkedSession(found: LiveCredential, request: AuthRequest, public_url: string | undefined): Caller {
+function checkedSession(found: LiveCredential, request: AuthRequest, public_url: string | undefined): Identity {
   const { method, headers } = request
   // A WebSocket begins as a GET from any page, and no rule of the browser keeps its answers from that page.
   if (headers.upgrade !== undefined) requireSameOrigin(headers, public_url)
-  if (SAFE_METHODS.includes(method)) return found.caller
+  if (SAFE_METHODS.includes(method)) return found
   requireSameOrigin(headers, public_url)
   const sent = headers['x-csrf-token']
   const hash = found.csrf_hash
   if (typeof sent !== 'string' || hash === undefined || !timingSafeEqual(credentialHash(sent), hash)) {
     throw new ApiError('CSRF_REJECTED', 'Send the csrf_token of the session (GET /auth/me) as X-CSRF-Token.')
   }
-  return found.caller
-}
-
-const REASON: Record<Refusal, string> = {
-  unknown: 'is not known',
-  revoked: 'has ended',
-  expired: 'has expired',
-  disabled: 'belongs to a user who may no longer use it',
-}
-
-function refused(what: string, refusal: Refusal): ApiError {
-  return new ApiError('UNAUTHENTICATED', `The ${what} ${REASON[refusal]}.`)
+  return found
 }

@@ -13,10 +13,10 @@ const request = (authorization: string | undefined, certificate_name?: string) =
 
 test('an agent knows nodes by certificate or secret, and nobody else', async () => {
   const agent = createClusterAuthenticator('s3cret-of-the-cluster')
-  const byName = await agent.authenticate(request(undefined, 'node-7'))
+  const { caller: byName } = await agent.authenticate(request(undefined, 'node-7'))
   assert.deepEqual([byName.role, byName.id], ['cluster', 'cluster:node-7'])
-  assert.equal((await agent.authenticate(request('Bearer s3cret-of-the-cluster'))).role, 'cluster')
-  assert.equal(await agent.authenticate(request(undefined)), ANONYMOUS)
+  assert.equal((await agent.authenticate(request('Bearer s3cret-of-the-cluster'))).caller.role, 'cluster')
+  assert.equal((await agent.authenticate(request(undefined))).caller, ANONYMOUS)
   assert.throws(() => agent.authenticate(request('Bearer s3cret-of-the-cluste')), { code: 'UNAUTHENTICATED' })
   assert.throws(() => agent.authenticate(request(`Bearer gp_${'A'.repeat(43)}`)), { code: 'UNAUTHENTICATED' })
 })

@@ -11,10 +11,11 @@ export function createClusterAuthenticator(cluster_secret: string | undefined): 
   return {
     authenticate({ headers, certificate_name }) {
       if (headers.authorization !== undefined) {
-        if (isClusterSecret(hash('sha256', bearerOf(headers.authorization), 'hex'))) return clusterCaller(null)
+        if (isClusterSecret(hash('sha256', bearerOf(headers.authorization), 'hex')))
+          return { caller: clusterCaller(null) }
         throw new ApiError('UNAUTHENTICATED', 'The bearer token is not the secret of this cluster.')
       }
-      return certificate_name === undefined ? ANONYMOUS : clusterCaller(certificate_name)
+      return { caller: certificate_name === undefined ? ANONYMOUS : clusterCaller(certificate_name) }
     },
   }
 }

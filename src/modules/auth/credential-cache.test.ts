@@ -6,6 +6,7 @@ import { createCredentialCache } from './credential-cache.ts'
 
 const credential = (remaining_ms: number | null): LiveCredential => ({
   caller: SYSTEM,
+  credential: { kind: 'token', key: 'a', expires_at_ms: null },
   remaining_ms,
   csrf_hash: undefined,
 })

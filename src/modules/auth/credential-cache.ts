@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { LiveCredential } from '#src/store/credentials.ts'
 import { REVOKE_NOTIFY } from '#src/store/database.ts'
 import type { Listener } from '#src/store/listener.ts'
+import type { OpenCredentials } from './open-credentials.ts'
 
 export interface CredentialCache {
   get(key: string): LiveCredential | undefined
@@ -74,10 +75,16 @@ export function createCredentialCache(): CredentialCache {
 }
 
 /** Hears what other replicas revoke; after a lost connection nothing that was kept is believed. */
-export function followRevocations(cache: CredentialCache, listener: Listener): void {
+export function followRevocations(cache: CredentialCache, open: OpenCredentials, listener: Listener): void {
   listener.on(
     REVOKE_NOTIFY,
-    (key) => cache.drop(key),
-    () => cache.clear(),
+    (key) => {
+      cache.drop(key)
+      open.check(key)
+    },
+    () => {
+      cache.clear()
+      open.checkAll()
+    },
   )
 }

@@ -5,8 +5,10 @@ import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { findToken, listTokens } from '#src/store/api-tokens.ts'
 import { listAudit } from '#src/store/audit.ts'
+import { listSessions } from '#src/store/sessions.ts'
 import { findUser, listUsers, userView } from '#src/store/users.ts'
 import type { AuthDeps } from './deps.ts'
+import { sessionEnd } from './open-sessions.ts'
 import {
   callerGet,
   finishOidcSignIn,
@@ -28,6 +30,9 @@ export function authHandlers(deps: AuthDeps): Handlers<typeof auth.routes, Reque
     passwordChange: ({ body }, ctx) => passwordChange(deps, ctx, body),
     oidcStart: ({ query }, ctx) => startOidcSignIn(deps, ctx, query.return_to ?? '/'),
     oidcCallback: ({ query }, ctx) => finishOidcSignIn(deps, ctx, query),
+
+    sessionList: async ({ query }) => ({ ...(await listSessions(db, query, pageOf(query))), ...pageOf(query) }),
+    sessionEnd: ({ params }, ctx) => sessionEnd(deps, ctx, params.id),
 
     userList: async ({ query }) => ({ ...(await listUsers(db, query, pageOf(query))), ...pageOf(query) }),
     userCreate: ({ body }, ctx) => userCreate(deps, ctx, body),

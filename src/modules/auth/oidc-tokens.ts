@@ -4,7 +4,7 @@ import { Type } from 'typebox'
 import Value from 'typebox/value'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { LiveCredential } from '#src/store/credentials.ts'
+import { credentialHash, heldCredential, type LiveCredential } from '#src/store/credentials.ts'
 import { type OidcConfig, oidcCaller } from './oidc-claims.ts'
 
 export interface OidcTokens {
@@ -59,7 +59,12 @@ export function createOidcTokens(config: OidcConfig, log: Log): OidcTokens {
         throw refusalOf(error, errors)
       }
       const remaining_ms = ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1000 - Date.now()
-      return { caller: { kind: 'oidc', ...oidcCaller(payload, config) }, remaining_ms, csrf_hash: undefined }
+      return {
+        caller: { kind: 'oidc', ...oidcCaller(payload, config) },
+        credential: heldCredential('oidc', credentialHash(token), remaining_ms),
+        remaining_ms,
+        csrf_hash: undefined,
+      }
     },
   }
 }

@@ -8,7 +8,7 @@ import { recordChange } from '#src/store/app-events.ts'
 import { credentialHash, csrfTokenOf, roleOf } from '#src/store/credentials.ts'
 import { OIDC_LOGIN_SECONDS } from '#src/store/oidc-logins.ts'
 import { endSession, endSessionsOf, insertSession, sessionExpiry } from '#src/store/sessions.ts'
-import { insertTicket } from '#src/store/tickets.ts'
+import { insertTicket, type TicketUse } from '#src/store/tickets.ts'
 import { credentialsOfUser, findUser, findUserByName, markLogin, updateUser } from '#src/store/users.ts'
 import { bearerOf } from './cluster-credential.ts'
 import { cookieOf, removeCookie, setCookie } from './cookies.ts'
@@ -132,19 +132,30 @@ export async function ticketCreate(
   deps: AuthDeps,
   ctx: RequestContext,
 ): Promise<{ ticket: string; expires_at: string }> {
+  const access_token_end = ctx.caller.kind === 'oidc' ? await accessTokenEnd(ctx) : null
   const { ticket, expires_at } = await deps.database.transact((trx) =>
-    insertTicket(trx, { caller: ctx.caller, source: ticketSource(ctx) }),
+    insertTicket(trx, { caller: ctx.caller, ...ticketSource(ctx, access_token_end) }),
   )
   return { ticket, expires_at: expires_at.toISOString() }
 }
 
 /** The stored credential of this request, which the ticket must not outlive. */
-function ticketSource(ctx: RequestContext): Buffer | null {
+function ticketSource(ctx: RequestContext, expires_at_ms: number | null): Omit<TicketUse, 'caller'> {
   const { kind } = ctx.caller
   const { authorization } = ctx.headers
-  if (kind === 'token' && authorization !== undefined) return credentialHash(bearerOf(authorization))
+  if (kind === 'token' && authorization !== undefined) {
+    return { source: credentialHash(bearerOf(authorization)), expires_at_ms: null }
+  }
   const secret = kind === 'session' ? cookieOf(ctx, 'session') : undefined
-  return secret === undefined ? null : credentialHash(secret)
+  return secret === undefined
+    ? { source: null, expires_at_ms }
+    : { source: credentialHash(secret), expires_at_ms: null }
+}
+
+/** Read without a check: this very request was let in by it. */
+async function accessTokenEnd({ headers }: RequestContext): Promise<number> {
+  const { decodeJwt } = await import('jose')
+  return (decodeJwt(bearerOf(headers.authorization ?? '')).exp ?? 0) * 1000
 }
 
 export async function startOidcSignIn(

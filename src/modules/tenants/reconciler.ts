@@ -1,10 +1,10 @@
 // Keeps the table of tenants in step with the platform's domains: one replica at a time reads them all now and then.
 import { setTimeout as pause } from 'node:timers/promises'
-import pg from 'pg'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
+import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { databaseClock, presentTenantIds, recordDomain, recordMissing, type SeenDomain } from '#src/store/tenants.ts'
 import { readDomain } from './lookup.ts'
@@ -16,42 +16,16 @@ export interface ReconcilerOptions {
   log: Log
 }
 
-const LOCK_RETRY_MS = 2000
-
 export function createTenantReconciler(options: ReconcilerOptions) {
-  const ending = new AbortController()
-  let ended: Promise<void> | undefined
+  const { cloudstack, database, log } = options
+  const leader = createLeader({ database, lock: LOCKS.tenant_watcher, name: 'tenants', log }, (held) =>
+    reconcileForever(options, held),
+  )
   return {
     start(): void {
-      if (options.cloudstack.configured) ended ??= keepReconciling(options, ending.signal)
+      if (cloudstack.configured) leader.start()
     },
-    async stop(): Promise<void> {
-      ending.abort()
-      await ended
-    },
-  }
-}
-
-/** Waits for the lock and reads while the connection that holds it lives. */
-async function keepReconciling(options: ReconcilerOptions, stop: AbortSignal): Promise<void> {
-  while (!stop.aborted) {
-    const lost = new AbortController()
-    // A connection of its own: the lock is free as soon as the process, or the way to the database, is gone.
-    const client = new pg.Client({ ...options.database.pool.options, application_name: 'groundplane tenants' })
-    client.on('error', () => lost.abort())
-    client.on('end', () => lost.abort())
-    try {
-      await client.connect()
-      const held = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
-        LOCKS.tenant_watcher,
-      ])
-      if (held.rows[0]?.held === true) await reconcileForever(options, AbortSignal.any([stop, lost.signal]))
-    } catch (err) {
-      if (!stop.aborted) options.log.warn({ err }, 'tenant reconciler failed; starting again')
-    } finally {
-      await client.end().catch(() => {})
-    }
-    await pause(LOCK_RETRY_MS, undefined, { signal: stop }).catch(() => {})
+    stop: () => leader.stop(),
   }
 }
 

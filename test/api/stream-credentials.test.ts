@@ -1,0 +1,117 @@
+// A stream ends with the credential that opened it, on whichever replica that happens.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type CallAnswer, call } from '../support/api-call.ts'
+import { type AuthService, startAuthService } from '../support/auth-service.ts'
+import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
+import { openStream, type SseReader } from '../support/sse-client.ts'
+
+const PASSWORD = 'correct horse battery'
+
+let provider: OidcProvider
+let service: AuthService
+/** The replica that holds the streams; rights change on the first one. */
+let other: string
+const streams: SseReader[] = []
+
+before(async () => {
+  provider = await startOidcProvider()
+  const oidc = { issuer: provider.issuer, ...oidcClient, roles: { ops: 'operator' }, allow_http: true }
+  service = await startAuthService({ auth: { oidc } })
+  other = await service.addReplica()
+})
+after(async () => {
+  for (const stream of streams) stream.close()
+  await service?.stop()
+  await provider?.close()
+})
+
+const admin = (method: string, path: string, body?: unknown): Promise<CallAnswer> =>
+  call(service.url, method, path, { token: service.admin_token, ...(body === undefined ? {} : { body }) })
+
+async function makeToken(more: object = {}): Promise<{ id: string; token: string }> {
+  const { status, body } = await admin('POST', '/auth/tokens', { name: 'reader', role: 'viewer', ...more })
+  assert.equal(status, 201, JSON.stringify(body))
+  return { id: String(body.id), token: String(body.token) }
+}
+
+async function follow(token: string | null, query = ''): Promise<SseReader> {
+  const stream = await openStream(`${other}/probe/follow${query}`, token)
+  streams.push(stream)
+  assert.equal(stream.status, 200)
+  return stream
+}
+
+async function ticketOf(token: string): Promise<string> {
+  return String((await call(service.url, 'POST', '/auth/tickets', { token })).body.ticket)
+}
+
+/** Streams stay open for ever unless they are ended; the deadline of a test is a minute. */
+async function endOf(stream: SseReader): Promise<string> {
+  await stream.ended
+  const last = stream.messages.at(-1)
+  assert.equal(last?.event, 'closing')
+  return String(last.data.reason)
+}
+
+test('streams of a token end within a second when it is revoked on another replica, and those of others go on', async () => {
+  const [revoked, kept] = [await makeToken(), await makeToken()]
+  const gone = await follow(revoked.token)
+  const by_ticket = await follow(null, `?ticket=${await ticketOf(revoked.token)}`)
+  const going_on = await follow(kept.token)
+  const started = performance.now()
+  assert.equal((await admin('DELETE', `/auth/tokens/${revoked.id}`)).status, 200)
+  assert.equal(await endOf(gone), 'The API token has ended.')
+  assert.equal(await endOf(by_ticket), 'The API token has ended.')
+  assert.ok(performance.now() - started < 1000)
+  assert.deepEqual(going_on.messages, [])
+  assert.equal((await call(other, 'GET', '/auth/me', { token: kept.token })).status, 200)
+})
+
+test('a stream ends when its token expires', async () => {
+  const { token } = await makeToken({ expires_at: new Date(Date.now() + 900).toISOString() })
+  const direct = await follow(token)
+  const by_ticket = await follow(null, `?ticket=${await ticketOf(token)}`)
+  assert.equal(await endOf(direct), 'The API token has expired.')
+  assert.equal(await endOf(by_ticket), 'The API token has expired.')
+})
+
+test('a stream ends when the access token of the identity provider expires, also one that was opened by a ticket', async () => {
+  // Ten seconds of clocks that differ are allowed.
+  const token = await provider.accessToken({ sub: 'p-1', groups: ['ops'] }, { expires_in_s: -8 })
+  const direct = await follow(token)
+  const by_ticket = await follow(null, `?ticket=${await ticketOf(token)}`)
+  assert.equal(await endOf(direct), 'The access token has expired.')
+  assert.equal(await endOf(by_ticket), 'The access token has expired.')
+})
+
+for (const [what, change, reason] of [
+  ['is disabled', { disabled: true }, 'The session has ended.'],
+  ['gets another role', { role: 'viewer' }, 'The rights of the caller have changed.'],
+  ['is narrowed to a tenant', { tenant_id: 't-1' }, 'The rights of the caller have changed.'],
+] as const) {
+  test(`a stream ends when its user ${what}`, async () => {
+    const username = `user-${what.replaceAll(' ', '-')}`
+    const { body } = await admin('POST', '/auth/users', { username, password: PASSWORD, role: 'operator' })
+    const login = await call(other, 'POST', '/auth/login', { body: { username, password: PASSWORD } })
+    const cookie = `gp_session=${login.cookies.get('gp_session')?.value ?? ''}`
+    const { body: made } = await call(other, 'POST', '/auth/tickets', {
+      cookie,
+      headers: { 'x-csrf-token': String(login.body.csrf_token) },
+    })
+    const stream = await follow(null, `?ticket=${String(made.ticket)}`)
+    assert.equal((await admin('PUT', `/auth/users/${String(body.id)}`, change)).status, 200)
+    assert.equal(await endOf(stream), reason)
+  })
+}
+
+test('a token that is revoked between the check of a stream and its opening keeps no stream', async () => {
+  const { id, token } = await makeToken()
+  const [stream] = await Promise.all([
+    openStream(`${other}/probe/follow`, token),
+    admin('DELETE', `/auth/tokens/${id}`),
+  ])
+  streams.push(stream)
+  if (stream.status === 200) assert.equal(await endOf(stream), 'The API token has ended.')
+  else assert.equal(stream.status, 401)
+})

@@ -1,0 +1,125 @@
+// Connections that stand for something: the lock of work that one replica at a time does, and the ear for notices.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { after, afterEach, before, test } from 'node:test'
+import { createLog } from '#src/kernel/log.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { createLeader, type Leader } from '#src/store/leader.ts'
+import { createListener } from '#src/store/listener.ts'
+import { startWire } from '../support/database-wire.ts'
+import { createTestDatabase, onDatabase, type TestDatabase } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
+
+const LOCK = 4711
+const timing = { retry_ms: 20, check_ms: 20, answer_ms: 200, settle_ms: 100 }
+const log = createLog({ level: 'error', destination: { write: () => {} } })
+
+let server: TestDatabase
+let database: Database
+const leaders: Leader[] = []
+/** Who begins and who ends to act, in the order in which it happens. */
+let acts: string[]
+
+before(async () => {
+  server = await createTestDatabase()
+  database = openDatabase({ connection: server.connection, pool_size: 2, log })
+})
+afterEach(async () => {
+  for (const leader of leaders.splice(0)) await leader.stop()
+})
+after(async () => {
+  await database?.close()
+  await server?.drop()
+})
+
+function candidate(name: string, over = database): Leader {
+  const leader = createLeader({ database: over, lock: LOCK, name, log, timing }, async (held) => {
+    acts.push(`${name} begins`)
+    if (!held.aborted) await once(held, 'abort')
+    acts.push(`${name} ends`)
+  })
+  leaders.push(leader)
+  leader.start()
+  return leader
+}
+
+async function leads(name: string): Promise<void> {
+  await until(`${name} leads`, () => acts.at(-1) === `${name} begins`)
+}
+
+test('whoever stops leaves the work to another, who did nothing before', async () => {
+  acts = []
+  const first = candidate('first')
+  await leads('first')
+  candidate('second')
+  await first.stop()
+  await leads('second')
+  assert.deepEqual(acts, ['first begins', 'first ends', 'second begins'])
+})
+
+test('whose connection the database ends has stopped before another begins', async () => {
+  acts = []
+  candidate('first')
+  await leads('first')
+  candidate('second')
+  await onDatabase(server.connection, (client) =>
+    client.query(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'groundplane first'`),
+  )
+  await until('it is taken over', () => acts.length >= 3)
+  assert.deepEqual(acts.slice(0, 2), ['first begins', 'first ends'])
+})
+
+test('whose connection falls silent stops while the database still keeps the lock for it', async () => {
+  acts = []
+  const wire = await startWire(server.connection)
+  const cut_off = openDatabase({ connection: wire.connection, pool_size: 2, log })
+  const first = candidate('first', cut_off)
+  await leads('first')
+  candidate('second')
+  wire.silence()
+  await until('it has noticed', () => acts.includes('first ends'))
+  assert.deepEqual(acts, ['first begins', 'first ends'], 'the database knows of nothing yet')
+  wire.end()
+  await leads('second')
+  await first.stop()
+  await cut_off.close()
+})
+
+test('work that fails is begun again', async () => {
+  let begun = 0
+  const leader = createLeader({ database, lock: LOCK, name: 'failing', log, timing }, () => {
+    begun += 1
+    return Promise.reject(new Error('planned'))
+  })
+  leaders.push(leader)
+  leader.start()
+  await until('it has begun three times', () => begun >= 3)
+})
+
+test('a listener whose connection falls silent says so, connects anew, and has its readers catch up', async () => {
+  const wire = await startWire(server.connection)
+  const listener = createListener(wire.connection, log, { check_ms: 20, answer_ms: 200 })
+  const heard: string[] = []
+  let connected = 0
+  listener.on(
+    'test_notices',
+    (payload) => heard.push(payload),
+    () => {
+      connected += 1
+    },
+  )
+  await listener.start()
+  const tell = (payload: string) => database.pool.query(`select pg_notify('test_notices', $1)`, [payload])
+  await tell('first')
+  await until('it is heard', () => heard.includes('first'))
+  wire.silence()
+  await until('it is known to be deaf', () => listener.deaf_since() !== undefined)
+  await tell('lost')
+  wire.restore()
+  await until('it listens again', () => connected === 2 && listener.deaf_since() === undefined)
+  await tell('second')
+  await until('it is heard again', () => heard.includes('second'))
+  assert.deepEqual(heard, ['first', 'second'])
+  await listener.close()
+  wire.end()
+})
