@@ -33,13 +33,18 @@ export interface ProductionOptions {
   database_url: string
   /** Laid over the configuration. */
   config?: Record<string, unknown>
+  /** A running one, which outlives the replicas. */
+  platform?: CloudStackLab
+  /** Of Node, for each replica. */
+  flags?: readonly string[]
 }
 
-export async function startProduction({ database_url, config = {} }: ProductionOptions): Promise<Production> {
+export async function startProduction(options: ProductionOptions): Promise<Production> {
+  const { database_url, config = {}, flags = [] } = options
   const folder = mkdtempSync(join(tmpdir(), 'gp-production-'))
   const data_dir = join(folder, 'data')
   mkdirSync(data_dir, { mode: 0o700 })
-  const platform = await startCloudStack({ time: 'step' })
+  const platform = options.platform ?? (await startCloudStack({ time: 'step' }))
   const config_file = join(folder, 'control.json')
   const { url, api_key, secret_key } = platform
   writeFileSync(
@@ -49,8 +54,15 @@ export async function startProduction({ database_url, config = {} }: ProductionO
       listen: { port: 0 },
       data_dir,
       database: { url: database_url },
-      compute: { url, api_key, secret_key, events_poll_ms: 300, states_poll_ms: 500 },
       ...config,
+      compute: {
+        url,
+        api_key,
+        secret_key,
+        events_poll_ms: 300,
+        states_poll_ms: 500,
+        ...(config['compute'] as object | undefined),
+      },
     }),
     { mode: 0o600 },
   )
@@ -62,7 +74,7 @@ export async function startProduction({ database_url, config = {} }: ProductionO
     children,
     token,
     async startReplica() {
-      const child = children.start(process.execPath, [PROGRAM, 'control', '--config', config_file], {
+      const child = children.start(process.execPath, [...flags, PROGRAM, 'control', '--config', config_file], {
         env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !CONFIGURES.test(name))),
       })
       const ready = await until('the control plane is ready', () => readyUrl(child))
@@ -73,7 +85,7 @@ export async function startProduction({ database_url, config = {} }: ProductionO
     logs: () => replicas.map((replica) => replica.output() + replica.errors()).join(''),
     async close() {
       await children.close()
-      await platform.close()
+      if (options.platform === undefined) await platform.close()
       rmSync(folder, { recursive: true, force: true })
     },
   }
