@@ -188,7 +188,7 @@ test('every command of the command line that a document shows exists, with its o
 /** Not commands of the API: they have options of their own, or start another program. */
 const PROGRAMS = ['agent', 'control', 'lab', 'login', 'status', 'context', 'completion']
 /** Commands that an example of a guide makes. */
-const MADE_HERE = ['vm-count get']
+const MADE_HERE = ['vm count-get']
 
 function flagsByCommand(): Map<string, ReadonlySet<string>> {
   const terminal = {
