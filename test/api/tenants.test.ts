@@ -117,10 +117,9 @@ test('a tenant is created with its domain, its admin and a range of its own, and
   const job = await lab.call('GET', `/jobs/${reply.headers.get('x-correlation-id')}`)
   assert.equal(job.body.job_status, 'completed')
   assert.ok(!job.text.includes(password))
-  assert.deepEqual((await lab.call('GET', `/admin/tenants/${reply.body.id}`)).body, {
-    ...reply.body,
-    last_seen_at: (await lab.call('GET', `/admin/tenants/${reply.body.id}`)).body.last_seen_at,
-  })
+  // The reconciler sees it again meanwhile.
+  const unseen = ({ last_seen_at: _last_seen_at, ...rest }: Record<string, unknown>) => rest
+  assert.deepEqual(unseen((await lab.call('GET', `/admin/tenants/${reply.body.id}`)).body), unseen(reply.body))
 })
 
 test('a range that exists is dedicated instead of made again', async () => {

@@ -19,6 +19,8 @@ export interface LabOptions {
   config?: Record<string, unknown>
   /** One that the test starts and stops itself; it is dropped with the lab. */
   database?: TestDatabase
+  /** Puts something between the control plane and the platform, and answers the address that is called instead. */
+  between?: (platform_url: string) => Promise<string>
   /** Called at each named point of a job run; throwing there is a crash (jobs/runner.ts). */
   at?: (point: string) => void
 }
@@ -50,21 +52,14 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       ...(options.size === undefined ? {} : { size: options.size as WorldSize }),
     }),
   ])
-  const config = checkConfig({
-    listen: { port: 0 },
-    data_dir,
-    rate_limit: { per_second: 10_000, burst: 10_000, login_per_minute: 10_000 },
-    ...options.config,
-    compute: {
-      url: platform.url,
-      api_key: platform.api_key,
-      secret_key: platform.secret_key,
-      events_poll_ms: 300,
-      states_poll_ms: 500,
-      read_timeout_ms: 2000,
-      timeout_ms: 5000,
-      ...(options.config?.compute as object | undefined),
-    },
+  const stopRest = async (): Promise<void> => {
+    await platform.close()
+    await database.drop()
+    rmSync(data_dir, { recursive: true, force: true })
+  }
+  const config = await configOf(options, data_dir, platform).catch(async (error: unknown) => {
+    await stopRest()
+    throw error
   })
   const log = memoryLog()
   const start = (): Promise<ControlPlane> =>
@@ -75,11 +70,6 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       admin_token: 'always',
       ...(options.at === undefined ? {} : { at: options.at }),
     })
-  const stopRest = async (): Promise<void> => {
-    await platform.close()
-    await database.drop()
-    rmSync(data_dir, { recursive: true, force: true })
-  }
   let control = await start().catch(async (error: unknown) => {
     await stopRest()
     throw error
@@ -105,6 +95,25 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     },
   }
   return lab
+}
+
+async function configOf(options: LabOptions, data_dir: string, platform: CloudStackLab): Promise<Config> {
+  return checkConfig({
+    listen: { port: 0 },
+    data_dir,
+    rate_limit: { per_second: 10_000, burst: 10_000, login_per_minute: 10_000 },
+    ...options.config,
+    compute: {
+      url: options.between === undefined ? platform.url : await options.between(platform.url),
+      api_key: platform.api_key,
+      secret_key: platform.secret_key,
+      events_poll_ms: 300,
+      states_poll_ms: 500,
+      read_timeout_ms: 2000,
+      timeout_ms: 5000,
+      ...(options.config?.compute as object | undefined),
+    },
+  })
 }
 
 function memoryLog(): { log: ReturnType<typeof createLog>; text: () => string } {

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import type { Account } from './account.ts'
 import { EmbeddedPostgresError } from './error.ts'
+import { endMakers } from './leftovers.ts'
 import { runProgram } from './programs.ts'
 import type { RuntimeTree } from './runtime-tree.ts'
 
@@ -23,7 +24,10 @@ export interface Cluster {
 export async function ensureCluster(cluster: Cluster): Promise<string> {
   const data_dir = path.join(cluster.state_dir, 'data')
   for (const name of fs.readdirSync(cluster.state_dir)) {
-    if (name.startsWith(UNFINISHED)) fs.rmSync(path.join(cluster.state_dir, name), { recursive: true, maxRetries: 10 })
+    if (!name.startsWith(UNFINISHED)) continue
+    const unfinished = path.join(cluster.state_dir, name)
+    await endMakers(unfinished)
+    fs.rmSync(unfinished, { recursive: true, maxRetries: 10 })
   }
   if (!fs.existsSync(data_dir)) await createCluster(cluster, data_dir)
   requireOwner(data_dir, cluster.account)

@@ -19,6 +19,23 @@ export async function endLeftovers(data_dir: string): Promise<void> {
   if (fs.existsSync(`/proc/${pid}`)) fs.rmSync(pid_file, { force: true })
 }
 
+/**
+ * Ends what still makes a cluster in a folder that is thrown away. initdb dies with us, but the server that it feeds goes on
+ * until it has written everything: the folder could not be removed under it.
+ */
+export async function endMakers(unfinished_dir: string): Promise<void> {
+  const deadline = performance.now() + HARD_STOP_MS
+  for (;;) {
+    const pids = [...serverProcesses(unfinished_dir), ...initdbProcesses(unfinished_dir)]
+    if (pids.length === 0) return
+    if (performance.now() > deadline) {
+      throw new EmbeddedPostgresError(`an earlier start (pid ${pids.join(', ')}) still makes ${unfinished_dir}`)
+    }
+    for (const pid of pids) signal(pid, 'SIGKILL')
+    await delay(POLL_MS)
+  }
+}
+
 async function endServer(data_dir: string, postmaster: number): Promise<void> {
   for (const [stop, wait_ms] of [
     ['SIGINT', FAST_STOP_MS],
@@ -42,13 +59,29 @@ async function endServer(data_dir: string, postmaster: number): Promise<void> {
 
 /** Every process of a server works in its data folder; a zombie has no folder any more and is no danger. */
 function serverProcesses(data_dir: string): number[] {
-  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
-  return pids.filter((pid) => readLink(`/proc/${pid}/cwd`) === data_dir && isPostgres(pid)).map(Number)
+  return pidsOf('postgres').filter((pid) => readLink(`/proc/${pid}/cwd`) === data_dir)
 }
 
-function isPostgres(pid: string): boolean {
-  const program = readLink(`/proc/${pid}/exe`)?.replace(/ \(deleted\)$/, '')
-  return program !== undefined && path.basename(program) === 'postgres'
+/** initdb works elsewhere, and names the folder as its argument. */
+function initdbProcesses(data_dir: string): number[] {
+  return pidsOf('initdb').filter((pid) => argumentsOf(pid).includes(data_dir))
+}
+
+function pidsOf(program: string): number[] {
+  const pids = fs.readdirSync('/proc').filter((name) => /^\d+$/.test(name))
+  return pids.map(Number).filter((pid) => {
+    const running = readLink(`/proc/${pid}/exe`)?.replace(/ \(deleted\)$/, '')
+    return running !== undefined && path.basename(running) === program
+  })
+}
+
+function argumentsOf(pid: number): string[] {
+  try {
+    return fs.readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    // Ended meanwhile.
+    return []
+  }
 }
 
 function readLink(link: string): string | undefined {
