@@ -248,6 +248,30 @@ test('associating leads to the machine, a second time changes nothing, another m
   assert.deepEqual([twice.status, twice.body.code], [400, 'COMPUTE_CONFLICT'], twice.text)
 })
 
+test('another address of the machine may have a static NAT of its own', async () => {
+  const vm_id = machine()
+  const [first, second] = [await acquired(), await acquired()]
+  const nic = must(
+    tables()
+      .vms.get(vm_id)
+      ?.nics.find((one) => one.networkid === network_id),
+  )
+  const wait = { headers: { prefer: 'wait=20' } }
+  const added = await lab.call('POST', '/compute/vms/nic/ip/add', { virtual_machine_id: vm_id, nic_id: nic.id }, wait)
+  assert.equal(added.status, 200, added.text)
+  const [secondary] = must(
+    tables()
+      .vms.get(vm_id)
+      ?.nics.find((one) => one.id === nic.id),
+  ).secondaryips
+  const plain = await lab.call('POST', `${IPS}/${first.id}/associate`, { vm_id })
+  assert.equal(plain.status, 200, plain.text)
+  const vm_guest_ip = must(secondary).ipaddress
+  const own = await lab.call('POST', `${IPS}/${second.id}/associate`, { vm_id, vm_guest_ip })
+  assert.deepEqual([own.status, own.body.success], [200, true], own.text)
+  assert.equal(tables().addresses.get(second.id)?.vmipaddress, vm_guest_ip)
+})
+
 test('associating a source NAT, a ruled or a free address, or nothing, is refused by state', async () => {
   const vm_id = machine()
   const { id } = await acquired()

@@ -1,4 +1,6 @@
 // A node program for the MTU tests: started inside a network namespace, does one request, and ends itself where told.
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
 import { readLinks } from '#src/node/mtu/links.ts'
 import { createNodeApply } from '#src/node/mtu/node-apply.ts'
 import { linuxHost } from '#src/kernel/host.ts'
@@ -11,8 +13,14 @@ export interface NodeProgram {
   request: MtuNodeApplyRequest | null
   /** End with SIGKILL after the nth time of this step. */
   crash?: { step: string; nth: number }
+  /** Go on after this step only when the watchdog has restored everything. */
+  late?: string
   /** Repeats the request this often, waiting up to so many milliseconds before the commit. */
   race?: { rounds: number; spread_ms: number }
+}
+
+async function untilReverted(run_folder: string): Promise<void> {
+  while (!(await readdir(run_folder)).includes('reverted')) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
 async function main(program: NodeProgram): Promise<void> {
@@ -29,6 +37,7 @@ async function main(program: NodeProgram): Promise<void> {
     least_window_ms: program.window_ms,
     async after_step(step) {
       if (step === 'live' && delay.ms > 0) await new Promise((resolve) => setTimeout(resolve, delay.ms))
+      if (step === program.late) await untilReverted(join(program.state_dir, 'mgmt0.run'))
       if (step !== program.crash?.step) return
       seen += 1
       if (seen === program.crash.nth) process.kill(process.pid, 'SIGKILL')

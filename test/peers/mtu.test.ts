@@ -121,6 +121,19 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
     })
   }
 
+  for (const phase of ['', 'raise'] as const) {
+    for (const late of ['guarded', 'file-written', 'persisted', 'armed', 'device-set', 'live']) {
+      it(`takes back what came after its own watchdog: late after ${late}${phase && `, phase ${phase}`}`, async () => {
+        const node = await freshNode()
+        const outcome = await node.raw({ ...REQUEST, phase }, { window_ms: 300, late })
+        if (outcome.error === undefined) assert.equal((outcome as MtuNodeApplyResult).reverted, true)
+        else assert.match(String(outcome.error), /window was over|was given up/)
+        assert.deepEqual(await node.state(), { mgmt0: 1500, eth1: 1500, raised: false, files: ['interfaces'] })
+        assert.deepEqual(await node.reconcile(), [])
+      })
+    }
+  }
+
   it('is restored at the next start when a reboot or a lost watchdog left nobody to do it', async () => {
     for (const loss of ['reboot', 'watchdog'] as const) {
       const node = await freshNode()

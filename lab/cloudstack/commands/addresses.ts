@@ -293,20 +293,23 @@ function enableNat(call: Call): void {
     throw ruleConflict(
       `Failed to enable static for the ip address ${address.ipaddress} as it already has static NAT to another vm`,
     )
-  const other = world.tables.addresses.by('vm', vm.id).find((one) => one.isstaticnat && one.id !== address.id)
+  const guest = params.text('vmguestip')
+  const ips = [nic.ipaddress, ...nic.secondaryips.map((one) => one.ipaddress)]
+  if (guest !== null && !ips.includes(guest)) throw invalid('VM ip address is not in the VM nic')
+  const vmipaddress = guest ?? nic.ipaddress
+  const other = world.tables.addresses
+    .by('vm', vm.id)
+    .find((one) => one.isstaticnat && one.id !== address.id && one.vmipaddress === vmipaddress)
   if (other !== undefined)
     throw invalid(
       `Failed to enable static nat for the ip address ${address.ipaddress} as vm ${vm.name} is already associated with specified ip ${other.ipaddress}`,
     )
-  const guest = params.text('vmguestip')
-  const ips = [nic.ipaddress, ...nic.secondaryips.map((one) => one.ipaddress)]
-  if (guest !== null && !ips.includes(guest)) throw invalid('VM ip address is not in the VM nic')
   world.tables.addresses.put({
     ...address,
     isstaticnat: true,
     associatednetworkid: networkid,
     virtualmachineid: vm.id,
-    vmipaddress: guest ?? nic.ipaddress,
+    vmipaddress,
   })
   call.event(addressEvent('STATICNAT.ENABLE', 'enabling static nat', address))
 }

@@ -33,8 +33,7 @@ interface Follower {
 export function createOpenCredentials(deps: OpenCredentialsDeps): OpenCredentials {
   const open = new Map<string, Set<Follower>>()
 
-  async function check(key: string): Promise<void> {
-    const followers = [...(open.get(key) ?? [])]
+  async function check(key: string, followers: readonly Follower[] = [...(open.get(key) ?? [])]): Promise<void> {
     const [first] = followers
     if (first === undefined) return
     const now = await stateOf(deps, first.credential)
@@ -73,7 +72,7 @@ export function createOpenCredentials(deps: OpenCredentialsDeps): OpenCredential
       const timer = expiryTimer(credential, follower)
       open.set(key, (open.get(key) ?? new Set()).add(follower))
       // It may have been revoked after it was looked up for this request and before it was followed.
-      void check(key)
+      void check(key, [follower])
       return release
     },
     check: (key) => void check(key),

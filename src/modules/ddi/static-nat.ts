@@ -17,7 +17,13 @@ export interface NatTarget {
   vm_id: string
   vm_name: string
   network_id: string
+  /** As asked for; left out, the platform takes the NIC's primary one. */
   vm_guest_ip: string | undefined
+}
+
+interface FoundTarget extends NatTarget {
+  /** The address of the machine that is meant, asked for or not. */
+  guest_address: string | null
 }
 
 interface Wanted {
@@ -30,7 +36,7 @@ interface Wanted {
 const STATES = ['Running', 'Stopped']
 
 /** The machine, and the one of its networks that the address can reach it in. */
-export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Context): Promise<NatTarget> {
+export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Context): Promise<FoundTarget> {
   const args = { id: wanted.vm_id, details: 'nics', ...scopeOfOne(ctx.caller.tenant_id) }
   const vm = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, { signal: ctx.signal })
   if (vm === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this vm_id.')
@@ -47,6 +53,7 @@ export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Con
     vm_name: name,
     network_id: textOf(nic, 'networkid') ?? '',
     vm_guest_ip: wanted.vm_guest_ip,
+    guest_address: wanted.vm_guest_ip ?? textOf(nic, 'ipaddress'),
   }
 }
 
@@ -67,19 +74,24 @@ function addressesOf(nic: Raw): string[] {
   return [textOf(nic, 'ipaddress') ?? '', ...secondary]
 }
 
-/** A machine has one static NAT at most. */
+/** An address of a machine has one static NAT at most; its other addresses may have their own. */
 export async function requireNoOtherNat(
   cloudstack: CloudStack,
-  target: NatTarget,
+  target: FoundTarget,
   ip_id: string | null,
 ): Promise<void> {
   const args = { associatednetworkid: target.network_id, isstaticnat: true, listall: true, projectid: '-1' }
   for await (const rows of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress')) {
-    const other = rows.find((row) => textOf(row, 'virtualmachineid') === target.vm_id && textOf(row, 'id') !== ip_id)
+    const other = rows.find(
+      (row) =>
+        textOf(row, 'virtualmachineid') === target.vm_id &&
+        textOf(row, 'vmipaddress') === target.guest_address &&
+        textOf(row, 'id') !== ip_id,
+    )
     if (other !== undefined) {
       throw new ApiError(
         'COMPUTE_CONFLICT',
-        `The virtual machine ${target.vm_name} is associated with ${textOf(other, 'ipaddress')} already.`,
+        `The address ${target.guest_address} of ${target.vm_name} is associated with ${textOf(other, 'ipaddress')} already.`,
       )
     }
   }

@@ -50,6 +50,15 @@ export async function useRaised(deps: ChangeDeps, entry: JournalEntry): Promise<
   if (refusal !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${refusal}.`)
   await note(deps, entry, 'in use')
   await deps.after_step('live')
+  await undoWhenLate(deps, entry)
+}
+
+/** A phase that ends after its window has set values that the watchdog no longer takes back. */
+export async function undoWhenLate(deps: ChangeDeps, entry: JournalEntry): Promise<void> {
+  if ((await deps.journal.marker(entry.bridge)) === 'pending') return
+  const reverted = await restore(deps, entry.bridge, entry)
+  const how = reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
+  throw new ApiError('MTU_APPLY_FAILED', `The window was over before the change was complete; ${how}.`)
 }
 
 /** Null when every device of the change runs at its new value. */
@@ -141,8 +150,15 @@ export async function commit(deps: ChangeDeps, entry: JournalEntry): Promise<boo
  */
 export async function restore(deps: ChangeDeps, bridge: string, entry: JournalEntry | null): Promise<boolean> {
   await deps.after_step('restoring')
+  const first = await deps.journal.claim(bridge, 'pending', 'reverting')
   await deps.watchdog.restoreNow(bridge)
-  const marker = await settled(deps, bridge)
+  let marker = await settled(deps, bridge)
+  // The watchdog was first, and a command or a file of ours may have come after what it did: once more, now that none is
+  // on its way.
+  if (!first && (await deps.journal.claim(bridge, 'reverted', 'reverting'))) {
+    await deps.watchdog.restoreNow(bridge)
+    marker = await settled(deps, bridge)
+  }
   if (marker !== 'reverted') return false
   if (entry !== null) await deps.watchdog.disarm(entry)
   await deps.journal.archive(bridge)

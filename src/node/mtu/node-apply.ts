@@ -13,6 +13,7 @@ import {
   raise,
   restore,
   sameChange,
+  undoWhenLate,
   unfinished,
   uptimeCs,
   useRaised,
@@ -155,6 +156,7 @@ async function raiseOnly(
   const plan = await planChange(limits, request)
   if (plan_only) return planned(plan)
   await raise(deps, plan, part)
+  await undoWhenLate(deps, plan.entry)
   const seconds = Math.round(plan.entry.window_ms / 1000)
   return {
     ...resultOf(plan.entry),
