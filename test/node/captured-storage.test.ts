@@ -45,6 +45,11 @@ test('kvm-02 shows a failing disk, a degraded pool, and a dead BGP daemon', asyn
 test('mgmt-01 has neither pool nor cluster store nor routing daemons, and says so', async () => {
   const { health, metrics, router } = await node('mgmt-01')
   assert.deepEqual([health.overall_status, health.clusterstore_health], ['HEALTHY', 'NOT_CONFIGURED'])
-  assert.deepEqual([metrics.localpool_subsystem.pools, metrics.total_storage_capacity_mb], [[], 0])
+  assert.deepEqual([metrics.localpool_subsystem.pools, metrics.total_storage_capacity_mb], [[], null])
+  assert.deepEqual([health.localpool_health, metrics.localpool_subsystem.is_healthy], [null, null])
+  const why = (rows: readonly { field: string; reason: string }[], field: string) =>
+    rows.find((row) => row.field === field)?.reason
+  assert.equal(why(health.unavailable, 'localpool_health'), 'the node has no local pool')
+  assert.equal(why(metrics.unavailable, 'localpool_subsystem.arc_stats'), 'the node has no local pool')
   assert.equal(router.error, 'routing daemon not installed')
 })

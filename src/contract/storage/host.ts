@@ -209,7 +209,7 @@ export const StorageHealth = Type.Object(
       description: 'Everything that led to it.',
       'x-extension': true,
     }),
-    localpool_health: MaybeText('HEALTHY, DEGRADED or CRITICAL; a node without pools is HEALTHY.'),
+    localpool_health: MaybeText('HEALTHY, DEGRADED or CRITICAL; null on a node without pools.'),
     clusterstore_health: MaybeText('HEALTHY, NEEDS_ATTENTION, DEGRADED, CRITICAL, or NOT_CONFIGURED on this node.'),
     critical_alerts,
     failed_disks: Nullable(

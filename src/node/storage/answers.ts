@@ -25,8 +25,10 @@ export function clusterStatusAnswer(snapshot: StorageSnapshot): ClusterStoreStat
   }
   const { status, layout } = cluster
   if (!cluster.configured || status === null || layout === null) {
-    const none = { has_storage: false, osd_count: 0, pool_count: 0, device_classes: [] }
-    return { ...none, message: 'No cluster store is configured on this node.', ...common, unavailable: [] }
+    const reason = 'no cluster store is configured on this node'
+    const unavailable = ['osd_count', 'pool_count', 'device_classes'].map((field) => ({ field, reason }))
+    const none = { has_storage: false, osd_count: null, pool_count: null, device_classes: null }
+    return { ...none, message: 'No cluster store is configured on this node.', ...common, unavailable }
   }
   const pool_count = userPools(layout.pools).length
   return {
@@ -48,11 +50,7 @@ export function healthAnswer(snapshot: StorageSnapshot): StorageHealth {
     overall_status: notes.known('overall_status', verdict.overall, verdict.meaning),
     overall_status_meaning: verdict.meaning,
     overall_status_reasons: verdict.reasons,
-    localpool_health: notes.known(
-      'localpool_health',
-      verdict.localpool,
-      neverRead(snapshot.pools, 'the list of local pools'),
-    ),
+    localpool_health: notes.known('localpool_health', verdict.localpool, noPoolReason(snapshot)),
     clusterstore_health: notes.known(
       'clusterstore_health',
       verdict.clusterstore,
@@ -99,7 +97,7 @@ function localpool(
 ): LocalpoolSubsystem {
   const field = (name: string): string => `localpool_subsystem.${name}`
   const { value, read_at } = snapshot.pools
-  const reason = neverRead(snapshot.pools, 'the list of local pools')
+  const reason = noPoolReason(snapshot)
   const io = snapshot.pool_io.value
   const last_status_check_time = read_at === null ? null : new Date(read_at).toISOString()
   const pools = value?.pools.map(({ pool }) => {
@@ -117,10 +115,17 @@ function localpool(
     health_status: notes.known(field('health_status'), health_status, reason),
     is_healthy: notes.known(field('is_healthy'), health_status === null ? null : health_status === 'HEALTHY', reason),
     arc_stats:
-      notes.known(field('arc_stats'), value?.arc ?? null, 'the counters of the read cache cannot be read') ??
-      UNKNOWN_ARC,
+      notes.known(
+        field('arc_stats'),
+        value?.arc ?? null,
+        (value?.pools ?? []).length === 0 ? reason : 'the counters of the read cache cannot be read',
+      ) ?? UNKNOWN_ARC,
     pools: notes.known(field('pools'), pools ?? null, reason),
   }
+}
+
+function noPoolReason({ pools }: StorageSnapshot): string {
+  return pools.value === undefined ? neverRead(pools, 'the list of local pools') : 'the node has no local pool'
 }
 
 const UNKNOWN_ARC: ArcStats = {
@@ -147,6 +152,8 @@ function spaceOf(snapshot: StorageSnapshot): { capacity_mb: number | null; used_
     ...pools.map(({ pool }) => [pool.total_space_mb, pool.used_space_mb] as const),
     ...(cluster.osds ?? []).map((osd) => [osd.size_mb, osd.used_mb] as const),
   ]
+  if (parts.length === 0)
+    return { capacity_mb: null, used_mb: null, reason: 'the node has neither a local pool nor a storage daemon' }
   const sum = (numbers: (number | null)[]): number | null =>
     numbers.reduce<number | null>((total, one) => (total === null || one === null ? null : total + one), 0)
   return {

@@ -115,14 +115,14 @@ test('a pulled disk is found although its single-disk pool says ONLINE', () => {
   assert.equal(pools[1]?.vdevs[0]?.unprotected, true)
 })
 
-test('no tool, no kernel module and no pool all mean: no local pool, which is healthy', async () => {
+test('no tool, no kernel module and no pool all mean: no local pool, and no word on its health', async () => {
   const nomodule = { exit_code: 1, stderr: linuxFixture('zfs', 'nomodule.stderr.txt') }
   for (const answer of [null, nomodule, { stdout: '' }]) {
     const result = await readPools(recordedStorage({ commands: { 'zpool list': answer } }))
     assert.ok('value' in result)
     assert.deepEqual(result.value.pools, [])
-    assert.equal(result.value.arc?.size_bytes, 0)
-    assert.equal(poolsHealth(result.value.pools, NONE), 'HEALTHY')
+    assert.equal(result.value.arc, null)
+    assert.equal(poolsHealth(result.value.pools, NONE), null)
   }
 })
 

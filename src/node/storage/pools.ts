@@ -9,7 +9,7 @@ import { type PoolStatus, parsePoolStatus, type StatusVdev } from './pool-status
 
 export interface PoolsReading {
   pools: PoolReading[]
-  /** Null when there are pools and the counters cannot be read. */
+  /** Null without a pool, and when the counters cannot be read. */
   arc: ArcStats | null
 }
 
@@ -33,7 +33,13 @@ export async function readPools(host: Host): Promise<PollResult<PoolsReading>> {
     return { value: { pools: suspended.names.map(suspendedPool), arc: arcOf(arc_text, false) } }
   }
   const listed = await host.run('zpool', ['list', '-Hp', '-o', LIST, ...only], { timeout_ms: TIMEOUT_MS })
-  if (noPools(listed)) return { value: { pools: suspended.names.map(suspendedPool), arc: NO_ARC } }
+  if (noPools(listed))
+    return {
+      value: {
+        pools: suspended.names.map(suspendedPool),
+        arc: arcOf(suspended.names.length === 0 ? null : arc_text, false),
+      },
+    }
   if (listed.outcome !== 'exited' || listed.exit_code !== 0) return { failure: failureOf('zpool list', listed) }
   const [status, space] = await Promise.all([
     host.run('zpool', ['status', '-pPL', ...only], { timeout_ms: TIMEOUT_MS }),
@@ -57,11 +63,12 @@ export function parseSpace(text: string): Map<string, { used: number | null; ava
   )
 }
 
-/** Whether a local pool is in trouble; a node without pools is healthy. `gone`: members whose device is not there. */
+/** Whether a local pool is in trouble; null without a pool. `gone`: members whose device is not there. */
 export function poolsHealth(
   pools: readonly PoolReading[],
   gone: ReadonlySet<string>,
-): NonNullable<LocalpoolSubsystem['health_status']> {
+): LocalpoolSubsystem['health_status'] {
+  if (pools.length === 0) return null
   if (pools.some(({ pool }) => pool.state === 'SUSPENDED' || ['FAULTED', 'UNAVAIL'].includes(pool.health))) {
     return 'CRITICAL'
   }
@@ -150,19 +157,6 @@ function suspendedPool(name: string): PoolReading {
     },
     vdevs: [],
   }
-}
-
-/** No pool has no cache: these zeros are measured. */
-const NO_ARC: ArcStats = {
-  size_bytes: 0,
-  max_bytes: 0,
-  hits_count: 0,
-  misses_count: 0,
-  hit_ratio_percent: null,
-  evictions_count: 0,
-  l2arc_present: false,
-  l2arc_size_bytes: 0,
-  l2arc_hit_ratio_percent: null,
 }
 
 function arcOf(text: string | null, has_cache: boolean): ArcStats | null {

@@ -11,7 +11,8 @@ function rows(record: string, from: string, members: Record<string, string>, whe
 
 const NOT_READ = 'it has not been read yet'
 const NO_SMART = 'SMART cannot be read, or the disk does not tell'
-const NO_CLUSTER = 'the cluster store has not answered yet'
+const NO_POOL = 'it has not been read yet, or the node has no local pool'
+const NO_CLUSTER = 'the cluster store has not answered yet, or none is configured on this node'
 
 const DISK: FieldSource[] = [
   ...rows('Disk', 'lsblk -J -b', {
@@ -85,7 +86,7 @@ const LOCALPOOL: FieldSource[] = [
     'LocalpoolSubsystem',
     'states, data errors and devices of all pools',
     { health_status: '', is_healthy: 'health_status is HEALTHY' },
-    NOT_READ,
+    NO_POOL,
   ),
   ...rows(
     'LocalpoolSubsystem.arc_stats',
@@ -101,7 +102,7 @@ const LOCALPOOL: FieldSource[] = [
       l2arc_size_bytes: 'l2_size',
       l2arc_hit_ratio_percent: 'l2_hits / (l2_hits + l2_misses)',
     },
-    'the pools have not been read yet; ratios: there was no access',
+    'the pools have not been read yet, or there is none; ratios: there was no access',
   ),
   ...rows('LocalpoolSubsystem.pools[]', 'zpool list -Hp', { pool_name: 'name', health: 'health' }),
   ...rows(
@@ -187,7 +188,7 @@ export const sources: FieldSource[] = [
   },
   { field: 'StorageHealth.overall_status_meaning', source: 'one sentence for each status' },
   { field: 'StorageHealth.overall_status_reasons[]', source: 'all findings' },
-  { field: 'StorageHealth.localpool_health', source: 'LocalpoolSubsystem.health_status', unavailable_when: NOT_READ },
+  { field: 'StorageHealth.localpool_health', source: 'LocalpoolSubsystem.health_status', unavailable_when: NO_POOL },
   { field: 'StorageHealth.clusterstore_health', source: 'ceph status → health', unavailable_when: NO_CLUSTER },
   { field: 'StorageHealth.critical_alerts[]', source: 'findings that are DEGRADED or CRITICAL' },
   {
@@ -209,7 +210,7 @@ export const sources: FieldSource[] = [
     'StorageMetrics',
     'pools (zfs list) and storage daemons of this host (ceph osd df)',
     { total_storage_capacity_mb: 'sum of usable space', total_storage_used_mb: 'sum of used space' },
-    'a part of it is not known',
+    'a part of it is not known, or there is neither a pool nor a daemon',
   ),
   ...['disks', 'localpool_disks', 'clusterstore_disks', 'unallocated_disks'].map((list) => ({
     field: `StorageMetrics.${list}[]`,

@@ -214,7 +214,7 @@ test('a node without cluster-store configuration answers that, and is not unknow
   for (const answer of [null, { exit_code: 1, stderr }]) {
     const { monitor, cluster, health } = await node({ commands: { [`${CEPH} status`]: answer } })
     await monitor.refresh()
-    assert.deepEqual([(await cluster()).has_storage, (await cluster()).osd_count], [false, 0])
+    assert.deepEqual([(await cluster()).has_storage, (await cluster()).osd_count], [false, null])
     assert.equal((await health()).clusterstore_health, 'NOT_CONFIGURED')
   }
 })
