@@ -59,9 +59,10 @@ async function idIn(state: string): Promise<string> {
 
 test('a list that was just asked for shows a change at once, and is otherwise the same text', async () => {
   const list = () => lab.call('POST', '/compute/vms/list', { page_size: 500 })
-  const [first, again] = [await list(), await list()]
+  const first = await list()
   assert.equal(first.status, 200, first.text)
-  assert.equal(again.text, first.text)
+  // The second answer is kept, the third is the kept one.
+  for (const again of [await list(), await list()]) assert.equal(again.text, first.text)
   const { id } = first.body.virtual_machines[0]
   const renamed = await lab.call('POST', '/compute/vms/update', { virtual_machine_id: id, display_name: 'renamed' })
   assert.equal(renamed.status, 200, renamed.text)
