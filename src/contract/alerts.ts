@@ -1,9 +1,8 @@
 // Alerts of the compute platform (Part 3, 4.5). The platform forgets an alert when it is archived; our copy stays readable.
 import { type Static, Type } from 'typebox'
-import { Closed, Id, ListOf, Nullable, NullableTime, PageFields, Time } from './common.ts'
+import { Closed, Id, ListOf, Nullable, NullableTime, PageFields, Time, Words } from './common.ts'
 import { defineArea } from './route.ts'
 
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 const AlertTypeNumber = Type.Integer({
   minimum: 0,
   maximum: 32_767,

@@ -18,6 +18,12 @@ export function Nullable<T extends TSchema>(schema: T) {
   )
 }
 
+export const NullableText = (description?: string) =>
+  Nullable(Type.String(description === undefined ? {} : { description }))
+export const NullableInteger = (description: string) => Nullable(Type.Integer({ description }))
+export const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
+export const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
+
 /** One of a fixed set of words. */
 export function OneOf<const V extends string[]>(values: [...V], options: Record<string, unknown> = {}) {
   return Type.Unsafe<V[number]>({ type: 'string', enum: values, ...options })
@@ -29,6 +35,13 @@ export function KnownText(values: readonly string[], description: string) {
 }
 
 export const Id = Type.String({ minLength: 1, maxLength: 128, description: 'Opaque identifier (a UUID upstream).' })
+export const OptionalId = Type.Optional(Id)
+/** Optional fields of requests: a line of text, a flag, a number from 1. */
+export const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
+export const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
+export const Count = (maximum: number, description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
+
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339 UTC with milliseconds.' })
 export const NullableTime = Nullable(Time)
 export const IpAddress = Type.String({ minLength: 2, maxLength: 45, description: 'IPv4 or IPv6 address.' })

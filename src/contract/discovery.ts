@@ -1,13 +1,22 @@
 // What the compute platform can do, what it is doing, and how full it is (Part 3, 4.5).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from './common.ts'
+import {
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  Nullable,
+  NullableFlag,
+  NullableNumber,
+  NullableText,
+  NullableTime,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Time,
+  Words,
+} from './common.ts'
 import { defineArea } from './route.ts'
-
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const OptionalId = Type.Optional(Id)
 
 const ApiField = Type.Object(
   { name: Type.String(), type: NullableText(), description: NullableText() },

@@ -1,13 +1,21 @@
 // Disk offerings: what kinds of disks tenants may make (Part 3, 4.4).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields } from './common.ts'
+import {
+  Closed,
+  Flag,
+  Id,
+  KnownText,
+  ListOf,
+  NullableFlag,
+  NullableNumber,
+  NullableText,
+  NullableTime,
+  OneOf,
+  PageFields,
+  Words,
+} from './common.ts'
 import { defineArea } from './route.ts'
 
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 const Rate = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
 const Ids = (description: string) => Type.Optional(Type.Array(Id, { maxItems: 500, uniqueItems: true, description }))
 

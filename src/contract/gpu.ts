@@ -7,19 +7,19 @@ import {
   KnownText,
   ListOf,
   Nullable,
+  NullableNumber,
+  NullableText,
   NullableTime,
   OneOf,
+  OptionalId,
   PageFields,
   Time,
   Unavailable,
+  Words,
 } from './common.ts'
 import { NodeGpu, PciAddress } from './nodes/agent-gpu.ts'
 import { defineArea } from './route.ts'
 
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const OptionalId = Type.Optional(Id)
 const Amount = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
 
 /** A machine has the device, or a part of it, in these states. */

@@ -1,11 +1,17 @@
 // What a person needs to know before provisioning: zones, clusters, hosts, templates, service offerings (extensions).
 import { Type } from 'typebox'
-import { Id, KnownText, ListOf, Nullable, NullableTime, PageFields } from './common.ts'
+import {
+  Id,
+  KnownText,
+  ListOf,
+  NullableFlag,
+  NullableNumber,
+  NullableText,
+  NullableTime,
+  PageFields,
+} from './common.ts'
 import { defineArea } from './route.ts'
 
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
 const named = { id: Type.String(), name: Type.String() }
 
 export const Zone = Type.Object(

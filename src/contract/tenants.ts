@@ -1,12 +1,10 @@
 // Tenants: the domains right under the platform's root (Part 3, 4.9).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields } from './common.ts'
+import { Closed, Id, KnownText, ListOf, Nullable, NullableText, NullableTime, OneOf, PageFields } from './common.ts'
 import { defineArea } from './route.ts'
 import { AuthSourceAnswer, AuthSourceChange } from './tenants/auth-source.ts'
 import { TenantLimits, TenantLimitsChange } from './tenants/limits.ts'
 import { IPV4, RangeFields, TenantNetwork } from './tenants/network.ts'
-
-const NullableText = (description: string) => Nullable(Type.String({ description }))
 
 export const TENANT_FLAGS = ['CREATING', 'CREATE_FAILED', 'REMOVED_ELSEWHERE'] as const
 export const ACCOUNT_MODES = ['flat', 'departmental'] as const

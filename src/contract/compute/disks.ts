@@ -1,15 +1,10 @@
 // Disks and ISO images of virtual machines, and the volumes there are (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, ListOf, OneOf, PageFields } from '../common.ts'
+import { ActionAccepted, Closed, Count, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
 import { Volume, volumeExample } from './volume.ts'
 
-const OptionalId = Type.Optional(Id)
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
-const Count = (maximum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
 /** The root disk is slot 0 and slot 3 belongs to the CD drive. */
 const DeviceId = Type.Optional(
   Type.Integer({

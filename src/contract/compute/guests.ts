@@ -1,10 +1,8 @@
 // What a virtual machine is given beyond disks and NICs: affinity groups, user data, a console, its firmware (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, Nullable, OneOf } from '../common.ts'
+import { ActionAccepted, Closed, Id, Nullable, NullableText, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
-
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
 
 export const VmWithAffinity = Type.Object(
   {

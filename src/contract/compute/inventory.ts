@@ -1,13 +1,18 @@
 // Machines that are not tenants' own: virtual routers, system machines, and what could be imported (Part 3, 4.1).
 import { Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, OneOf, PageFields } from '../common.ts'
+import {
+  Closed,
+  KnownText,
+  ListOf,
+  NullableFlag,
+  NullableNumber,
+  NullableText,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Words,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
-
-const OptionalId = Type.Optional(Id)
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 
 const placed = {
   zone_id: NullableText(),

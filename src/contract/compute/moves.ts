@@ -1,17 +1,24 @@
 // What moves, resizes or brings back virtual machines, and their snapshots (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Count,
+  Flag,
+  Id,
+  KnownText,
+  ListOf,
+  NullableFlag,
+  NullableText,
+  NullableTime,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Words,
+} from '../common.ts'
 import { Host } from '../infrastructure.ts'
 import { defineArea } from '../route.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
-
-const OptionalId = Type.Optional(Id)
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
-const Count = (maximum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
 
 const VmOrAccepted = Type.Union([ActionAccepted, VirtualMachine])
 

@@ -1,11 +1,18 @@
 // Network interfaces of virtual machines and their addresses (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, IpAddress, ListOf, Nullable, PageFields } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Id,
+  IpAddress,
+  ListOf,
+  Nullable,
+  NullableText,
+  OptionalId,
+  PageFields,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
-
-const OptionalId = Type.Optional(Id)
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
 
 const SecondaryIp = Type.Object({
   id: Type.String({ description: 'What removing it asks for.' }),

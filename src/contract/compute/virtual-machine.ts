@@ -1,11 +1,7 @@
 // The virtual machine as callers see it: our names, null where the platform says nothing.
 import { type Static, Type } from 'typebox'
-import { KnownText, Nullable, NullableTime } from '../common.ts'
+import { KnownText, NullableFlag, NullableInteger, NullableText, NullableTime } from '../common.ts'
 import { VM_STATES } from './vm-can.ts'
-
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableCount = (description: string) => Nullable(Type.Integer({ description }))
-const NullableFlag = (description: string) => Nullable(Type.Boolean({ description }))
 
 export const VmNic = Type.Object(
   {
@@ -49,10 +45,10 @@ export const VirtualMachine = Type.Object(
     iso_name: NullableText(),
     service_offering_id: NullableText(),
     service_offering_name: NullableText(),
-    cpu_cores: NullableCount('Virtual cores.'),
-    cpu_speed_mhz: NullableCount('Speed promised for each core.'),
-    memory_mb: NullableCount('Memory in MiB.'),
-    gpu_count: NullableCount('GPUs or vGPUs it has.'),
+    cpu_cores: NullableInteger('Virtual cores.'),
+    cpu_speed_mhz: NullableInteger('Speed promised for each core.'),
+    memory_mb: NullableInteger('Memory in MiB.'),
+    gpu_count: NullableInteger('GPUs or vGPUs it has.'),
     hypervisor: NullableText(),
     os_type_id: NullableText(),
     os_type_name: NullableText(),
@@ -86,7 +82,7 @@ export const IsoImage = Type.Object(
     id: Type.String(),
     name: Type.String(),
     display_text: NullableText(),
-    size_bytes: NullableCount('Size of the image.'),
+    size_bytes: NullableInteger('Size of the image.'),
     is_ready: NullableFlag('Whether it can be attached.'),
     bootable: NullableFlag('Whether a machine can start from it.'),
     os_type_name: NullableText(),

@@ -1,12 +1,10 @@
 // The request that makes a virtual machine (Part 3, 4.1; fields as decided for the platform's deploy call).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, IpAddress, OneOf } from '../common.ts'
+import { Closed, Count, Id, IpAddress, OneOf } from '../common.ts'
 
 const Text = (maxLength: number, description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength, description }))
 const OptionalId = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
-const Count = (maximum: number, description: string) =>
-  Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
 
 /** Letters, digits and hyphens, as host names are. */
 export const HOST_NAME = '^[A-Za-z]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$'

@@ -1,13 +1,9 @@
 // Virtual machines: life cycle and reading (Part 3, 4.1).
 import { Type } from 'typebox'
-import { ActionAccepted, Closed, Id, ListOf, OneOf, PageFields } from '../common.ts'
+import { ActionAccepted, Closed, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { IsoImage, ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
 import { HOST_NAME, VmProvision } from './vm-provision.ts'
-
-const OptionalId = Type.Optional(Id)
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 /** The answer of a change the platform runs as a job: at once, or with `Prefer: wait=N` the machine as it then is. */
 const VmOrAccepted = Type.Union([ActionAccepted, VirtualMachine])

@@ -1,10 +1,7 @@
 // A volume as callers see it: the disk of a machine, or one that waits for a machine.
 import { type Static, Type } from 'typebox'
-import { KnownText, Nullable, NullableTime } from '../common.ts'
+import { KnownText, NullableInteger, NullableText, NullableTime } from '../common.ts'
 import { VOLUME_STATES } from './vm-can.ts'
-
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableCount = (description: string) => Nullable(Type.Integer({ description }))
 
 export const Volume = Type.Object(
   {
@@ -12,8 +9,8 @@ export const Volume = Type.Object(
     name: Type.String({ description: 'Free text; need not be unique.' }),
     type: KnownText(['ROOT', 'DATADISK'], 'Whether a machine starts from it.'),
     state: KnownText(VOLUME_STATES, 'State of the life cycle.'),
-    size_bytes: NullableCount('Size the guest sees.'),
-    device_id: NullableCount('Slot in the machine; null while it is detached.'),
+    size_bytes: NullableInteger('Size the guest sees.'),
+    device_id: NullableInteger('Slot in the machine; null while it is detached.'),
     virtual_machine_id: NullableText('Machine it is attached to; null while it is detached.'),
     virtual_machine_name: NullableText(),
     tenant_id: NullableText('Tenant that owns it.'),
@@ -27,8 +24,8 @@ export const Volume = Type.Object(
     storage_id: NullableText('Storage it lies on; null until it is first attached.'),
     storage_name: NullableText(),
     snapshot_id: NullableText('Snapshot it was made from.'),
-    min_iops: NullableCount('Least operations a second.'),
-    max_iops: NullableCount('Most operations a second.'),
+    min_iops: NullableInteger('Least operations a second.'),
+    max_iops: NullableInteger('Most operations a second.'),
     pending_job_id: NullableText('Job that is changing it now.'),
     attached_at: NullableTime,
     created_at: NullableTime,

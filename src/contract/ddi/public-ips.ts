@@ -1,12 +1,11 @@
 // Public IPs: addresses of the outside world, and the static NAT that ties one to a virtual machine (Part 2, 4.3).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, Nullable, NullableTime, OneOf } from '../common.ts'
+import { Closed, Flag, Id, Nullable, NullableTime, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
 
 const Text = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
 const OptionalId = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
 const Ipv4 = (description: string) => Type.Optional(Type.String({ format: 'ipv4', description }))
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 const LABEL = '[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9])?'
 const DnsName = (description: string) =>

@@ -1,20 +1,18 @@
 // The record of one router of the overlay fabric and the sum over routers (Part 3, 4.7, frr/dashboard).
 import { type Static, Type } from 'typebox'
-import { KnownText, Nullable, OneOf, Unavailable } from '../common.ts'
+import { KnownText, Nullable, NullableInteger, NullableText, OneOf, Unavailable } from '../common.ts'
 
 const Text = (description: string) => Type.String({ description })
-const MaybeText = (description: string) => Nullable(Type.String({ description }))
-const MaybeInteger = (description: string) => Nullable(Type.Integer({ description }))
 
 export const BfdPeer = Type.Object(
   {
     peer: Text('Address of the peer.'),
-    local: MaybeText('Own address; of a single-hop session the address of its interface. Null when it has none.'),
+    local: NullableText('Own address; of a single-hop session the address of its interface. Null when it has none.'),
     status: KnownText(['up', 'down', 'init', 'shutdown'], 'State of the session.'),
     multihop: Nullable(Type.Boolean({ description: 'Whether the session spans more than one hop.' })),
-    diagnostic: MaybeText('Why the session last went down; `ok` when it never did.'),
-    uptime: MaybeInteger('Seconds since it came up; 0 while it is not up.'),
-    downtime: MaybeInteger('Seconds since it went down; 0 while it is up.'),
+    diagnostic: NullableText('Why the session last went down; `ok` when it never did.'),
+    uptime: NullableInteger('Seconds since it came up; 0 while it is not up.'),
+    downtime: NullableInteger('Seconds since it went down; 0 while it is up.'),
   },
   { title: 'BfdPeer' },
 )
@@ -39,17 +37,17 @@ export const BgpSession = Type.Object(
   {
     peer: Text('Address (or interface) of the peer. A session of several address families is one row.'),
     state: KnownText(['Established', 'Active', 'Connect', 'Idle', 'OpenSent', 'OpenConfirm'], 'State of the session.'),
-    remote_as: MaybeInteger('AS number of the peer.'),
-    hostname: MaybeText('Name that the peer tells; null before the first session.'),
-    description: MaybeText('Description from the configuration.'),
-    uptime_seconds: MaybeInteger('Seconds since it was established; null while it is not.'),
-    down_seconds: MaybeInteger('Seconds since it was lost; null while it is established.'),
-    messages_received: MaybeInteger('Messages received, all address families together.'),
-    messages_sent: MaybeInteger('Messages sent, all address families together.'),
-    prefixes_received: MaybeInteger('Prefixes received, over the address families.'),
-    prefixes_sent: MaybeInteger('Prefixes sent, over the address families.'),
-    connections_established: MaybeInteger('How often the session came up since the daemon started.'),
-    connections_dropped: MaybeInteger('How often it was lost since the daemon started.'),
+    remote_as: NullableInteger('AS number of the peer.'),
+    hostname: NullableText('Name that the peer tells; null before the first session.'),
+    description: NullableText('Description from the configuration.'),
+    uptime_seconds: NullableInteger('Seconds since it was established; null while it is not.'),
+    down_seconds: NullableInteger('Seconds since it was lost; null while it is established.'),
+    messages_received: NullableInteger('Messages received, all address families together.'),
+    messages_sent: NullableInteger('Messages sent, all address families together.'),
+    prefixes_received: NullableInteger('Prefixes received, over the address families.'),
+    prefixes_sent: NullableInteger('Prefixes sent, over the address families.'),
+    connections_established: NullableInteger('How often the session came up since the daemon started.'),
+    connections_dropped: NullableInteger('How often it was lost since the daemon started.'),
     address_families: Type.Array(Type.String(), { description: 'Address families of the session.' }),
   },
   { title: 'BgpSession' },
@@ -59,7 +57,7 @@ export type BgpSession = Static<typeof BgpSession>
 const Bgp = Type.Object(
   {
     configured: Type.Boolean({ description: 'Whether BGP is configured at all.' }),
-    router_id: MaybeText('BGP router id; null when BGP is not configured.'),
+    router_id: NullableText('BGP router id; null when BGP is not configured.'),
     sessions: Type.Array(BgpSession),
   },
   { title: 'BgpState' },
@@ -67,12 +65,12 @@ const Bgp = Type.Object(
 
 const Frr = Type.Object(
   {
-    version: MaybeText('Version of the routing suite.'),
+    version: NullableText('Version of the routing suite.'),
     daemons: Type.Array(Type.String(), { description: 'Daemons that answer.' }),
     silent_daemons: Type.Array(Type.String(), { description: 'Daemons that run and do not answer in time.' }),
-    vni_count: MaybeInteger('VNIs that the kernel side knows; 0 without EVPN.'),
-    routes_total: MaybeInteger('IPv4 routes in the routing table of the default VRF.'),
-    routes_installed: MaybeInteger('Of those, the ones in the kernel.'),
+    vni_count: NullableInteger('VNIs that the kernel side knows; 0 without EVPN.'),
+    routes_total: NullableInteger('IPv4 routes in the routing table of the default VRF.'),
+    routes_installed: NullableInteger('Of those, the ones in the kernel.'),
   },
   { title: 'RoutingSuite' },
 )
@@ -80,9 +78,9 @@ const Frr = Type.Object(
 const Ospf = Type.Object(
   {
     configured: Type.Boolean({ description: 'Whether OSPF is configured at all.' }),
-    router_id: MaybeText('OSPF router id; null when OSPF is not configured.'),
+    router_id: NullableText('OSPF router id; null when OSPF is not configured.'),
     areas: Type.Array(
-      Type.Object({ area: Text('Area id.'), full_adjacencies: MaybeInteger('Neighbours in state Full.') }),
+      Type.Object({ area: Text('Area id.'), full_adjacencies: NullableInteger('Neighbours in state Full.') }),
     ),
   },
   { title: 'OspfState' },
@@ -93,11 +91,11 @@ const EntryType = OneOf(['local', 'remote'], { description: 'Learned here, or to
 const ArpEntry = Type.Object(
   {
     ip: Text('IPv4 or IPv6 address; link-local addresses are included.'),
-    mac: MaybeText('Hardware address.'),
+    mac: NullableText('Hardware address.'),
     type: EntryType,
     state: KnownText(['active', 'inactive'], 'Whether the entry is in use.'),
-    remote_vtep: MaybeText('VTEP that told it; null for a local entry.'),
-    age_mins: MaybeInteger('Whole minutes since it was learned or last changed.'),
+    remote_vtep: NullableText('VTEP that told it; null for a local entry.'),
+    age_mins: NullableInteger('Whole minutes since it was learned or last changed.'),
   },
   { title: 'VniArpEntry' },
 )
@@ -106,9 +104,9 @@ const MacEntry = Type.Object(
   {
     mac: Text('Hardware address.'),
     type: EntryType,
-    source_port: MaybeText('Interface it was learned on; null for a remote entry.'),
-    remote_vtep: MaybeText('VTEP that told it; null for a local entry.'),
-    age_mins: MaybeInteger('Whole minutes since it was learned or last changed.'),
+    source_port: NullableText('Interface it was learned on; null for a remote entry.'),
+    remote_vtep: NullableText('VTEP that told it; null for a local entry.'),
+    age_mins: NullableInteger('Whole minutes since it was learned or last changed.'),
   },
   { title: 'VniMacEntry' },
 )
@@ -119,7 +117,7 @@ const RemoteVtep = Type.Object(
     state: Nullable(
       OneOf(['up', 'down'], { description: 'Up: it can be reached, and floods when the VNI is a bridge.' }),
     ),
-    connection_source: MaybeText('Own VTEP address.'),
+    connection_source: NullableText('Own VTEP address.'),
     neighbors: Type.Array(Type.String(), { description: 'Next hops of the route to it.' }),
   },
   { title: 'RemoteVtep' },
@@ -130,7 +128,7 @@ const VxlanTunnel = Type.Object(
     interface_name: Text('VXLAN device.'),
     admin_state: OneOf(['up', 'down'], { description: 'Whether it is switched on.' }),
     status: OneOf(['up', 'down'], { description: 'Whether it carries (its operational state is never known).' }),
-    mac_address: MaybeText('Its hardware address.'),
+    mac_address: NullableText('Its hardware address.'),
     mtu: Type.Integer({ description: 'Its MTU in bytes.' }),
   },
   { title: 'VxlanTunnel' },
@@ -140,24 +138,24 @@ export const VniRecord = Type.Object(
   {
     vni: Type.Integer({ description: 'VXLAN network identifier.' }),
     type: OneOf(['L2', 'L3'], { description: 'Bridged, or routed between VNIs of a VRF.' }),
-    vlan: MaybeInteger('VLAN of the VXLAN port in a VLAN-aware bridge; 0 on a plain bridge.'),
-    vxlan_if: MaybeText('VXLAN device.'),
-    bridge: MaybeText('Bridge that the VXLAN device is a port of.'),
-    svi_if: MaybeText('Interface that routes for the VNI.'),
-    local_vtep: MaybeText('Own VTEP address.'),
-    vrf: MaybeText('VRF of the VNI.'),
-    tenant_vrf: MaybeText('VRF that routes for the VNI.'),
-    router_mac: MaybeText('Router MAC of an L3 VNI; null for L2.'),
+    vlan: NullableInteger('VLAN of the VXLAN port in a VLAN-aware bridge; 0 on a plain bridge.'),
+    vxlan_if: NullableText('VXLAN device.'),
+    bridge: NullableText('Bridge that the VXLAN device is a port of.'),
+    svi_if: NullableText('Interface that routes for the VNI.'),
+    local_vtep: NullableText('Own VTEP address.'),
+    vrf: NullableText('VRF of the VNI.'),
+    tenant_vrf: NullableText('VRF that routes for the VNI.'),
+    router_mac: NullableText('Router MAC of an L3 VNI; null for L2.'),
     state: Nullable(
       OneOf(['Up', 'Down'], { description: 'L3: as the daemon says; L2: device carries, bridge is up.' }),
     ),
     l2_vnis: Type.Array(Type.Integer(), { description: 'L2 VNIs of an L3 VNI; empty for L2.' }),
-    rd: MaybeText('Route distinguisher.'),
+    rd: NullableText('Route distinguisher.'),
     import_rts: Type.Array(Type.String(), { description: 'Route targets that are imported.' }),
     export_rts: Type.Array(Type.String(), { description: 'Route targets that are exported.' }),
-    num_macs: MaybeInteger('MAC addresses; for L3 the router MACs.'),
-    num_arp_entries: MaybeInteger('ARP and neighbour entries; for L3 the next hops.'),
-    num_remote_vteps: MaybeInteger('Remote VTEPs; for L3 the distinct VTEPs of its router MACs.'),
+    num_macs: NullableInteger('MAC addresses; for L3 the router MACs.'),
+    num_arp_entries: NullableInteger('ARP and neighbour entries; for L3 the next hops.'),
+    num_remote_vteps: NullableInteger('Remote VTEPs; for L3 the distinct VTEPs of its router MACs.'),
     remote_vteps: Type.Array(Type.String(), { description: 'Their addresses.' }),
     mac_table: Nullable(Type.Array(MacEntry)),
     arp_table: Nullable(Type.Array(ArpEntry)),
@@ -170,26 +168,26 @@ export type VniRecord = Static<typeof VniRecord>
 
 const EvpnRoutes = Type.Object(
   {
-    imet: MaybeInteger('Inclusive multicast routes (type 3).'),
-    macip: MaybeInteger('MAC and MAC/IP routes (type 2).'),
-    prefix: MaybeInteger('IP prefix routes (type 5).'),
-    total_routes: MaybeInteger('All EVPN routes.'),
+    imet: NullableInteger('Inclusive multicast routes (type 3).'),
+    macip: NullableInteger('MAC and MAC/IP routes (type 2).'),
+    prefix: NullableInteger('IP prefix routes (type 5).'),
+    total_routes: NullableInteger('All EVPN routes.'),
   },
   { title: 'EvpnRouteCounts' },
 )
 
 export const FrrNode = Type.Object(
   {
-    name: MaybeText('Name that the router gives itself.'),
-    fqdn: MaybeText('Fully qualified name of the node.'),
-    ip_address: MaybeText('Management address of the node.'),
+    name: NullableText('Name that the router gives itself.'),
+    fqdn: NullableText('Fully qualified name of the node.'),
+    ip_address: NullableText('Management address of the node.'),
     status: OneOf(['online', 'offline'], { description: 'Online: the routing and the BGP daemon answer.' }),
-    error: MaybeText('Why it is offline; null when it is not.'),
-    as: MaybeInteger('Own AS number; null when BGP is not configured or not known.'),
+    error: NullableText('Why it is offline; null when it is not.'),
+    as: NullableInteger('Own AS number; null when BGP is not configured or not known.'),
     sdn_status: Nullable(
       KnownText(['in_sync', 'drifted', 'failed'], 'Running configuration against the intended one; apart from status.'),
     ),
-    sdn_last_error: MaybeText('What differs, or why it could not be compared.'),
+    sdn_last_error: NullableText('What differs, or why it could not be compared.'),
     bgp: Nullable(Bgp),
     frr: Nullable(Frr),
     ospf: Nullable(Ospf),

@@ -3,21 +3,21 @@ import { type Static, Type } from 'typebox'
 import {
   ActionAccepted,
   Closed,
+  Flag,
   Id,
   IpAddress,
   KnownText,
   ListOf,
   Nullable,
+  NullableNumber,
+  NullableText,
   NullableTime,
   OneOf,
+  OptionalId,
   PageFields,
+  Words,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
-
-const NullableText = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
-const NullableNumber = (description: string) => Nullable(Type.Number({ description }))
-const OptionalId = Type.Optional(Id)
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
 
 export const GuestNetwork = Type.Object(
   {
@@ -62,7 +62,6 @@ export const guestNetworkCan = {
   restart: ['Setup', 'Implemented'],
 } as const
 
-const Flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 const Mtu = (description: string) => Type.Optional(Type.Integer({ minimum: 68, maximum: 65_535, description }))
 const OptionalAddress = Type.Optional(IpAddress)
 const NetworkOrAccepted = Type.Union([ActionAccepted, GuestNetwork])

@@ -1,10 +1,19 @@
 // Network service providers of a physical network, and the elements that do their work (Part 3, 4.2).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, KnownText, ListOf, Nullable, OneOf, PageFields } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  Nullable,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Words,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 
-const Words = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 255, description }))
-const OptionalId = Type.Optional(Id)
 const Services = (description: string) =>
   Type.Optional(
     Type.Array(Type.String({ minLength: 1, maxLength: 64, pattern: '^[A-Za-z0-9]+$' }), {
