@@ -102,10 +102,18 @@ function mountNode(server: Server, { handlers }: LocalNode, control_name: string
 function controlOnly(control_name: string): Authenticator {
   return {
     authenticate: ({ certificate_name }) => ({
-      caller: certificate_name === control_name
-        ? { kind: 'cluster', id: certificate_name, role: 'cluster', tenant_id: null, user_id: null, username: certificate_name }
-        : ANONYMOUS,
-    }), // biome-ignore format: one caller
+      caller:
+        certificate_name === control_name
+          ? {
+              kind: 'cluster',
+              id: certificate_name,
+              role: 'cluster',
+              tenant_id: null,
+              user_id: null,
+              username: certificate_name,
+            }
+          : ANONYMOUS,
+    }),
   }
 }
 

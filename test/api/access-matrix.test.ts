@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify'
 import { wellKnown } from '../../lab/world.ts'
 import { areas } from '#src/contract/index.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
+import { NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
 
@@ -16,7 +17,6 @@ type Caller = (typeof CALLERS)[number]
 type Outcome = 'allowed' | '401' | '403 FORBIDDEN' | '403 TENANT_SCOPE'
 
 const CLUSTER_SECRET = 'matrix-cluster-secret'
-const NOBODY = '00000000-0000-4000-8000-000000000000'
 /** An answer that takes longer than this fails the test. */
 const PATIENCE_MS = 15_000
 

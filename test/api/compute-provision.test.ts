@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
 import { CrashForTest } from '#src/jobs/runner.ts'
+import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -35,16 +36,7 @@ const ORDER = {
   network_ids: [wellKnown.networks['office-shared']],
 }
 
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
-}
+afterEach(() => assertNoUnknownParameters(lab))
 
 interface EndedJob {
   job_status: string
@@ -126,14 +118,14 @@ for (const [code, text, at, expected] of [
   [533, 'Unable to create a deployment for VM', 'submit', 'CAPACITY_EXCEEDED'],
 ] as const) {
   test(`a ${code} of the platform at once is 409 ${expected}`, async () => {
-    await control('fail', { command: 'deployVirtualMachine', code, text, at, times: 1 })
+    await control(lab, 'fail', { command: 'deployVirtualMachine', code, text, at, times: 1 })
     const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'refused' })
     assert.deepEqual([reply.status, reply.body.code], [409, expected], reply.text)
   })
 }
 
 test('capacity that goes between check and start fails the job with the same code', async () => {
-  await control('fail', {
+  await control(lab, 'fail', {
     command: 'deployVirtualMachine',
     code: 533,
     text: 'Unable to create a deployment for VM',
@@ -151,7 +143,7 @@ test('a template that cannot be used is 400 in our words', async () => {
 })
 
 test('a lost answer makes no second machine', async () => {
-  await control('lose-answer', { command: 'deployVirtualMachine', times: 1 })
+  await control(lab, 'lose-answer', { command: 'deployVirtualMachine', times: 1 })
   const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, name: 'lost-01' })
   assert.equal(reply.status, 200, reply.text)
   assert.equal((await ended(reply.body.job_id)).job_status, 'completed')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
+import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -15,16 +16,7 @@ before(async () => {
 after(() => lab.close())
 beforeEach(() => lab.platform.reset())
 
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
-}
+afterEach(() => assertNoUnknownParameters(lab))
 
 test('the aggregate counts every machine and adds up', async () => {
   const reply = await lab.call('GET', '/compute/vms/metrics/aggregate')
@@ -50,7 +42,7 @@ test('the aggregate counts every machine and adds up', async () => {
 })
 
 test('an aggregate without its platform is 500, and no half of one is given', async () => {
-  await control('fail', { command: 'listVirtualMachinesMetrics', code: 530, text: 'x', times: 1 })
+  await control(lab, 'fail', { command: 'listVirtualMachinesMetrics', code: 530, text: 'x', times: 1 })
   const { status, body } = await lab.call('GET', '/compute/vms/metrics/aggregate')
   assert.deepEqual([status, body.code], [500, 'COMPUTE_ERROR'])
 })
@@ -132,7 +124,7 @@ async function vmStates(): Promise<{ done: () => void; messages: Record<string, 
 async function known(id: string, state: string): Promise<void> {
   // The present state must have been recorded before it can change.
   const stream = await vmStates()
-  await control('mutate', { kind: 'vms', id, set: { state } })
+  await control(lab, 'mutate', { kind: 'vms', id, set: { state } })
   await until('the change was recorded', () => stream.messages.some((one) => one.id === id && one.new_state === state))
   stream.done()
 }
@@ -141,7 +133,7 @@ test('a power-off outside of us reaches the stream with the old and the new stat
   const id = wellKnown.vms.grafana
   await known(id, 'Unknown')
   const stream = await vmStates()
-  await control('mutate', { kind: 'vms', id, set: { state: 'Stopped', hostid: null } })
+  await control(lab, 'mutate', { kind: 'vms', id, set: { state: 'Stopped', hostid: null } })
   const message = await until('the stream says so', () =>
     stream.messages.find((one) => one.id === id && one.new_state === 'Stopped'),
   )

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
+import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -15,18 +16,8 @@ beforeEach(() => lab.platform.reset())
 
 const vm = wellKnown.vms
 const WAIT = { headers: { prefer: 'wait=20' } }
-const NOBODY = '00000000-0000-4000-8000-000000000000'
 
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
-}
+afterEach(() => assertNoUnknownParameters(lab))
 
 async function jobEnded(
   id: string,
@@ -170,7 +161,7 @@ test('rebooting what is stopped is refused with the state that would do', async 
 })
 
 test('what the platform refuses at once is the caller’s error, and job and event have failed', async () => {
-  await control('fail', {
+  await control(lab, 'fail', {
     command: 'rebootVirtualMachine',
     code: 431,
     text: 'secret-host-7: VM is not running, unable to reboot it',
@@ -186,7 +177,7 @@ test('what the platform refuses at once is the caller’s error, and job and eve
 })
 
 test('a job that fails on the platform fails here, in our words', async () => {
-  await control('fail', {
+  await control(lab, 'fail', {
     command: 'rebootVirtualMachine',
     code: 534,
     text: 'host secret-host-8 is down',
@@ -200,7 +191,7 @@ test('a job that fails on the platform fails here, in our words', async () => {
 })
 
 test('a lost answer does not repeat the call: the platform’s job is found by its id', async () => {
-  await control('lose-answer', { command: 'rebootVirtualMachine', times: 1 })
+  await control(lab, 'lose-answer', { command: 'rebootVirtualMachine', times: 1 })
   const reply = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: await idIn('Running') })
   assert.equal(reply.status, 200, reply.text)
   assert.equal((await jobEnded(reply.body.job_id)).job_status, 'completed')
@@ -213,7 +204,7 @@ test('a lost answer does not repeat the call: the platform’s job is found by i
 test('a job cancelled on the platform is judged by the machine', async () => {
   const id = await idIn('Running')
   const reply = await lab.call('POST', '/compute/vms/stop', { virtual_machine_id: id })
-  await control('cancel-job', { jobid: reply.body.job_id })
+  await control(lab, 'cancel-job', { jobid: reply.body.job_id })
   const job = await jobEnded(reply.body.job_id)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'JOB_INTERRUPTED'])
 })
@@ -226,7 +217,7 @@ test('updating answers the machine as it now is', async () => {
 })
 
 test('a failed update leaves a failed event without the platform’s words', async () => {
-  await control('fail', { command: 'updateVirtualMachine', code: 530, text: 'db secret-db-1 deadlock', times: 1 })
+  await control(lab, 'fail', { command: 'updateVirtualMachine', code: 530, text: 'db secret-db-1 deadlock', times: 1 })
   const reply = await lab.call('POST', '/compute/vms/update', { virtual_machine_id: vm.wiki, display_name: 'y' })
   assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_ERROR'])
   const event = await eventOf(reply.headers.get('x-correlation-id') ?? '')
@@ -268,11 +259,11 @@ const FAULTS = [
 ] as const
 for (const [path, fault, code] of FAULTS) {
   test(`${path} ${JSON.stringify(fault)} of the platform is 500 ${code}`, async () => {
-    await control(path, { command: 'listVirtualMachines', times: 1, ...fault })
+    await control(lab, path, { command: 'listVirtualMachines', times: 1, ...fault })
     // The watcher reads the same command and may have met the fault first.
     await until('the caller meets the fault', async () => {
       const reply = await lab.call('POST', '/compute/vms/byID', { virtual_machine_id: vm['web-01'] })
-      if (reply.status === 200) await control(path, { command: 'listVirtualMachines', times: 1, ...fault })
+      if (reply.status === 200) await control(lab, path, { command: 'listVirtualMachines', times: 1, ...fault })
       return reply.status === 500 && reply.body.code === code
     })
   })

@@ -1,10 +1,10 @@
 // Guest networks on the nodes over real agents on captured hosts: made everywhere or nowhere, checked, deleted, and reported.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
+import type { LabAgents } from '../../lab/agents.ts'
 import { wellKnown } from '../../lab/world.ts'
 import { FACTS, type FakeAgent, joinNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 suite('guest networks on nodes', () => {
@@ -16,10 +16,7 @@ suite('guest networks on nodes', () => {
     lab = await startLab({
       config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } },
     })
-    agents = await startLabAgents({
-      url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
-    }) // biome-ignore format: one call
-    await agents.ready()
+    agents = await startJoinedAgents(lab)
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
     const shared =
       body.guest_networks.find((one: { type: string }) => one.type === 'L2') ??

@@ -1,11 +1,11 @@
 // Views over the network of all nodes: real agents on captured hosts, and agents that are dead, slow, broken or too talkative.
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { exampleNodeNet } from '#src/contract/network/monitoring-example.ts'
-import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
+import type { LabAgents } from '../../lab/agents.ts'
 import { FACTS, type FakeAgent, joinNode, registerNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -14,10 +14,7 @@ suite('network of real agents', () => {
   let agents: LabAgents
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 5000 } } })
-    agents = await startLabAgents({
-      url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
-    }) // biome-ignore format: one call
-    await agents.ready()
+    agents = await startJoinedAgents(lab)
   })
   after(async () => {
     await agents?.close()

@@ -1,8 +1,8 @@
 // Declared and actual MTU over real agents on captured hosts: the report, what is refused up front, and rollouts both ways.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
+import type { LabAgents } from '../../lab/agents.ts'
+import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 suite('MTU of all nodes', () => {
@@ -10,10 +10,7 @@ suite('MTU of all nodes', () => {
   let agents: LabAgents
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 5000 } } })
-    agents = await startLabAgents({
-      url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
-    }) // biome-ignore format: one call
-    await agents.ready()
+    agents = await startJoinedAgents(lab)
   })
   after(async () => {
     await agents?.close()

@@ -1,10 +1,10 @@
 // Two things that want the same node or network at once, over real agents on captured hosts: one goes on, the other is told.
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
+import type { LabAgents } from '../../lab/agents.ts'
 import { wellKnown } from '../../lab/world.ts'
 import { ended, NOBODY } from '../support/platform-calls.ts'
+import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import type { Reply } from '../support/http.ts'
 
@@ -14,11 +14,7 @@ suite('conflicts on nodes', () => {
   let order: object
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000 } } })
-    agents = await startLabAgents({
-      url: lab.url, token: lab.token, state_dir: join(lab.data_dir, 'agents'), node: process.execPath, log: () => {},
-      hosts: ['kvm-01', 'kvm-02'],
-    }) // biome-ignore format: one call
-    await agents.ready()
+    agents = await startJoinedAgents(lab, ['kvm-01', 'kvm-02'])
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
     const l2 = body.guest_networks.find((one: { type: string }) => one.type === 'L2')
     order = { zone_id: l2.zone_id, network_offering_id: l2.network_offering_id, kind: 'vlan', nic: 'bond0' }

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/world.ts'
+import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
@@ -16,21 +17,11 @@ after(async () => {
   await lab?.close()
 })
 beforeEach(() => lab.platform.reset())
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
+afterEach(() => assertNoUnknownParameters(lab))
 
 const zone_id = wellKnown.zone
 const network_id = wellKnown.networks['acme-net']
-const NOBODY = '00000000-0000-4000-8000-000000000000'
 const IPS = '/ddi/public-ips'
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
-}
 
 const tables = () => lab.platform.world.tables
 
@@ -130,7 +121,7 @@ test('with associate_to_vm static NAT leads to the machine, and is given up in o
 
 test('when static NAT fails after the address came, the address is given back', async () => {
   const owned = tables().addresses.filter((one) => one.state !== 'Free').length
-  await control('fail', { command: 'enableStaticNat', times: 1, code: 537, text: 'planted conflict' })
+  await control(lab, 'fail', { command: 'enableStaticNat', times: 1, code: 537, text: 'planted conflict' })
   const reply = await lab.call('POST', IPS, { zone_id, network_id, associate_to_vm: true, vm_id: machine() })
   assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_CONFLICT'], reply.text)
   assert.equal(tables().addresses.filter((one) => one.state !== 'Free').length, owned)
@@ -139,7 +130,7 @@ test('when static NAT fails after the address came, the address is given back', 
 
 test('an answer of the platform that is lost acquires one address all the same', async () => {
   const owned = tables().addresses.filter((one) => one.state !== 'Free').length
-  await control('lose-answer', { command: 'associateIpAddress', times: 1 })
+  await control(lab, 'lose-answer', { command: 'associateIpAddress', times: 1 })
   await acquired()
   assert.equal(tables().addresses.filter((one) => one.state !== 'Free').length, owned + 1)
 })
@@ -169,10 +160,15 @@ test('a machine of another network is refused before anything is acquired', asyn
 })
 
 test('without free addresses or above the limit the code says which', async () => {
-  await control('fail', { command: 'associateIpAddress', times: 1, code: 533, text: 'Insufficient address capacity' })
+  await control(lab, 'fail', {
+    command: 'associateIpAddress',
+    times: 1,
+    code: 533,
+    text: 'Insufficient address capacity',
+  })
   const none = await lab.call('POST', IPS, { zone_id, network_id })
   assert.deepEqual([none.status, none.body.code], [400, 'PUBLIC_IP_UNAVAILABLE'], none.text)
-  await control('fail', {
+  await control(lab, 'fail', {
     command: 'associateIpAddress',
     times: 1,
     code: 535,
@@ -293,7 +289,7 @@ test('associating a source NAT, a ruled or a free address, or nothing, is refuse
 test('a lost answer to static NAT is read back', async () => {
   const vm_id = machine()
   const { id } = await acquired()
-  await control('lose-answer', { command: 'enableStaticNat', times: 1 })
+  await control(lab, 'lose-answer', { command: 'enableStaticNat', times: 1 })
   const reply = await lab.call('POST', `${IPS}/${id}/associate`, { vm_id })
   assert.equal(reply.status, 200, reply.text)
 })
@@ -339,7 +335,7 @@ test('without DNS an acquired address says that its name was not made, and chang
 })
 
 test('an address that the platform does not answer for is 500 in the envelope', async () => {
-  await control('fail', { command: 'listPublicIpAddresses', times: 1, code: 530, text: 'planted' })
+  await control(lab, 'fail', { command: 'listPublicIpAddresses', times: 1, code: 530, text: 'planted' })
   const reply = await lab.call('GET', `${IPS}/${seededId('address', '203.0.113.20')}`)
   assert.deepEqual([reply.status, reply.body.code, reply.body.success], [500, 'COMPUTE_ERROR', false])
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/world.ts'
+import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -23,20 +24,10 @@ beforeEach(async () => {
     return body.flag === null && body.is_active === true
   })
 })
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
+afterEach(() => assertNoUnknownParameters(lab))
 
 const ACME = wellKnown.domains.acme
-const NOBODY = '00000000-0000-4000-8000-000000000000'
 const tables = () => lab.platform.world.tables
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
-}
 
 function must<T>(value: T | null | undefined): T {
   assert.ok(value !== null && value !== undefined)
@@ -88,7 +79,7 @@ test('an account that was disabled before stays so; a status change that the pla
   await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
   assert.equal(tables().accounts.get(NOBODY.replace('4000', '4002'))?.state, 'disabled')
-  await control('fail', { command: 'disableAccount', times: 1, code: 431, text: 'planted refusal' })
+  await control(lab, 'fail', { command: 'disableAccount', times: 1, code: 431, text: 'planted refusal' })
   const reply = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
   assert.match(reply.body.detail, /account acme could not be changed/)
@@ -134,7 +125,7 @@ test('ldap is set up for the tenant alone, its password is sealed, and local tak
 })
 
 test('when linking the directory is refused the server that was added is taken away again', async () => {
-  await control('fail', { command: 'linkDomainToLdap', times: 1, code: 530, text: 'planted' })
+  await control(lab, 'fail', { command: 'linkDomainToLdap', times: 1, code: 530, text: 'planted' })
   const reply = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'ldap', ldap: LDAP })
   assert.equal(reply.status, 500, reply.text)
   assert.equal(tables().ldap.filter((one) => one['domainid'] === ACME).length, 0)

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown, ZONE_NAME } from '../../lab/world.ts'
+import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -20,15 +21,10 @@ beforeEach(async () => {
   lab.platform.reset()
   await known('acme')
 })
-/** What the platform would ignore in silence. */
-afterEach(async () => {
-  const answer: unknown = await (await fetch(`${lab.platform.control_url}/unknown-parameters`)).json()
-  assert.deepEqual(Object.values(answer as object).flat(), [])
-})
+afterEach(() => assertNoUnknownParameters(lab))
 
 const ACME = wellKnown.domains.acme
 const GLOBEX = wellKnown.domains.globex
-const NOBODY = '00000000-0000-4000-8000-000000000000'
 const PUBLIC = publicRange()
 const NEW_RANGE = {
   zone_id: wellKnown.zone, start_ip: '198.51.100.16', end_ip: '198.51.100.31', gateway: '198.51.100.1', netmask: '255.255.255.0',
@@ -38,11 +34,6 @@ const fresh = (): string => `tenant-${process.pid}-${(number += 1)}`
 
 function publicRange() {
   return { id: wellKnown.public_range, zone_id: seededId('zone', ZONE_NAME) }
-}
-
-async function control(path: string, body: Record<string, unknown>): Promise<void> {
-  const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
-  assert.equal(response.status, 200, await response.text())
 }
 
 interface TenantLike {
@@ -201,7 +192,7 @@ for (const [command, times] of [
   test(`when the platform refuses ${command} nothing stays, and the name is free again`, async () => {
     const name = fresh()
     const before_vlans = tables().vlans.size
-    await control('fail', { command, times, code: 431, text: 'planted refusal' })
+    await control(lab, 'fail', { command, times, code: 431, text: 'planted refusal' })
     const reply = await lab.call('POST', '/admin/tenants', { name, ...NEW_RANGE })
     assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
     assert.equal(tables().domains.filter((one) => one.name === name).length, 0)
@@ -213,7 +204,7 @@ for (const [command, times] of [
   })
   test(`when the answer of ${command} is lost its work is found again and done once`, async () => {
     const name = fresh()
-    await control('lose-answer', { command, times: 1 })
+    await control(lab, 'lose-answer', { command, times: 1 })
     const reply = await lab.call('POST', '/admin/tenants', { name, ...NEW_RANGE })
     assert.equal(reply.status, 200, reply.text)
     assert.equal(tables().domains.filter((one) => one.name === name).length, 1)
@@ -225,8 +216,8 @@ for (const [command, times] of [
 
 test('a domain that cannot be removed again stays listed with a flag', async () => {
   const name = fresh()
-  await control('fail', { command: 'createAccount', times: 1, code: 431, text: 'planted refusal' })
-  await control('fail', { command: 'deleteDomain', times: 9, code: 530, text: 'planted failure' })
+  await control(lab, 'fail', { command: 'createAccount', times: 1, code: 431, text: 'planted refusal' })
+  await control(lab, 'fail', { command: 'deleteDomain', times: 9, code: 530, text: 'planted failure' })
   const reply = await lab.call('POST', '/admin/tenants', { name })
   assert.equal(reply.status, 400, reply.text)
   const left = await tenantNamed(name)
@@ -308,7 +299,7 @@ test('limits are read in our units, changed fields alone are sent, and the answe
 test('limits out of range are 400, and when one is refused the answer says which were set', async () => {
   assert.equal((await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: -2 })).status, 400)
   await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 11 })
-  await control('fail', { command: 'updateResourceLimit', times: 0, code: 431, text: 'x' })
+  await control(lab, 'fail', { command: 'updateResourceLimit', times: 0, code: 431, text: 'x' })
   // The first call passes, the second is refused.
   const reply = await refusedSecond()
   assert.equal(reply.status, 400, reply.text)
@@ -347,7 +338,7 @@ async function refusedSecond() {
 }
 
 test('a lost answer to a limit is read back, and the change succeeds', async () => {
-  await control('lose-answer', { command: 'updateResourceLimit', times: 1 })
+  await control(lab, 'lose-answer', { command: 'updateResourceLimit', times: 1 })
   const reply = await lab.call('PUT', `/admin/tenants/${ACME}/limits`, { cpus: 17 })
   assert.deepEqual([reply.status, reply.body.cpus], [200, 17], reply.text)
 })
@@ -406,7 +397,7 @@ test('counts follow what is set: a range, limits and a chosen authentication sou
 
 test('a platform that does not answer is 500, and nothing is claimed', async () => {
   const name = fresh()
-  await control('silent', { command: 'listDomains', times: 50 })
+  await control(lab, 'silent', { command: 'listDomains', times: 50 })
   const reply = await lab.call('POST', '/admin/tenants', { name })
   assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_TIMEOUT'], reply.text)
   assert.equal(await tenantNamed(name), undefined)

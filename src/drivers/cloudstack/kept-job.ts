@@ -7,7 +7,7 @@ import { type Args } from './args.ts'
 import type { PlatformJob } from './async-job.ts'
 import type { CloudStack } from './client.ts'
 import type { Raw } from './fields.ts'
-import { CloudStackError } from './platform-error.ts'
+import { isLostAnswer, untilAnswered } from './until-answered.ts'
 
 /** Where ids are kept: the state of the job of ours. */
 export interface JobMemory {
@@ -28,8 +28,6 @@ export interface KeptJob {
 }
 
 const SENDS = 3
-const ASK_AGAIN_MS = 500
-const ASK_FOR_MS = 60_000
 const SETTLE_MS = 1000
 
 /** The result of the job that ended well; throws what the platform says about one that did not. */
@@ -59,11 +57,6 @@ export async function runKeptJob(cloudstack: CloudStack, memory: JobMemory, job:
   }
 }
 
-/** Nothing is known about what the platform did: no status came back. */
-export function isLostAnswer(error: unknown): error is CloudStackError {
-  return error instanceof CloudStackError && error.status === undefined && error.failure !== 'not_configured'
-}
-
 function outcomeUnknown(command: string): ApiError {
   return new ApiError(
     'JOB_INTERRUPTED',
@@ -78,17 +71,4 @@ async function soughtJob(cloudstack: CloudStack, memory: JobMemory, id: string):
   if (first !== undefined) return first
   await pause(SETTLE_MS, undefined, { signal: memory.signal })
   return untilAnswered(memory.signal, () => cloudstack.queryJob(id, { signal: memory.signal }))
-}
-
-/** Repeats a question until the platform answers it, for a minute. */
-export async function untilAnswered<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
-  const started_ms = performance.now()
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!isLostAnswer(error) || performance.now() - started_ms > ASK_FOR_MS) throw error
-      await pause(ASK_AGAIN_MS, undefined, { signal })
-    }
-  }
 }

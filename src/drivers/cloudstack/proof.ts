@@ -9,6 +9,7 @@ import { type Raw, rowsOf, textOf, textsOf } from './fields.ts'
 import { type ListOptions, PAGE_SIZE, WHOLE_SCOPE } from './lists.ts'
 import { CloudStackError } from './platform-error.ts'
 import { fieldName } from './refusals.ts'
+import { untilAnswered, WHATEVER_IT_SAYS } from './until-answered.ts'
 
 interface Thing {
   command: string
@@ -248,7 +249,6 @@ export interface ReadingBack {
 }
 
 const LOOK_AGAIN_MS = [250, 750, 2000]
-const ASK_AGAIN_MS = 1000
 const PATIENCE_MS = 60_000
 
 /** Throws CHANGE_NOT_SEEN when the platform keeps showing something else. `replaced`: a later change hides ours. */
@@ -257,7 +257,8 @@ export async function readBack(
   proof: Proof,
   { signal, made_id = null, patience_ms = PATIENCE_MS, replaced }: ReadingBack = {},
 ): Promise<'seen' | 'replaced'> {
-  const lookNow = () => answered(() => look(cloudstack, proof, made_id, { signal }), patience_ms, signal)
+  const patience = { ...WHATEVER_IT_SAYS, for_ms: patience_ms }
+  const lookNow = () => untilAnswered(signal, () => look(cloudstack, proof, made_id, { signal }), patience)
   let sighting = await lookNow()
   for (const wait_ms of LOOK_AGAIN_MS) {
     if (sighting.holds) return 'seen'
@@ -267,19 +268,6 @@ export async function readBack(
   if (sighting.holds) return 'seen'
   if ((await replaced?.(sighting)) === true) return 'replaced'
   throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${sighting.words}.`)
-}
-
-/** A platform that does not answer says nothing about the change, so it is asked again. */
-async function answered<T>(ask: () => Promise<T>, patience_ms: number, signal: AbortSignal | undefined): Promise<T> {
-  const started_ms = performance.now()
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof CloudStackError) || performance.now() - started_ms > patience_ms) throw error
-      await pause(ASK_AGAIN_MS, undefined, { signal })
-    }
-  }
 }
 
 /** Everything that the proof names: jobs of the platform are about one of these. */

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify'
 export interface RequestEnd {
   /** Undefined where no route was found. */
   operation: string | undefined
-  /** The path with its placeholders: real paths and queries name machines and tenants. */
+  /** The path as the contract writes it: real paths and queries name machines and tenants. */
   route: string | undefined
   status: number
   code: string | null

@@ -1,14 +1,14 @@
 // The job behind every change that the platform runs as a job of its own: submit it once, follow it to its end, and read
 // back what it changed. The platform's job carries our job's id, so that a lost answer, a crash, or another process finds
 // it again.
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { wasReplaced } from '#src/drivers/cloudstack/later-jobs.ts'
-import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
-import { look, Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { readBackJob } from '#src/drivers/cloudstack/later-jobs.ts'
+import { type CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { look, Proof } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
+import { isLostAnswer, untilAnswered, WHATEVER_IT_SAYS } from '#src/drivers/cloudstack/until-answered.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
@@ -138,17 +138,16 @@ async function submitOnce(run: CallRun): Promise<void> {
   }
 }
 
-/** Nothing is known about what the platform did: no status came back. */
-function isLostAnswer(error: unknown): boolean {
-  return error instanceof CloudStackError && error.status === undefined && error.failure !== 'not_configured'
-}
-
 /**
  * Asks for the job by its id until the platform answers. An unknown job was never queued, so it may be sent again, except
  * where the platform makes the thing first (cloudstack.md 2, customjobid).
  */
 async function foundAgain(run: CallRun): Promise<boolean> {
-  const job = await untilAnswered(run, () => run.deps.cloudstack.queryJob(run.job_id, { signal: run.signal }))
+  const job = await untilAnswered(
+    run.signal,
+    () => run.deps.cloudstack.queryJob(run.job_id, { signal: run.signal }),
+    WHATEVER_IT_SAYS,
+  )
   if (job !== undefined) {
     if (run.input.creates && job.instance_id !== null) await run.about({ id: job.instance_id })
     await run.save({ submitted: true, ...(job.instance_id === null ? {} : { instance_id: job.instance_id }) })
@@ -161,21 +160,6 @@ async function foundAgain(run: CallRun): Promise<boolean> {
     )
   }
   return false
-}
-
-const ASK_AGAIN_MS = 1000
-const ASK_FOR_MS = 60_000
-
-async function untilAnswered<T>(run: CallRun, ask: () => Promise<T>): Promise<T> {
-  const started_ms = performance.now()
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof CloudStackError) || performance.now() - started_ms > ASK_FOR_MS) throw error
-      await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
-    }
-  }
 }
 
 async function follow(run: CallRun, onProgress: () => void = () => {}): Promise<void> {
@@ -229,14 +213,8 @@ async function readBackChange(run: CallRun): Promise<void> {
   const { proof } = run.input
   if (proof === undefined) return
   const { cloudstack } = run.deps
-  const made_id = knownId(run)
-  const found = await orRefusal(
-    readBack(cloudstack, proof, {
-      signal: run.signal,
-      made_id,
-      replaced: (seen) => wasReplaced(cloudstack, { job_id: run.job_id, proof, made_id, seen }, run.signal),
-    }),
-  )
+  const change = { job_id: run.job_id, proof, made_id: knownId(run) }
+  const found = await orRefusal(readBackJob(cloudstack, change, run.signal))
   if (found === 'replaced')
     await run.note('INFO', 'It is not as this operation left it: another one of the same resource came after it.')
 }

@@ -9,6 +9,7 @@ import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { isLostAnswer, untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
 import { defineJob, type Holds, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 
@@ -94,9 +95,9 @@ async function create(run: DiskRun): Promise<void> {
 
 /** Asked twice, because a call may still be on its way when the connection breaks. */
 async function appears(run: DiskRun): Promise<boolean> {
-  if ((await untilAnswered(run, () => volume(run))) !== undefined) return true
+  if ((await answered(run, () => volume(run))) !== undefined) return true
   await pause(SETTLE_MS, undefined, { signal: run.signal })
-  return (await untilAnswered(run, () => volume(run))) !== undefined
+  return (await answered(run, () => volume(run))) !== undefined
 }
 
 async function volume(run: DiskRun): Promise<Raw | undefined> {
@@ -109,18 +110,9 @@ async function volume(run: DiskRun): Promise<Raw | undefined> {
 }
 
 const ASK_AGAIN_MS = 1000
-const ASK_FOR_MS = 60_000
 
-async function untilAnswered<T>(run: DiskRun, ask: () => Promise<T>): Promise<T> {
-  const started_ms = performance.now()
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (run.signal.aborted || performance.now() - started_ms > ASK_FOR_MS) throw error
-      await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
-    }
-  }
+function answered<T>(run: DiskRun, ask: () => Promise<T>): Promise<T> {
+  return untilAnswered(run.signal, ask, { again: () => !run.signal.aborted, every_ms: ASK_AGAIN_MS })
 }
 
 /** The volume itself says when it is there; its job only says why it is not. */
@@ -134,7 +126,7 @@ async function waitForVolume(run: DiskRun): Promise<void> {
     }
   }
   for (;;) {
-    const row = await untilAnswered(run, () => volume(run))
+    const row = await answered(run, () => volume(run))
     const state = row === undefined ? null : textOf(row, 'state')
     if (state === 'Allocated' || state === 'Ready') return
     if (state !== 'Creating' && state !== 'Copying') {
@@ -157,7 +149,7 @@ async function attach(run: DiskRun): Promise<void> {
   const job =
     known === undefined
       ? undefined
-      : await untilAnswered(run, () => run.deps.cloudstack.queryJob(known, { signal: run.signal }))
+      : await answered(run, () => run.deps.cloudstack.queryJob(known, { signal: run.signal }))
   let attach_job_id = known
   if (known === undefined || (job !== undefined && job.status > 1)) {
     attach_job_id = randomUUID()
@@ -171,7 +163,7 @@ async function attach(run: DiskRun): Promise<void> {
     await readBack(run.deps.cloudstack, proof, { signal: run.signal })
   } catch (error) {
     // Whatever became of the job: a volume that is attached is attached.
-    if (!run.signal.aborted && (await untilAnswered(run, () => isAttached(run))) === true) return
+    if (!run.signal.aborted && (await answered(run, () => isAttached(run))) === true) return
     throw refusalOf(error)
   }
 }
@@ -182,17 +174,16 @@ async function submitAttach(run: DiskRun, job_id: string): Promise<void> {
   try {
     await run.deps.cloudstack.call('attachVolume', args, { job_id })
   } catch (error) {
-    const lost = error instanceof CloudStackError && error.status === undefined && error.failure !== 'not_configured'
-    if (!lost) throw refusalOf(error)
+    if (!isLostAnswer(error)) throw refusalOf(error)
     await run.note('WARN', 'The answer of the compute platform was lost; asking for the job by its id.')
-    const job = await untilAnswered(run, () => run.deps.cloudstack.queryJob(job_id, { signal: run.signal }))
+    const job = await answered(run, () => run.deps.cloudstack.queryJob(job_id, { signal: run.signal }))
     if (job === undefined) await orRefusal(run.deps.cloudstack.call('attachVolume', args, { job_id }))
   }
 }
 
 /** Nothing of a failed order stays: the volume that could not be attached is deleted, unless it was attached after all. */
 async function remove(run: DiskRun): Promise<void> {
-  const row = await untilAnswered(run, () => volume(run))
+  const row = await answered(run, () => volume(run))
   if (row === undefined) return
   if (textOf(row, 'virtualmachineid') !== null)
     throw new ApiError(

@@ -7,9 +7,10 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
-import { wasReplaced } from '#src/drivers/cloudstack/later-jobs.ts'
-import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { readBackJob } from '#src/drivers/cloudstack/later-jobs.ts'
+import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { untilAnswered, WHATEVER_IT_SAYS } from '#src/drivers/cloudstack/until-answered.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 
@@ -101,7 +102,7 @@ const ASK_FOR_MS = 5 * 60_000
 async function foundAgain(run: ProvisionRun): Promise<boolean> {
   for (let look = 1; look <= 2; look += 1) {
     if (look > 1) await pause(SETTLE_MS, undefined, { signal: run.signal })
-    const job = await untilAnswered(run, () =>
+    const job = await answered(run, () =>
       run.deps.cloudstack.queryJob(String(run.state.platform_job_id), { signal: run.signal }),
     )
     if (job !== undefined) {
@@ -109,9 +110,7 @@ async function foundAgain(run: ProvisionRun): Promise<boolean> {
       return true
     }
     const known = String(run.state.known_ids).split(' ')
-    const fresh = (await untilAnswered(run, () => namesakes(run))).filter(
-      (row) => !known.includes(textOf(row, 'id') ?? ''),
-    )
+    const fresh = (await answered(run, () => namesakes(run))).filter((row) => !known.includes(textOf(row, 'id') ?? ''))
     const ours = fresh.filter((row) => isAsOrdered(row, run.input.args))
     if (ours.length === 1) {
       await run.save({ without_job: true })
@@ -141,16 +140,8 @@ async function namesakes(run: ProvisionRun): Promise<Raw[]> {
   return rowsOf(content, 'virtualmachine').filter((row) => textOf(row, 'name') === run.input.name)
 }
 
-async function untilAnswered<T>(run: ProvisionRun, ask: () => Promise<T>): Promise<T> {
-  const started_ms = performance.now()
-  for (;;) {
-    try {
-      return await ask()
-    } catch (error) {
-      if (!(error instanceof CloudStackError) || performance.now() - started_ms > ASK_FOR_MS) throw refusalOf(error)
-      await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
-    }
-  }
+function answered<T>(run: ProvisionRun, ask: () => Promise<T>): Promise<T> {
+  return orRefusal(untilAnswered(run.signal, ask, { ...WHATEVER_IT_SAYS, for_ms: ASK_FOR_MS }))
 }
 
 async function waitForVm(run: ProvisionRun): Promise<void> {
@@ -166,16 +157,10 @@ async function waitForVm(run: ProvisionRun): Promise<void> {
 }
 
 async function readBackVm(run: ProvisionRun): Promise<void> {
-  const { cloudstack } = run.deps
   const id = String(run.state.vm_id)
   const proof: Proof = { thing: 'vm', args: { id }, expect: { state: run.input.starts ? 'Running' : 'Stopped' } }
-  const job_id = String(run.state.platform_job_id)
-  const found = await orRefusal(
-    readBack(cloudstack, proof, {
-      signal: run.signal,
-      replaced: (seen) => wasReplaced(cloudstack, { job_id, proof, made_id: id, seen }, run.signal),
-    }),
-  )
+  const change = { job_id: String(run.state.platform_job_id), proof, made_id: id }
+  const found = await orRefusal(readBackJob(run.deps.cloudstack, change, run.signal))
   if (found === 'replaced')
     await run.note('INFO', 'It is not as this operation left it: another one of the same machine came after it.')
 }
@@ -188,7 +173,7 @@ async function judgeByState(run: ProvisionRun, cause: Error | undefined): Promis
   const id = String(run.state.vm_id)
   const started_ms = performance.now()
   for (;;) {
-    const content = await untilAnswered(run, () =>
+    const content = await answered(run, () =>
       run.deps.cloudstack.call(
         'listVirtualMachines',
         { id, details: 'min', listall: true, page: 1, pagesize: 2 },

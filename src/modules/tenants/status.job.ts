@@ -2,7 +2,8 @@
 // what was changed is kept so that activating gives back exactly that (cloudstack.md 8.3).
 import { type Static, Type } from 'typebox'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
-import { runKeptJob, untilAnswered } from '#src/drivers/cloudstack/kept-job.ts'
+import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
+import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
 import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'

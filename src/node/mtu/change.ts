@@ -57,8 +57,14 @@ export async function useRaised(deps: ChangeDeps, entry: JournalEntry): Promise<
 export async function undoWhenLate(deps: ChangeDeps, entry: JournalEntry): Promise<void> {
   if ((await deps.journal.marker(entry.bridge)) === 'pending') return
   const reverted = await restore(deps, entry.bridge, entry)
-  const how = reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
-  throw new ApiError('MTU_APPLY_FAILED', `The window was over before the change was complete; ${how}.`)
+  throw new ApiError(
+    'MTU_APPLY_FAILED',
+    `The window was over before the change was complete; ${restoredWords(reverted)}.`,
+  )
+}
+
+export function restoredWords(reverted: boolean): string {
+  return reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
 }
 
 /** Null when every device of the change runs at its new value. */

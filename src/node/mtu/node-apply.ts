@@ -12,6 +12,7 @@ import {
   probe,
   raise,
   restore,
+  restoredWords,
   sameChange,
   undoWhenLate,
   unfinished,
@@ -250,8 +251,7 @@ async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision)
     : entry.dry_run
       ? `dry run: ${outcome?.detail ?? 'read back, not probed'}`
       : (outcome?.detail ?? 'asked to')
-  const how = reverted ? 'the old values are back' : 'the old values are not all back yet and will be tried again'
-  return { ...base, reverted, detail: `${why}; ${how}` }
+  return { ...base, reverted, detail: `${why}; ${restoredWords(reverted)}` }
 }
 
 function planned(plan: ChangePlan): MtuNodeApplyResult {
