@@ -7,6 +7,7 @@ import { checkConfig } from '#src/kernel/config.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
+import { makeStateFolder } from '#src/store/embedded/state-folder.ts'
 import { startLabAgents } from '../lab/agents.ts'
 import { startCloudStack } from '../lab/cloudstack/server.ts'
 import { DEFAULT_SIZE } from '../lab/world.ts'
@@ -47,7 +48,7 @@ export async function startDataCentre(options: DataCentreOptions): Promise<DataC
 }
 
 async function start(options: DataCentreOptions, started: AsyncDisposableStack): Promise<Omit<DataCentre, 'close'>> {
-  const state_dir = options.state_dir ?? ownStateDir()
+  const state_dir = makeStateFolder(options.state_dir ?? ownStateDir())
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const log_file = join(data_dir, 'control.log')

@@ -22,7 +22,8 @@ before(() => {
   folder = mkdtempSync(join(tmpdir(), 'gp-lab-start-'))
   // The account of the database must be able to pass.
   chmodSync(folder, 0o755)
-  state_dir = join(folder, 'state')
+  // As on a machine that never ran it: no folder above is there yet.
+  state_dir = join(folder, 'not', 'yet', 'there')
 })
 after(async () => {
   await children.close()

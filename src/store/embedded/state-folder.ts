@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import path from 'node:path'
-import type { Account } from './account.ts'
+import { type Account, chooseAccount } from './account.ts'
 import { EmbeddedPostgresError } from './error.ts'
 import { TOOL_PATH } from './programs.ts'
 
@@ -11,6 +11,12 @@ export interface StateFolder {
   /** the resolved path: what the kernel shows as the working folder of the server */
   dir: string
   release: () => void
+}
+
+/** For who puts something beside the database before it starts: the account of the server must be able to pass. */
+export function makeStateFolder(wanted_dir: string): string {
+  const dir = path.resolve(wanted_dir)
+  return makeFolder(dir, chooseAccount(undefined, path.join(dir, 'data')))
 }
 
 export async function holdStateFolder(wanted_dir: string, account: Account): Promise<StateFolder> {
