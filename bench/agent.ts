@@ -11,7 +11,7 @@ import {
   CONTROL_NAME, createAuthority, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate,
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list
 import { type Host, linuxHost } from '#src/kernel/host.ts'
-import { writePrivateFile } from '#src/kernel/secrets.ts'
+import { writePrivateFile } from '#src/kernel/keyring.ts'
 import { createCache } from '#src/node/cache.ts'
 import { parseNodeNetConfig } from '#src/node/net/config.ts'
 import { createEthtool } from '#src/node/net/ethtool.ts'

@@ -10,7 +10,7 @@ import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import type { CredentialCache } from '#src/modules/auth/credential-cache.ts'
 import type { AuthDeps } from '#src/modules/auth/deps.ts'
 import { authHandlers } from '#src/modules/auth/index.ts'
@@ -33,7 +33,7 @@ import { mountTenants } from './tenant-areas.ts'
 export interface Parts {
   config: Config
   database: Database
-  secrets: SecretBox
+  keyring: Keyring
   stream: Stream
   engine: Engine
   cloudstack: CloudStack
@@ -76,7 +76,7 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   ]
 }
 
-function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDeps {
+function authDeps({ config, database, replica, cache, keyring }: Parts): AuthDeps {
   const { public_url } = config
   const { oidc, session_hours } = config.auth
   return {
@@ -86,7 +86,7 @@ function authDeps({ config, database, replica, cache, secrets }: Parts): AuthDep
     passwords: createPasswords(),
     session_ms: session_hours * HOUR_MS,
     public_url,
-    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, secrets }),
+    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, keyring }),
   }
 }
 

@@ -12,7 +12,7 @@ import type { MountServices } from '#src/kernel/http/mount.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { createMetrics, type Metrics } from '#src/kernel/metrics.ts'
-import { openSecretBox } from '#src/kernel/secrets.ts'
+import { openKeyring } from '#src/kernel/keyring.ts'
 import type { Telemetry, TelemetryOptions } from '#src/kernel/telemetry.ts'
 import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
@@ -86,7 +86,7 @@ async function start(
   opened.defer(() => database.close())
   const migrated = await migrate(database.db)
   if (migrated.length > 0) log.info({ migrations: migrated }, 'database schema updated')
-  const secrets = openSecretBox(keyFileOf(config))
+  const keyring = openKeyring(keyFileOf(config))
   const replica = createReplica(database, log)
   const telemetry = await openTelemetry(config, { version, instance_id: replica.id, log })
   if (telemetry !== undefined) opened.defer(() => telemetry.stop())
@@ -98,7 +98,7 @@ async function start(
   const cache = createCredentialCache()
   const open = createOpenCredentials({ db: database.db, cache, log })
   const at = options.at === undefined ? {} : { at: options.at }
-  const engine = createEngine({ database, secrets, replica, stream, log, metrics, ...at })
+  const engine = createEngine({ database, keyring, replica, stream, log, metrics, ...at })
   const server = createServer({
     log,
     metrics,
@@ -109,7 +109,7 @@ async function start(
   const made = {
     config,
     database,
-    secrets,
+    keyring,
     replica,
     listener,
     stream,
@@ -174,10 +174,10 @@ function observer(metrics: Metrics, telemetry: Telemetry | undefined): Parts['ob
   }
 }
 
-type Foundation = Pick<Parts, 'config' | 'database' | 'secrets' | 'replica' | 'engine' | 'cache' | 'log'>
+type Foundation = Pick<Parts, 'config' | 'database' | 'keyring' | 'replica' | 'engine' | 'cache' | 'log'>
 
 function mountServices(
-  { config, database, secrets, replica, cache, log }: Foundation,
+  { config, database, keyring, replica, cache, log }: Foundation,
   open: OpenCredentials,
 ): MountServices {
   const { oidc, cluster_secret } = config.auth
@@ -193,7 +193,7 @@ function mountServices(
       public_url: config.public_url,
     }),
     audit: createAuditLog(database.db),
-    idempotency: createIdempotency(database, replica.id, secrets),
+    idempotency: createIdempotency(database, replica.id, keyring),
     limiter: createRateLimiter(per_second, burst),
     login_limiter: createRateLimiter(login_per_minute / 60, Math.ceil(login_per_minute)),
   }
@@ -206,7 +206,7 @@ function measure(metrics: Metrics, server: Server, { engine, database }: Foundat
   metrics.gauge('groundplane_database_waiting', 'Requests waiting for a connection.', () => database.pool.waitingCount)
 }
 
-/** The keys that seal what is secret (kernel/secrets.ts). */
+/** The keys that encrypt what is secret (kernel/keyring.ts). */
 export function keyFileOf(config: Config): string {
   return join(config.data_dir, 'keys')
 }

@@ -38,8 +38,9 @@ async function run(config: Config): Promise<void> {
 }
 
 async function rotate(config: Config): Promise<void> {
-  const { resealed, unreadable } = await rotateControlKey(config)
-  console.log(`A new key seals from now on; ${resealed} older texts were sealed again.`)
-  for (const { table, key } of unreadable) console.error(`No key of the file opens ${table} ${key}: it was left alone.`)
+  const { reencrypted, unreadable } = await rotateControlKey(config)
+  console.log(`A new key encrypts from now on; ${reencrypted} older texts were encrypted again.`)
+  for (const { table, key } of unreadable)
+    console.error(`No key of the file decrypts ${table} ${key}: it was left alone.`)
   if (unreadable.length > 0) process.exitCode = 2
 }

@@ -30,10 +30,10 @@ import { mountNetwork } from './network-areas.ts'
 import { mountGpu } from './gpu-areas.ts'
 
 export function mountNodes(server: Server, services: MountServices, parts: Parts): Watcher[] {
-  const { config, database, replica, secrets, log } = parts
+  const { config, database, replica, keyring, log } = parts
   const { offline_after_ms, heartbeat_interval_ms } = config.nodes
   const change = { database, replica_id: replica.id }
-  const authority = createAuthorityStore(database, secrets)
+  const authority = createAuthorityStore(database, keyring)
   const agents = createAgents({ identity: createControlIdentity(authority), observe: parts.observed('agent') })
   const access = { agents, offline_after_ms }
   const settings = ownSettings(parts)

@@ -1,14 +1,14 @@
-// `groundplane control rotate-key --config FILE`: puts a new key in front of the key file and seals with it everything
-// that older keys sealed. Replicas go on running: they read the file again when they meet the new key.
+// `groundplane control rotate-key --config FILE`: puts a new key in front of the key file and encrypts with it
+// everything that older keys encrypted. Replicas go on running: they read the file again when they meet the new key.
 import { existsSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { KEY_FILE_LOOK_MS, openSecretBox, rotateKey } from '#src/kernel/secrets.ts'
+import { KEY_FILE_LOOK_MS, openKeyring, rotateKey } from '#src/kernel/keyring.ts'
 import { type Db, openDatabase } from '#src/store/database.ts'
 import { LOCKS } from '#src/store/locks.ts'
-import { type Resealed, resealAll } from '#src/store/sealed-places.ts'
+import { type Reencrypted, reencryptAll } from '#src/store/encrypted-places.ts'
 import { databaseUrl, keyFileOf } from './control-plane.ts'
 
 /** Thrown when nothing was changed; the message says why. */
@@ -19,7 +19,7 @@ export class RotationRefused extends Error {
   }
 }
 
-export async function rotateControlKey(config: Config): Promise<Resealed> {
+export async function rotateControlKey(config: Config): Promise<Reencrypted> {
   const key_file = keyFileOf(config)
   if (!existsSync(key_file)) {
     throw new RotationRefused(
@@ -36,17 +36,17 @@ export async function rotateControlKey(config: Config): Promise<Resealed> {
 }
 
 /** The lock belongs to the connection: a command that is killed leaves none behind. */
-async function rotateAlone(db: Db, key_file: string): Promise<Resealed> {
+async function rotateAlone(db: Db, key_file: string): Promise<Reencrypted> {
   const { rows } = await sql<{ held: boolean }>`select pg_try_advisory_lock(${LOCKS.key_rotation}) as held`.execute(db)
   if (rows[0]?.held !== true) throw new RotationRefused('Another rotation is under way; nothing was changed.')
   rotateKey(key_file)
-  // From here on no replica seals with the old key; what was being written meanwhile is found by the next pass.
+  // From here on no replica encrypts with the old key; what was being written meanwhile is found by the next pass.
   await delay(2 * KEY_FILE_LOOK_MS)
-  const secrets = openSecretBox(key_file)
-  let resealed = 0
+  const keyring = openKeyring(key_file)
+  let reencrypted = 0
   for (;;) {
-    const pass = await resealAll(db, secrets)
-    resealed += pass.resealed
-    if (pass.resealed === 0) return { resealed, unreadable: pass.unreadable }
+    const pass = await reencryptAll(db, keyring)
+    reencrypted += pass.reencrypted
+    if (pass.reencrypted === 0) return { reencrypted, unreadable: pass.unreadable }
   }
 }

@@ -15,13 +15,13 @@ import type { Parts, Watcher } from './areas.ts'
 
 /** `dns`: where names of public addresses are kept; without it every name is unknown and none is published. */
 export function mountTenants(server: Server, services: MountServices, parts: Parts, dns?: AddressDns): Watcher[] {
-  const { config, database, engine, cloudstack, replica, secrets, log } = parts
+  const { config, database, engine, cloudstack, replica, keyring, log } = parts
   engine.register(bindJob(tenantCreateJob, { cloudstack, database }))
   engine.register(bindJob(tenantStatusJob, { cloudstack, database }))
   engine.register(bindJob(publicIpAcquireJob, { cloudstack, dns }))
   const deps = { cloudstack, database, jobs: engine, replica_id: replica.id }
   const oidc_ready = config.auth.oidc?.tenant_claim !== undefined
-  mountArea(server, tenants, tenantHandlers({ ...deps, secrets, oidc_ready }), services)
+  mountArea(server, tenants, tenantHandlers({ ...deps, keyring, oidc_ready }), services)
   mountArea(server, publicIps, publicIpHandlers({ ...deps, dns }), services)
   return [createTenantReconciler({ cloudstack, database, poll_ms: config.compute.tenants_poll_ms, log })]
 }

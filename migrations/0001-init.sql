@@ -1,5 +1,5 @@
 -- The first schema: callers, events and their stream, jobs, idempotency, what watchers remember.
--- Times come from the database clock. Text that may hold secrets is sealed (kernel/secrets.ts) before it gets here.
+-- Times come from the database clock. Text that may hold secrets is encrypted (kernel/keyring.ts) before it gets here.
 
 create table replica (
   id uuid primary key,

@@ -143,7 +143,7 @@ export const tenants = defineArea({
       path: '/admin/tenants',
       summary: 'Create tenant',
       description:
-        'Makes the domain, a domain-admin account, and dedicates a public range when its five fields are given: an existing range that is exactly this one, else a new one. All or nothing: what was done before a failure is undone. The password of the account is kept sealed and never shown. Answers when everything is done.',
+        'Makes the domain, a domain-admin account, and dedicates a public range when its five fields are given: an existing range that is exactly this one, else a new one. All or nothing: what was done before a failure is undone. The password of the account is kept encrypted and never shown. Answers when everything is done.',
       body: TenantCreate,
       ok: { 200: Tenant },
       example: { body: { name: 'initech', network_domain: 'initech.example', zone_id, ...range }, answer: example },
@@ -295,7 +295,7 @@ export const tenants = defineArea({
       path: '/tenants/{id}/auth-source',
       summary: 'Set authentication source of tenant',
       description:
-        'local: passwords of the platform. ldap: needs `ldap`; accounts are made at first sign-in. saml: every user of the tenant but its generated admin signs in at the identity provider. oidc: sign-in at this service, which must have an OIDC issuer and a tenant claim configured. Secrets are sealed and never shown.',
+        'local: passwords of the platform. ldap: needs `ldap`; accounts are made at first sign-in. saml: every user of the tenant but its generated admin signs in at the identity provider. oidc: sign-in at this service, which must have an OIDC issuer and a tenant claim configured. Secrets are encrypted and never shown.',
       tenant: 'own',
       params: TenantParams,
       body: AuthSourceChange,

@@ -89,7 +89,7 @@ export interface Run<Deps, Input> {
   readonly signal: AbortSignal
   /** Process log; carries the job's id. */
   readonly log: Log
-  /** What earlier steps (and earlier attempts of this one) saved. Sealed at rest: it may hold secrets. */
+  /** What earlier steps (and earlier attempts of this one) saved. Encrypted at rest: it may hold secrets. */
   readonly state: Readonly<Record<string, unknown>>
   /** Commits a change of the state before it returns. Save what you are about to do before you do it. */
   save(change: Record<string, unknown>): Promise<void>

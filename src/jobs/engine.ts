@@ -6,7 +6,7 @@ import type { ErrorCode } from '#src/contract/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import { appEventOf } from '#src/store/app-events.ts'
 import type { Database } from '#src/store/database.ts'
 import { DEAD_AFTER_S, type Replica } from '#src/store/replicas.ts'
@@ -21,7 +21,7 @@ import { jobOf } from './view.ts'
 
 export interface EngineOptions {
   database: Database
-  secrets: SecretBox
+  keyring: Keyring
   replica: Replica
   stream: Stream
   log: Log
@@ -49,7 +49,7 @@ const SWEEP_MS = 30_000
 
 export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream } = options
-  const ledger = createLedger(database, options.secrets, replica.id)
+  const ledger = createLedger(database, options.keyring, replica.id)
   const delivery = createDelivery(database, log)
   const waiters: Waiters = new Map()
   const held = createHeldJobs(ledger, options, waiters)

@@ -3,11 +3,11 @@
 import { createHash } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { Caller } from '#src/kernel/http/context.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
 import type { Database, Trx } from '#src/store/database.ts'
 import { isAlive } from '#src/store/replicas.ts'
-import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
+import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Tables } from '#src/store/tables.ts'
 import type { Admission } from './admit.ts'
 import type { JobDefinition, LogLevel } from './define.ts'
@@ -41,12 +41,12 @@ export interface Failure {
 
 export type Ledger = ReturnType<typeof createLedger>
 
-export function createLedger(database: Database, secrets: SecretBox, replica_id: string) {
+export function createLedger(database: Database, keyring: Keyring, replica_id: string) {
   const parts: Parts = {
     database,
     replica_id,
-    seal: (value, id) => secrets.seal(JSON.stringify(value), SEAL_CONTEXTS.job(id)),
-    unseal: (text, id) => JSON.parse(secrets.open(text, SEAL_CONTEXTS.job(id))) as unknown,
+    encrypt: (value, id) => keyring.encrypt(JSON.stringify(value), ASSOCIATED_DATA.job(id)),
+    decrypt: (text, id) => JSON.parse(keyring.decrypt(text, ASSOCIATED_DATA.job(id))) as unknown,
     held: (claim, work) => held(database, claim, work),
   }
   return { ...admission(parts), ...claims(parts), ...stepWrites(parts), ...jobWrites(parts), ...auditLog(parts) }
@@ -55,8 +55,8 @@ export function createLedger(database: Database, secrets: SecretBox, replica_id:
 interface Parts {
   database: Database
   replica_id: string
-  seal(value: unknown, id: string): string
-  unseal(text: string, id: string): unknown
+  encrypt(value: unknown, id: string): string
+  decrypt(text: string, id: string): unknown
   held<T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T>
 }
 
@@ -88,7 +88,7 @@ async function change(trx: Trx, publish: Publish, id: string, set: Record<string
   return row
 }
 
-function admission({ seal, replica_id }: Parts) {
+function admission({ encrypt, replica_id }: Parts) {
   return {
     /** Admission: job and start event, held by this process from the first moment. */
     async insert<Deps, Input>(
@@ -104,8 +104,8 @@ function admission({ seal, replica_id }: Parts) {
           parent_id: admission.parent_id ?? null,
           type: definition.type,
           status: admission.description,
-          input: seal(admission.input, admission.id),
-          state: seal({}, admission.id),
+          input: encrypt(admission.input, admission.id),
+          state: encrypt({}, admission.id),
           metadata: JSON.stringify(admission.metadata ?? {}),
           planned_steps: JSON.stringify(definition.steps.map((step) => step.name)),
           node_ip: admission.node_ip ?? null,
@@ -136,11 +136,11 @@ function admission({ seal, replica_id }: Parts) {
   }
 }
 
-function claims({ database, unseal, replica_id }: Parts) {
+function claims({ database, decrypt, replica_id }: Parts) {
   const opened = async (row: JobRow): Promise<Claim> => ({
     row,
-    input: unseal(row.input, row.id),
-    state: unseal(row.state, row.id) as Record<string, unknown>,
+    input: decrypt(row.input, row.id),
+    state: decrypt(row.state, row.id) as Record<string, unknown>,
     steps: await database.db
       .selectFrom('job_step')
       .selectAll()
@@ -278,7 +278,7 @@ function stepWrites({ held }: Parts) {
   }
 }
 
-function jobWrites({ held, seal }: Parts) {
+function jobWrites({ held, encrypt }: Parts) {
   return {
     fenced: <T>(claim: Claim, work: (trx: Trx) => Promise<T>): Promise<T> => held(claim, (trx) => work(trx)),
 
@@ -286,7 +286,7 @@ function jobWrites({ held, seal }: Parts) {
       held(claim, async (trx) => {
         await trx
           .updateTable('job')
-          .set({ state: seal(state, claim.row.id), updated_at: sql`now()` })
+          .set({ state: encrypt(state, claim.row.id), updated_at: sql`now()` })
           .where('id', '=', claim.row.id)
           .execute()
       }),

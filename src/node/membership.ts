@@ -10,7 +10,7 @@ import { connectControl, type ControlAddress } from '#src/kernel/agent-uplink.ts
 import { authorityMark, createCertificateRequest } from '#src/kernel/certificates.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { signRequest } from '#src/kernel/node-signature.ts'
-import { writePrivateFile } from '#src/kernel/secrets.ts'
+import { writePrivateFile } from '#src/kernel/keyring.ts'
 
 const Identity = Type.Object({
   node_id: Type.String(),

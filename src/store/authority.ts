@@ -1,15 +1,15 @@
-// The authority that certifies agents: made once by whichever replica starts first, its key sealed under the key file that
+// The authority that certifies agents: made once by whichever replica starts first, its key encrypted under the key file that
 // all replicas share.
 import { sql } from 'kysely'
 import { Type } from 'typebox'
 import Value from 'typebox/value'
 import { createAuthority, type KeyedCertificate } from '#src/kernel/certificates.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import type { Database, Db } from './database.ts'
 import { LOCKS } from './locks.ts'
-import { SEAL_CONTEXTS } from './sealed-places.ts'
+import { ASSOCIATED_DATA } from './encrypted-places.ts'
 
-const SETTING = SEAL_CONTEXTS.authority
+const SETTING = ASSOCIATED_DATA.authority
 
 export interface Authority {
   /** Makes it when there is none. Kept in memory from then on: it never changes. */
@@ -18,13 +18,13 @@ export interface Authority {
 
 const Stored = Type.Object({ certificate: Type.String(), sealed_key: Type.String() })
 
-export function createAuthorityStore(database: Database, secrets: SecretBox): Authority {
+export function createAuthorityStore(database: Database, keyring: Keyring): Authority {
   let known: Promise<KeyedCertificate> | undefined
   const read = async (db: Db): Promise<KeyedCertificate | undefined> => {
     const row = await db.selectFrom('setting').select('value').where('name', '=', SETTING).executeTakeFirst()
     if (row === undefined) return undefined
     const { certificate, sealed_key } = Value.Parse(Stored, row.value)
-    return { certificate, key: secrets.open(sealed_key, SETTING) }
+    return { certificate, key: keyring.decrypt(sealed_key, SETTING) }
   }
   const readOrMake = async (): Promise<KeyedCertificate> =>
     (await read(database.db)) ??
@@ -34,7 +34,7 @@ export function createAuthorityStore(database: Database, secrets: SecretBox): Au
       const there = await read(trx)
       if (there !== undefined) return there
       const made = await createAuthority()
-      const value = JSON.stringify({ certificate: made.certificate, sealed_key: secrets.seal(made.key, SETTING) })
+      const value = JSON.stringify({ certificate: made.certificate, sealed_key: keyring.encrypt(made.key, SETTING) })
       await trx.insertInto('setting').values({ name: SETTING, value }).execute()
       return made
     }))

@@ -3,10 +3,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Idempotency, IdempotentRequest, StoredAnswer } from '#src/kernel/http/idempotency.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import type { Database } from './database.ts'
 import { isAlive } from './replicas.ts'
-import { SEAL_CONTEXTS } from './sealed-places.ts'
+import { ASSOCIATED_DATA } from './encrypted-places.ts'
 
 const WAIT_MS = 10_000
 const POLL_MS = 50
@@ -15,11 +15,11 @@ interface Store {
   database: Database
   replica_id: string
   /** Answers and requests may hold secrets: a token is shown once, a password is sent. */
-  secrets: SecretBox
+  keyring: Keyring
 }
 
-export function createIdempotency(database: Database, replica_id: string, secrets: SecretBox): Idempotency {
-  const store: Store = { database, replica_id, secrets }
+export function createIdempotency(database: Database, replica_id: string, keyring: Keyring): Idempotency {
+  const store: Store = { database, replica_id, keyring }
   return {
     async run(request, work) {
       if (await claim(store, request)) {
@@ -44,14 +44,14 @@ export function createIdempotency(database: Database, replica_id: string, secret
   }
 }
 
-async function claim({ database, replica_id, secrets }: Store, request: IdempotentRequest): Promise<boolean> {
+async function claim({ database, replica_id, keyring }: Store, request: IdempotentRequest): Promise<boolean> {
   const row = await database.db
     .insertInto('idempotency')
     .values({
       caller_id: request.caller_id,
       key: request.key,
       operation: request.operation,
-      request_hash: secrets.fingerprint(request.request),
+      request_hash: keyring.fingerprint(request.request),
       operation_id: request.operation_id,
       replica_id,
     })
@@ -76,7 +76,7 @@ async function claim({ database, replica_id, secrets }: Store, request: Idempote
 }
 
 async function runAndKeep(
-  { database, secrets }: Store,
+  { database, keyring }: Store,
   request: IdempotentRequest,
   work: () => Promise<StoredAnswer>,
 ): Promise<StoredAnswer> {
@@ -97,7 +97,7 @@ async function runAndKeep(
     .set({
       status: answer.status,
       headers: JSON.stringify(answer.headers),
-      body: secrets.seal(JSON.stringify(answer.body ?? null), contextOf(request)),
+      body: keyring.encrypt(JSON.stringify(answer.body ?? null), contextOf(request)),
     })
     .where('caller_id', '=', request.caller_id)
     .where('key', '=', request.key)
@@ -120,7 +120,7 @@ async function forget(database: Database, request: IdempotentRequest): Promise<v
  * an event, so the work may be done now. Otherwise the answer: the stored one, or what the job says that was begun.
  */
 async function look(
-  { database, secrets }: Store,
+  { database, keyring }: Store,
   request: IdempotentRequest,
 ): Promise<StoredAnswer | 'running' | 'gone' | 'never-began'> {
   const row = await database.db
@@ -131,14 +131,14 @@ async function look(
     .where('key', '=', request.key)
     .executeTakeFirst()
   if (row === undefined) return 'gone'
-  if (row.operation !== request.operation || !row.request_hash.equals(secrets.fingerprint(request.request))) {
+  if (row.operation !== request.operation || !row.request_hash.equals(keyring.fingerprint(request.request))) {
     throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This key was used with another request within the last 24 hours.')
   }
   if (row.status !== null) {
     return {
       status: row.status,
       headers: row.headers ?? {},
-      body: row.body === null ? null : JSON.parse(secrets.open(row.body, contextOf(request))),
+      body: row.body === null ? null : JSON.parse(keyring.decrypt(row.body, contextOf(request))),
     }
   }
   if (row.alive) return 'running'
@@ -171,7 +171,7 @@ async function takeOver(store: Store, request: IdempotentRequest): Promise<boole
 }
 
 function contextOf(request: IdempotentRequest): string {
-  return SEAL_CONTEXTS.idempotency(request.caller_id, request.key)
+  return ASSOCIATED_DATA.idempotency(request.caller_id, request.key)
 }
 
 async function wasBegun(database: Database, operation_id: string): Promise<boolean> {

@@ -5,12 +5,12 @@ import type { Db, Trx } from './database.ts'
 
 export const OIDC_LOGIN_SECONDS = 600
 
-export async function insertOidcLogin(trx: Trx, state: string, sealed: string): Promise<void> {
+export async function insertOidcLogin(trx: Trx, state: string, encrypted: string): Promise<void> {
   await trx
     .insertInto('oidc_login')
     .values({
       state_hash: credentialHash(state),
-      sealed,
+      sealed: encrypted,
       expires_at: sql<Date>`now() + make_interval(secs => ${OIDC_LOGIN_SECONDS})`,
     })
     .execute()

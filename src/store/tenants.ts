@@ -13,7 +13,7 @@ export interface TenantClaim {
   network_domain: string | null
   admin_account: string
   admin_username: string
-  /** Sealed. */
+  /** Encrypted. */
   admin_password: string
   created_by: string
 }

@@ -88,7 +88,7 @@ test('keys belong to their caller: another caller with the same key does its own
 })
 
 test('a token that was shown once stands nowhere in the database in clear, also with a key', async () => {
-  const { body } = await create('sealed', 'key-sealed')
+  const { body } = await create('encrypted', 'key-encrypted')
   const client = new pg.Client(lab.database.connection)
   await client.connect()
   const { rows } = await client.query(

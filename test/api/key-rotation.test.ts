@@ -11,7 +11,7 @@ import pg from 'pg'
 import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts'
 import type { KeyedCertificate } from '#src/kernel/certificates.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { openSecretBox, type SecretBox } from '#src/kernel/secrets.ts'
+import { openKeyring, type Keyring } from '#src/kernel/keyring.ts'
 import { createAuthorityStore } from '#src/store/authority.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { callerFor } from '../support/http.ts'
@@ -41,12 +41,12 @@ after(async () => {
   await lab.close()
 })
 
-const box = () => openSecretBox(join(lab.data_dir, 'keys'))
+const keyring = () => openKeyring(join(lab.data_dir, 'keys'))
 
-async function authorityOf(secrets: SecretBox): Promise<KeyedCertificate> {
+async function authorityOf(keyring: Keyring): Promise<KeyedCertificate> {
   const store = openDatabase({ connection: lab.database.connection, pool_size: 2, log: lab.control.log })
   try {
-    return await createAuthorityStore(store, secrets).get()
+    return await createAuthorityStore(store, keyring).get()
   } finally {
     await store.close()
   }
@@ -64,18 +64,18 @@ async function rotate(): Promise<{ code: number; output: string; errors: string 
   }
 }
 
-const SEALED = `
-  select 'job.input' as place, input as sealed from job union all select 'job.state', state from job
+const ENCRYPTED = `
+  select 'job.input' as place, input as encrypted from job union all select 'job.state', state from job
   union all select 'idempotency.body', body from idempotency union all select 'oidc_login.sealed', sealed from oidc_login
   union all select 'tenant.admin_password', admin_password from tenant
   union all select 'tenant.auth_secret', auth_secret from tenant
   union all select 'authority', value ->> 'sealed_key' from setting where name = 'node-authority'`
 
-/** Places that hold sealed text, each with how much of it the newest key sealed. */
-async function sealedBy(prefix: string): Promise<Record<string, { of_key: number; all: number }>> {
+/** Places that hold encrypted text, each with how much of it the newest key encrypted. */
+async function encryptedBy(prefix: string): Promise<Record<string, { of_key: number; all: number }>> {
   const { rows } = await database.query<{ place: string; of_key: number; all: number }>(
-    `select place, count(*) filter (where starts_with(sealed, $1))::int as of_key, count(*)::int as all
-     from (${SEALED}) as texts where sealed is not null group by place`,
+    `select place, count(*) filter (where starts_with(encrypted, $1))::int as of_key, count(*)::int as all
+     from (${ENCRYPTED}) as texts where encrypted is not null group by place`,
     [prefix],
   )
   return Object.fromEntries(rows.map(({ place, of_key, all }) => [place, { of_key, all }]))
@@ -84,29 +84,33 @@ async function sealedBy(prefix: string): Promise<Record<string, { of_key: number
 const createToken = (call: Lab['call']) =>
   call('POST', '/auth/tokens', { name: 'kept', role: 'viewer' }, { headers: { 'idempotency-key': 'before-rotation' } })
 
-test('a rotation seals everything again, and running replicas, jobs and replays go on', async () => {
-  const old = box()
+test('a rotation encrypts everything again, and running replicas, jobs and replays go on', async () => {
+  const old = keyring()
   const first = await createToken(lab.call)
   const stopped = (await lab.call('POST', '/compute/vms/list', { state: 'Stopped' })).body.virtual_machines[0].id
   const started = await lab.call('POST', '/compute/vms/start', { virtual_machine_id: stopped })
   assert.equal(started.status, 200, started.text)
   const tenant_id = randomUUID()
   await database.query(
-    `insert into tenant (id, name, source, created_by, admin_password, auth_secret) values ($1, 'sealed', 'service', 'admin', $2, $3)`,
-    [tenant_id, old.seal('of the admin', `tenant:${tenant_id}`), old.seal('of the directory', `tenant:${tenant_id}`)],
+    `insert into tenant (id, name, source, created_by, admin_password, auth_secret) values ($1, 'rotated', 'service', 'admin', $2, $3)`,
+    [
+      tenant_id,
+      old.encrypt('of the admin', `tenant:${tenant_id}`),
+      old.encrypt('of the directory', `tenant:${tenant_id}`),
+    ],
   )
   await database.query(
     "insert into oidc_login (state_hash, sealed, expires_at) values ($1, $2, now() + interval '1 hour')",
-    [randomBytes(32), old.seal('pending', 'oidc_login')],
+    [randomBytes(32), old.encrypt('pending', 'oidc_login')],
   )
   const authority = await authorityOf(old)
 
   const { code, output, errors } = await rotate()
   assert.equal(code, 0, errors)
-  assert.match(output, /A new key seals from now on; \d+ older texts were sealed again/)
+  assert.match(output, /A new key encrypts from now on; \d+ older texts were encrypted again/)
 
-  const prefix = box().prefix()
-  const places = await sealedBy(prefix)
+  const prefix = keyring().prefix()
+  const places = await encryptedBy(prefix)
   assert.deepEqual(Object.keys(places).sort(), [
     'authority', 'idempotency.body', 'job.input', 'job.state', 'oidc_login.sealed', 'tenant.admin_password', 'tenant.auth_secret',
   ]) // biome-ignore format: one list
@@ -115,16 +119,16 @@ test('a rotation seals everything again, and running replicas, jobs and replays 
     'select admin_password, auth_secret from tenant where id = $1',
     [tenant_id],
   )
-  assert.equal(box().open(rows[0]?.admin_password ?? '', `tenant:${tenant_id}`), 'of the admin')
-  assert.equal(box().open(rows[0]?.auth_secret ?? '', `tenant:${tenant_id}`), 'of the directory')
+  assert.equal(keyring().decrypt(rows[0]?.admin_password ?? '', `tenant:${tenant_id}`), 'of the admin')
+  assert.equal(keyring().decrypt(rows[0]?.auth_secret ?? '', `tenant:${tenant_id}`), 'of the directory')
 
-  assert.deepEqual(await authorityOf(box()), authority)
+  assert.deepEqual(await authorityOf(keyring()), authority)
 
   for (const call of [lab.call, callerFor(other.url, lab.token)]) {
     const replayed = await createToken(call)
     assert.deepEqual([replayed.status, replayed.body], [first.status, first.body])
   }
-  // The replica that ran the job goes; the other takes it over with what the new key sealed.
+  // The replica that ran the job goes; the other takes it over with what the new key encrypted.
   await lab.restart()
   await until('the job is done', async () => {
     lab.platform.step()
@@ -133,24 +137,24 @@ test('a rotation seals everything again, and running replicas, jobs and replays 
 })
 
 test('a second rotation works like the first', async () => {
-  const before_it = box().prefix()
+  const before_it = keyring().prefix()
   assert.equal((await rotate()).code, 0)
-  const prefix = box().prefix()
+  const prefix = keyring().prefix()
   assert.notEqual(prefix, before_it)
-  for (const [place, { of_key, all }] of Object.entries(await sealedBy(prefix))) assert.equal(of_key, all, place)
+  for (const [place, { of_key, all }] of Object.entries(await encryptedBy(prefix))) assert.equal(of_key, all, place)
 })
 
 test('two rotations at once: one is refused and changes nothing, so no key is lost', async () => {
   const results = await Promise.all([rotate(), rotate()])
   assert.deepEqual(results.map(({ code }) => String(code)).sort(), ['0', '1'])
   assert.match(results.find(({ code }) => code === 1)?.errors ?? '', /Another rotation is under way/)
-  for (const [place, { of_key, all }] of Object.entries(await sealedBy(box().prefix())))
+  for (const [place, { of_key, all }] of Object.entries(await encryptedBy(keyring().prefix())))
     assert.equal(of_key, all, place)
 })
 
-test('a text whose key was lost is named and left alone, and the rest is sealed again', async () => {
+test('a text whose key was lost is named and left alone, and the rest is encrypted again', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'gp-stranger-'))
-  const stranger = openSecretBox(join(folder, 'keys')).seal('lost', 'oidc_login')
+  const stranger = openKeyring(join(folder, 'keys')).encrypt('lost', 'oidc_login')
   rmSync(folder, { recursive: true })
   await database.query(
     "insert into oidc_login (state_hash, sealed, expires_at) values ($1, $2, now() + interval '1 hour')",
@@ -159,7 +163,7 @@ test('a text whose key was lost is named and left alone, and the rest is sealed 
   const { code, errors } = await rotate()
   assert.equal(code, 2)
   assert.match(errors, /oidc_login abababab/)
-  const places = await sealedBy(box().prefix())
+  const places = await encryptedBy(keyring().prefix())
   assert.deepEqual(places['oidc_login.sealed'], { of_key: 1, all: 2 })
   assert.equal(places['job.input']?.of_key, places['job.input']?.all)
 })

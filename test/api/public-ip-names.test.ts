@@ -14,7 +14,7 @@ import { publicIpHandlers } from '#src/modules/ddi/public-ips.ts'
 import { computeCall } from '#src/modules/compute/call.job.ts'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
 import { DEFAULT_SIZE } from '../../lab/world.ts'
-import { type JobProcess, startJobProcess, testSecrets } from '../support/job-process.ts'
+import { type JobProcess, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
 const log = createLog({ level: 'error' })
@@ -63,7 +63,7 @@ before(async () => {
     },
   }
   const bound = [bindJob(publicIpAcquireJob, { cloudstack, dns }), bindJob(computeCall, call_deps)]
-  jobs = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound })
+  jobs = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound })
   const { engine, replica_id } = jobs
   handlers = publicIpHandlers({ cloudstack, database: jobs.database, jobs: engine, replica_id, dns })
 })

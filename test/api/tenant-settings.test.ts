@@ -99,7 +99,7 @@ const LDAP = {
   group: 'cn=cloud,dc=acme,dc=example',
 } // biome-ignore format: one record
 
-test('ldap is set up for the tenant alone, its password is sealed, and local takes it down again', async () => {
+test('ldap is set up for the tenant alone, its password is encrypted, and local takes it down again', async () => {
   const reply = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'ldap', ldap: LDAP })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(reply.body.settings.has_bind_password, true)

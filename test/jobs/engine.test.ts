@@ -6,7 +6,7 @@ import { bindJob, type BoundJob, defineJob } from '#src/jobs/define.ts'
 import { type ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
-import { admit, startJobProcess, testSecrets } from '../support/job-process.ts'
+import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -72,7 +72,7 @@ test('a job that undoes itself leaves nothing behind, whichever step fails', asy
 test('every step may run twice', () => repeatEverywhere(walk('stop')))
 
 test('a frozen process that wakes up writes nothing: the job belongs to the one that took it over', async () => {
-  const secrets = testSecrets()
+  const keyring = testKeyring()
   let release = (): void => {}
   const frozen = new Promise<void>((resolve) => {
     release = resolve
@@ -99,12 +99,12 @@ test('a frozen process that wakes up writes nothing: the job belongs to the one 
       who,
     )
   const { connection } = database
-  const first = await startJobProcess({ connection, secrets, bound: [slow('first')] })
+  const first = await startJobProcess({ connection, keyring, bound: [slow('first')] })
   const { id } = await admit(first, slow('first'), {})
   await until('the first process acts', () => acted.includes('first'))
   await first.database.db.deleteFrom('replica').where('id', '=', first.replica_id).execute()
   await first.database.db.updateTable('job').set({ executor: null }).where('id', '=', id).execute()
-  const second = await startJobProcess({ connection, secrets, bound: [slow('second')] })
+  const second = await startJobProcess({ connection, keyring, bound: [slow('second')] })
   const job = await ended(second, id)
   release()
   await until('the first process lets go', () => first.engine.running() === 0)
@@ -126,7 +126,7 @@ test('a cancelled job ends failed with the reason, undoes what it did, and canno
       new Promise<void>((_resolve, reject) => run.signal.addEventListener('abort', () => reject(new Error('aborted')))),
   }
   const bound = bindJob({ ...definition, type: 'test.cancel', steps: [floor, hanging] }, world)
-  const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound: [bound] })
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
   const { id } = await admit(process, bound, { secret: 'x' })
   await until('the floor is built', () => world.things.has('floor'))
   await process.engine.cancel(id, SYSTEM)
@@ -162,7 +162,7 @@ test('an error that may pass is tried again by itself; one that will not fails a
       null,
     )
   const bound = [failing('passing'), failing('lasting')]
-  const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound })
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound })
   const passed = await ended(process, (await admit(process, bound[0] as BoundJob, {})).id)
   const failed = await ended(process, (await admit(process, bound[1] as BoundJob, {})).id)
   await process.stop()
@@ -170,10 +170,10 @@ test('an error that may pass is tried again by itself; one that will not fails a
   assert.deepEqual([failed.job_status, failed.failure_code, tried.lasting], ['failed', 'COMPUTE_UNAVAILABLE', 1])
 })
 
-test('what a job was given and what it saved is sealed in the database', async () => {
+test('what a job was given and what it saved is encrypted in the database', async () => {
   const { make } = walk('stop')
   const { bound, input } = await make()
-  const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound: [bound] })
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
   const { id } = await admit(process, bound, input)
   await ended(process, id)
   const row = await process.engine.find(id)
@@ -203,14 +203,14 @@ test('a once step that was interrupted and whose outcome cannot be told ends fai
     }),
     null,
   )
-  const secrets = testSecrets()
+  const keyring = testKeyring()
   const { connection } = database
   const { crashAt } = await import('../support/job-process.ts')
-  const first = await startJobProcess({ connection, secrets, bound: [bound], at: crashAt(2).at })
+  const first = await startJobProcess({ connection, keyring, bound: [bound], at: crashAt(2).at })
   const { id } = await admit(first, bound, {})
   await until('the planted crash', () => first.engine.running() === 0)
   await first.die()
-  const second = await startJobProcess({ connection, secrets, bound: [bound] })
+  const second = await startJobProcess({ connection, keyring, bound: [bound] })
   const job = await ended(second, id)
   await second.stop()
   assert.deepEqual([acts, job.job_status, job.failure_code], [1, 'failed', 'JOB_INTERRUPTED'])

@@ -18,7 +18,7 @@ import { convertGpus } from '#src/node/gpu/convert.ts'
 import { readGpus } from '#src/node/gpu/inventory.ts'
 import { type GpuKernel, gpuKernel } from '../support/gpu-kernel.ts'
 import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
-import { admit, startJobProcess, testSecrets } from '../support/job-process.ts'
+import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase } from '../support/test-database.ts'
 
 const A = '0000:3b:00.0'
@@ -159,7 +159,7 @@ test('a node that stops showing the GPU loses no record of it', async () => {
 
 async function runToEnd(bound: BoundJob, input: unknown): Promise<JobRow> {
   const database = await createTestDatabase()
-  const process = await startJobProcess({ connection: database.connection, secrets: testSecrets(), bound: [bound] })
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
   try {
     return await ended(process, (await admit(process, bound, input)).id)
   } finally {

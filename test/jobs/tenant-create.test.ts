@@ -82,7 +82,7 @@ async function make(existing: boolean) {
     password: 'planted-Password-1',
   }
   const claim = { id, name, description: '', network_domain: null, created_by: 'test' }
-  const account = { admin_account: name, admin_username: input.username, admin_password: 'sealed' }
+  const account = { admin_account: name, admin_username: input.username, admin_password: 'encrypted' }
   assert.ok(await claimTenant(database.db, { ...claim, ...account }))
   const world: World = { platform, database, input, vlans: platform.world.tables.vlans.size }
   return { world, bound: bindJob(tenantCreateJob, { cloudstack, database }), input }

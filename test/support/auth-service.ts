@@ -12,7 +12,7 @@ import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
-import { openSecretBox } from '#src/kernel/secrets.ts'
+import { openKeyring } from '#src/kernel/keyring.ts'
 import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
 import { ensureFirstAdminToken } from '#src/modules/auth/first-admin.ts'
@@ -131,7 +131,7 @@ async function startReplica(
   followRevocations(cache, open, listener)
   await listener.start()
   const { oidc, cluster_secret } = config.auth
-  const secrets = openSecretBox(join(data_dir, 'keys'))
+  const keyring = openKeyring(join(data_dir, 'keys'))
   const { public_url } = config
   const authenticator = createAuthenticator({
     db: database.db,
@@ -149,7 +149,7 @@ async function startReplica(
     passwords: createPasswords(),
     session_ms: config.auth.session_hours * 3_600_000,
     public_url,
-    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, secrets }),
+    oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, keyring }),
   })
   const services = {
     authenticator,

@@ -4,7 +4,7 @@ import type { BoundJob, Run, Step } from '#src/jobs/define.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { admit, crashAt, type JobProcess, startJobProcess, testSecrets } from './job-process.ts'
+import { admit, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface Walk<World> {
@@ -41,13 +41,13 @@ export async function crashEverywhere<World>(walk: Walk<World>): Promise<number>
   for (const [index, point] of points.entries()) {
     const { world, bound, input, ...made } = await walk.make()
     const database = await databaseFor(made)
-    const secrets = testSecrets()
+    const keyring = testKeyring()
     const { connection } = database
-    const first = await startJobProcess({ connection, secrets, bound: [bound], at: crashAt(index + 1).at })
+    const first = await startJobProcess({ connection, keyring, bound: [bound], at: crashAt(index + 1).at })
     const { id } = await admit(first, bound, input)
     await waitUntilLetGo(first)
     await first.die()
-    const second = await startJobProcess({ connection, secrets, bound: [bound] })
+    const second = await startJobProcess({ connection, keyring, bound: [bound] })
     const job = await ended(second, id)
     await second.stop()
     await database.drop()
@@ -124,7 +124,7 @@ async function runOnce<World>(
   const { bound, input, ...made } = await walk.make()
   const database = await databaseFor(made)
   const process = await startJobProcess({
-    connection: database.connection, secrets: testSecrets(), bound: [bound], ...(at === undefined ? {} : { at }),
+    connection: database.connection, keyring: testKeyring(), bound: [bound], ...(at === undefined ? {} : { at }),
   }) // biome-ignore format: short names
   try {
     return await work(process, bound, input)

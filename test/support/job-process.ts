@@ -12,7 +12,7 @@ import { CrashForTest } from '#src/jobs/runner.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
-import { openSecretBox, type SecretBox } from '#src/kernel/secrets.ts'
+import { openKeyring, type Keyring } from '#src/kernel/keyring.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { createListener } from '#src/store/listener.ts'
 import { createReplica } from '#src/store/replicas.ts'
@@ -28,26 +28,26 @@ export interface JobProcess {
   stop(): Promise<void>
 }
 
-export function testSecrets(): SecretBox {
-  return openSecretBox(join(mkdtempSync(join(tmpdir(), 'gp-keys-')), 'keys'))
+export function testKeyring(): Keyring {
+  return openKeyring(join(mkdtempSync(join(tmpdir(), 'gp-keys-')), 'keys'))
 }
 
 export interface ProcessOptions {
   connection: Connection
-  secrets: SecretBox
+  keyring: Keyring
   bound: readonly BoundJob[]
   at?: (point: string) => void
 }
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, secrets, bound, at } = options
+  const { connection, keyring, bound, at } = options
   const database = openDatabase({ connection, pool_size: 4, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const replica = createReplica(database, log)
   const engine = createEngine({
-    database, secrets, replica, stream, log, metrics: createMetrics(), settle_ms: 1, retry_ms: 1, ...(at === undefined ? {} : { at }),
+    database, keyring, replica, stream, log, metrics: createMetrics(), settle_ms: 1, retry_ms: 1, ...(at === undefined ? {} : { at }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()

@@ -60,7 +60,7 @@ export const AuthSourceAnswer = Type.Object(
           hostname: Type.Optional(Type.String()),
           base_dn: Type.Optional(Type.String()),
           group: Type.Optional(Type.String()),
-          has_bind_password: Type.Optional(Type.Boolean({ description: 'A password is kept, sealed.' })),
+          has_bind_password: Type.Optional(Type.Boolean({ description: 'A password is kept, encrypted.' })),
           identity_provider_id: Type.Optional(Type.String()),
           users: Type.Optional(Type.Integer({ minimum: 0, description: 'Users switched to the identity provider.' })),
         },

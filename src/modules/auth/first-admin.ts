@@ -1,7 +1,7 @@
 // The way in before anybody can sign in: one admin token in a private file of the data folder.
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { writePrivateFile } from '#src/kernel/secrets.ts'
+import { writePrivateFile } from '#src/kernel/keyring.ts'
 import { findLiveToken, insertToken, TOKEN_FORM } from '#src/store/api-tokens.ts'
 import { anyCallerExists, credentialHash, lockAdmins } from '#src/store/credentials.ts'
 import type { Database, Trx } from '#src/store/database.ts'

@@ -5,11 +5,11 @@ import { Type } from 'typebox'
 import Value from 'typebox/value'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
-import type { SecretBox } from '#src/kernel/secrets.ts'
+import type { Keyring } from '#src/kernel/keyring.ts'
 import { credentialHash, credentialKey, newCredential } from '#src/store/credentials.ts'
 import type { Database } from '#src/store/database.ts'
 import { insertOidcLogin, takeOidcLogin } from '#src/store/oidc-logins.ts'
-import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
+import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import { type Claims, claimAt, type OidcConfig, oidcCaller } from './oidc-claims.ts'
 import { identityError, requireTls } from './oidc-tokens.ts'
 
@@ -18,7 +18,7 @@ export interface OidcSignInDeps {
   /** Base URL as browsers see it; the provider sends them back to it. */
   public_url: string | undefined
   database: Database
-  secrets: SecretBox
+  keyring: Keyring
 }
 
 export interface OidcSignIn {
@@ -31,7 +31,7 @@ export interface OidcSignIn {
 }
 
 const TIMEOUT_S = 5
-const SEAL_CONTEXT = SEAL_CONTEXTS.oidc_login
+const LOGIN_DATA = ASSOCIATED_DATA.oidc_login
 
 const Pending = Type.Object({
   code_verifier: Type.String(),
@@ -60,8 +60,8 @@ export function createOidcSignIn(deps: OidcSignInDeps): OidcSignIn {
       const [state, nonce] = [client.randomState(), client.randomNonce()]
       const browser_secret = newCredential('')
       const pending = { code_verifier, nonce, return_to, browser_key: credentialKey(browser_secret) }
-      const sealed = deps.secrets.seal(JSON.stringify(pending), SEAL_CONTEXT)
-      await deps.database.transact((trx) => insertOidcLogin(trx, state, sealed))
+      const encrypted = deps.keyring.encrypt(JSON.stringify(pending), LOGIN_DATA)
+      await deps.database.transact((trx) => insertOidcLogin(trx, state, encrypted))
       const location = client.buildAuthorizationUrl(configuration, {
         redirect_uri,
         scope: scopesOf(configuration, deps.config),
@@ -85,11 +85,11 @@ export function createOidcSignIn(deps: OidcSignInDeps): OidcSignIn {
 
 /** Only the browser that began may finish: otherwise somebody could sign another person in under his own name. */
 async function takePending(deps: OidcSignInDeps, state: string | undefined, browser_secret: string | undefined) {
-  const sealed = state === undefined ? undefined : await takeOidcLogin(deps.database.db, state)
-  if (sealed === undefined) {
+  const encrypted = state === undefined ? undefined : await takeOidcLogin(deps.database.db, state)
+  if (encrypted === undefined) {
     throw new ApiError('OIDC_REJECTED', 'This sign-in was not begun here, was finished before, or took too long.')
   }
-  const pending = Value.Parse(Pending, JSON.parse(deps.secrets.open(sealed, SEAL_CONTEXT)))
+  const pending = Value.Parse(Pending, JSON.parse(deps.keyring.decrypt(encrypted, LOGIN_DATA)))
   const expected = Buffer.from(pending.browser_key, 'hex')
   if (browser_secret === undefined || !timingSafeEqual(credentialHash(browser_secret), expected)) {
     throw new ApiError('OIDC_REJECTED', 'The sign-in was begun in another browser.')

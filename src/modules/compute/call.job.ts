@@ -21,7 +21,7 @@ export interface CallDeps {
 
 export const CallInput = Type.Object({
   command: Type.String(),
-  /** As on the wire, sealed at rest: user data stands here. */
+  /** As on the wire, encrypted at rest: user data stands here. */
   args: Type.Record(Type.String(), Type.String()),
   /** The platform makes the thing before it queues the job, so the same call must never be sent twice. */
   creates: Type.Boolean(),

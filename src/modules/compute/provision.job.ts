@@ -16,7 +16,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 
 export const ProvisionInput = Type.Object({
   name: Type.String(),
-  /** As on the wire, sealed at rest: user data stands here. */
+  /** As on the wire, encrypted at rest: user data stands here. */
   args: Type.Record(Type.String(), Type.String()),
   starts: Type.Boolean(),
 })

@@ -100,6 +100,6 @@ async function createMissing(run: SyncRun): Promise<void> {
 
 function wantedIn(run: SyncRun): Wanted[] {
   const value = run.state.wanted
-  // Written by `readCatalogue` of this same job, sealed in between.
+  // Written by `readCatalogue` of this same job, encrypted in between.
   return Array.isArray(value) ? (value as Wanted[]) : []
 }

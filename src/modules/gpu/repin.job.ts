@@ -174,6 +174,6 @@ function isSameSet(a: readonly GpuInstance[], b: readonly GpuInstance[]): boolea
 
 function partsIn(run: RepinRun, name: 'wanted' | 'before'): GpuInstance[] | undefined {
   const value = run.state[name]
-  // Written by `planParts` of this same job, sealed in between.
+  // Written by `planParts` of this same job, encrypted in between.
   return Array.isArray(value) ? (value as GpuInstance[]) : undefined
 }

@@ -10,7 +10,7 @@ import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
+import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import { changeTenant, type TenantRow } from '#src/store/tenants.ts'
 import type { TenantDeps } from './deps.ts'
 import { requireLiveTenant } from './lookup.ts'
@@ -18,7 +18,7 @@ import { requireLiveTenant } from './lookup.ts'
 type In = Input<(typeof tenants.routes)['tenantAuthSourceSet']>
 
 export function tenantAuthSourceSet(deps: TenantDeps) {
-  const { cloudstack, database, secrets } = deps
+  const { cloudstack, database, keyring } = deps
   return async ({ params, body }: In, ctx: RequestContext) => {
     const tenant = await requireLiveTenant(database, params.id, ctx.caller)
     await checkSource(deps, body)
@@ -36,7 +36,7 @@ export function tenantAuthSourceSet(deps: TenantDeps) {
           auth_source: body.auth_source,
           auth_source_set_at: new Date(),
           auth_settings: settings === null ? null : JSON.stringify(settings),
-          auth_secret: password === undefined ? null : secrets.seal(password, SEAL_CONTEXTS.tenant(tenant.id)),
+          auth_secret: password === undefined ? null : keyring.encrypt(password, ASSOCIATED_DATA.tenant(tenant.id)),
         })
         return { tenant_id: tenant.id, auth_source: body.auth_source, message: SENTENCES[body.auth_source], settings }
       } catch (error) {

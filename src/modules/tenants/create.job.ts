@@ -44,7 +44,7 @@ export const TenantInput = Type.Object({
   ),
   account: Type.String(),
   username: Type.String(),
-  /** Sealed at rest with the whole input. */
+  /** Encrypted at rest with the whole input. */
   password: Type.String(),
 })
 export type TenantInput = Static<typeof TenantInput>

@@ -7,7 +7,7 @@ import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { throwIfFailed } from '#src/jobs/engine.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { SEAL_CONTEXTS } from '#src/store/sealed-places.ts'
+import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import { claimTenant, type TenantClaim } from '#src/store/tenants.ts'
 import { type TenantInput, tenantCreateJob } from './create.job.ts'
 import type { TenantDeps } from './deps.ts'
@@ -58,7 +58,7 @@ export function tenantCreate(deps: TenantDeps) {
 }
 
 export function claimOf(
-  { secrets }: Pick<TenantDeps, 'secrets'>,
+  { keyring }: Pick<TenantDeps, 'keyring'>,
   input: TenantInput,
   description: string,
   ctx: Pick<RequestContext, 'caller'>,
@@ -70,7 +70,7 @@ export function claimOf(
     network_domain: input.network_domain ?? null,
     admin_account: input.account,
     admin_username: input.username,
-    admin_password: secrets.seal(input.password, SEAL_CONTEXTS.tenant(input.id)),
+    admin_password: keyring.encrypt(input.password, ASSOCIATED_DATA.tenant(input.id)),
     created_by: ctx.caller.username,
   }
 }

@@ -1,6 +1,6 @@
-// Secrets at rest: AES-256-GCM under a key file made at first start (0600). Several keys may stand in the file; the first
-// seals, all open, so a key is rotated by putting a new one in front and re-sealing what the old one sealed. Processes that
-// share the file notice the new key by themselves.
+// Encryption at rest: AES-256-GCM under a key file made at first start (0600). Several keys may stand in the file; the first
+// encrypts, all decrypt, so a key is rotated by putting a new one in front and encrypting again what the old one encrypted.
+// Processes that share the file notice the new key by themselves.
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes } from 'node:crypto'
 import {
   chmodSync,
@@ -19,13 +19,13 @@ import {
 } from 'node:fs'
 import { dirname } from 'node:path'
 
-export interface SecretBox {
-  /** Text that may be stored: `v1.<key id>.<nonce>.<tag>.<ciphertext>`. `context` must be given again to open it. */
-  seal(plain: string, context: string): string
-  open(sealed: string, context: string): string
+export interface Keyring {
+  /** Text that may be stored: `v1.<key id>.<nonce>.<tag>.<ciphertext>`. The same associated data decrypts it. */
+  encrypt(plain: string, associated_data: string): string
+  decrypt(encrypted: string, associated_data: string): string
   /** Keyed hash of a text: equal texts can be recognised, but not guessed. It stays the same when the key is rotated. */
   fingerprint(text: string): Buffer
-  /** What every text sealed from now on begins with: whatever begins otherwise was sealed by an older key. */
+  /** What every text encrypted from now on begins with: whatever begins otherwise was encrypted by an older key. */
   prefix(): string
 }
 
@@ -34,29 +34,29 @@ interface Key {
   bytes: Buffer
 }
 
-/** How long a process may go on sealing with the key that a rotation has just replaced. */
+/** How long a process may go on encrypting with the key that a rotation has just replaced. */
 export const KEY_FILE_LOOK_MS = 1000
 
 /** Opens the key file, making it with one fresh key when there is none. */
-export function openSecretBox(key_file: string): SecretBox {
+export function openKeyring(key_file: string): Keyring {
   if (!existsSync(key_file)) makeKeyFile(key_file)
-  return secretBox(keyRing(key_file))
+  return keyring(watchedKeys(key_file))
 }
 
-/** Puts a fresh key in front; older texts still open. Two rotations at once would lose a key: the caller holds a lock. */
+/** Puts a fresh key in front; older texts can still be decrypted. Two rotations at once would lose a key: the caller holds a lock. */
 export function rotateKey(key_file: string): void {
   const keys = readKeys(key_file).map((key) => key.bytes)
   writePrivateFile(key_file, textOf([randomBytes(32), ...keys]))
 }
 
-interface KeyRing {
+interface WatchedKeys {
   current(): Key
   eldest(): Key
   find(id: string): Key | undefined
 }
 
 /** The keys of the file, read again when it may have changed. */
-function keyRing(key_file: string): KeyRing {
+function watchedKeys(key_file: string): WatchedKeys {
   let keys = readKeys(key_file)
   let version = versionOf(key_file)
   let looked_at = performance.now()
@@ -93,30 +93,30 @@ function versionOf(key_file: string): string | undefined {
   return stat === undefined ? undefined : `${stat.ino} ${stat.mtimeNs}`
 }
 
-function secretBox(ring: KeyRing): SecretBox {
+function keyring(keys: WatchedKeys): Keyring {
   return {
-    seal(plain, context) {
-      const key = ring.current()
+    encrypt(plain, associated_data) {
+      const key = keys.current()
       const nonce = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', key.bytes, nonce)
-      cipher.setAAD(Buffer.from(context))
+      cipher.setAAD(Buffer.from(associated_data))
       const text = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
       const parts = [nonce, cipher.getAuthTag(), text].map((part) => part.toString('base64url'))
       return prefixOf(key) + parts.join('.')
     },
-    open(sealed, context) {
-      const [version, id = '', nonce, tag, text] = sealed.split('.')
-      const key = ring.find(id)
+    decrypt(encrypted, associated_data) {
+      const [version, id = '', nonce, tag, text] = encrypted.split('.')
+      const key = keys.find(id)
       if (version !== 'v1' || key === undefined || nonce === undefined || tag === undefined || text === undefined) {
-        throw new Error('sealed text cannot be opened: its key is not in the key file')
+        throw new Error('the encrypted text cannot be read: its key is not in the key file')
       }
       const decipher = createDecipheriv('aes-256-gcm', key.bytes, Buffer.from(nonce, 'base64url'))
-      decipher.setAAD(Buffer.from(context))
+      decipher.setAAD(Buffer.from(associated_data))
       decipher.setAuthTag(Buffer.from(tag, 'base64url'))
       return Buffer.concat([decipher.update(Buffer.from(text, 'base64url')), decipher.final()]).toString('utf8')
     },
-    fingerprint: (text) => createHmac('sha256', ring.eldest().bytes).update(text).digest(),
-    prefix: () => prefixOf(ring.current()),
+    fingerprint: (text) => createHmac('sha256', keys.eldest().bytes).update(text).digest(),
+    prefix: () => prefixOf(keys.current()),
   }
 }
 
