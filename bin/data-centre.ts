@@ -10,7 +10,7 @@ import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
 import { makeStateFolder } from '#src/store/embedded/state-folder.ts'
 import { startLabAgents } from '../lab/agents.ts'
 import { startCloudStack } from '../lab/cloudstack/server.ts'
-import { DEFAULT_SIZE } from '../lab/world.ts'
+import { DEFAULT_SIZE } from '../lab/site.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 
 export interface DataCentreOptions {

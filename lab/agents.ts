@@ -32,7 +32,7 @@ interface LabNode {
   role: 'compute' | 'management'
 }
 
-/** The BMC addresses of the simulated hypervisors (world.ts, hostFacts), and one for the management node. */
+/** The BMC addresses of the simulated hypervisors (state.ts, hostFacts), and one for the management node. */
 const NODES: readonly LabNode[] = [
   { host: 'kvm-01', bmc_ip: '10.1.0.11', role: 'compute' },
   { host: 'kvm-02', bmc_ip: '10.1.0.12', role: 'compute' },

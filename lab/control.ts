@@ -1,4 +1,4 @@
-/** The control door every simulator has: make it fail, slow, silent or wrong, take a step, reset, and look at what it was asked. */
+/** The control API every simulator has: make it fail, slow, silent or wrong, take a step, reset, and look at what it was asked. */
 import { createServer } from 'node:http'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 
@@ -22,7 +22,7 @@ interface RecordedCall {
   traceparent: string | null
 }
 
-/** What a simulator gives its door; `routes` are the simulator's own, keyed "METHOD /path". */
+/** What a simulator gives its control API; `routes` are the simulator's own, keyed "METHOD /path". */
 export interface ControlSubject {
   faults: Faults
   calls: CallLog
@@ -33,20 +33,20 @@ export interface ControlSubject {
   routes: Record<string, (body: Record<string, unknown>) => unknown>
 }
 
-export interface ControlDoor {
+export interface ControlApi {
   url: string
   close(): Promise<void>
 }
 
-/** A request the door refuses; everything else that goes wrong inside is a 500. */
+/** A request that the control API refuses; everything else that goes wrong inside is a 500. */
 export class ControlRefusal extends Error {
   override readonly name = 'ControlRefusal'
 }
 
-export async function openControlDoor(
+export async function openControlApi(
   subject: ControlSubject,
   listen: { host: string; port: number },
-): Promise<ControlDoor> {
+): Promise<ControlApi> {
   const server = createServer((request, response) => {
     void serve(subject, request, response)
   })

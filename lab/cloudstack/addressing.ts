@@ -1,7 +1,7 @@
 /** IPv4 arithmetic and the handing out of guest addresses. */
 import { createHash } from 'node:crypto'
 import type { Network } from './network-records.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export function ipNumber(ip: string): number | null {
   const parts = /^(\d{1,3})\.(\d{1,3})\.(\d{1,3})\.(\d{1,3})$/.exec(ip)
@@ -30,24 +30,24 @@ export function cidrRange(cidr: string): { first: number; last: number } | null 
 }
 
 /** The lowest free guest address, or null in networks that give none; `undefined` never: a full network is null too. */
-export function nextFreeIp(world: World, network: Network): string | null {
+export function nextFreeIp(state: SimulatorState, network: Network): string | null {
   const range = network.cidr === null ? null : cidrRange(network.guestvmcidr ?? network.cidr)
   if (range === null) return null
   // Addresses are mostly given out in order: the search begins where that would lead.
   const room = range.last - range.first - 1
-  const start = Math.min(room, world.usedIps(network.id) + 9)
+  const start = Math.min(room, state.usedIps(network.id) + 9)
   for (let step = 0; step < room; step += 1) {
     const ip = ipText(range.first + 1 + ((start + step - 1) % room))
-    if (ip !== network.gateway && world.holderOf(network.id, ip) === null) return ip
+    if (ip !== network.gateway && state.holderOf(network.id, ip) === null) return ip
   }
   return null
 }
 
-export function isFree(world: World, network: Network, ip: string): boolean {
+export function isFree(state: SimulatorState, network: Network, ip: string): boolean {
   const range = network.cidr === null ? null : cidrRange(network.guestvmcidr ?? network.cidr)
   const value = ipNumber(ip)
   if (range === null || value === null || value <= range.first || value >= range.last) return false
-  return ip !== network.gateway && world.holderOf(network.id, ip) === null
+  return ip !== network.gateway && state.holderOf(network.id, ip) === null
 }
 
 export function macOf(id: string): string {

@@ -3,7 +3,7 @@ import type { EventSubject } from './event-log.ts'
 import type { JobPlan } from './jobs.ts'
 import type { CommandSpec, Params } from './params.ts'
 import type { Account, User } from './records.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import type { Reply } from './wire.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 
@@ -15,7 +15,7 @@ export interface Caller {
 export interface Call {
   spec: CommandSpec
   params: Params
-  world: World
+  state: SimulatorState
   caller: Caller
   catalogue: ReadonlyMap<string, CommandSpec>
   webhooks: WebhookSender

@@ -2,7 +2,7 @@
 import { noCapacity } from './api-fault.ts'
 import type { Host, ServiceOffering, Vm } from './records.ts'
 import { setting } from './settings.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 interface Room {
   cpu_used_mhz: number
@@ -13,14 +13,14 @@ interface Room {
   memory_total_bytes: number
 }
 
-export function overcommit(world: World, clusterid: string): { cpu: number; memory: number } {
-  const cluster = world.tables.clusters.get(clusterid)
+export function overcommit(state: SimulatorState, clusterid: string): { cpu: number; memory: number } {
+  const cluster = state.tables.clusters.get(clusterid)
   return { cpu: Number(cluster?.['cpuovercommitratio'] ?? 1), memory: Number(cluster?.['memoryovercommitratio'] ?? 1) }
 }
 
 /** Totals contain the overcommit factor; hosts that are down or being emptied do not count. */
-export function clusterRoom(world: World, clusterid: string): Room {
-  const factor = overcommit(world, clusterid)
+export function clusterRoom(state: SimulatorState, clusterid: string): Room {
+  const factor = overcommit(state, clusterid)
   const room: Room = {
     cpu_used_mhz: 0,
     cpu_total_mhz: 0,
@@ -29,9 +29,9 @@ export function clusterRoom(world: World, clusterid: string): Room {
     memory_used_bytes: 0,
     memory_total_bytes: 0,
   }
-  for (const host of world.hostsOf(clusterid)) {
+  for (const host of state.hostsOf(clusterid)) {
     if (host.state !== 'Up' || host.resourcestate !== 'Enabled') continue
-    const use = world.hostUse(host.id)
+    const use = state.hostUse(host.id)
     room.cpu_used_mhz += use.cpu_mhz
     room.cores_used += use.cpu_cores
     room.memory_used_bytes += use.memory_bytes
@@ -43,20 +43,20 @@ export function clusterRoom(world: World, clusterid: string): Room {
 }
 
 /** The planner drops a cluster when (used + requested) / total is greater than the threshold, for CPU or memory. */
-function overThreshold(world: World, clusterid: string, vm: Vm): boolean {
-  if (setting(world, 'cluster.threshold.enabled') !== 'true') return false
-  const room = clusterRoom(world, clusterid)
+function overThreshold(state: SimulatorState, clusterid: string, vm: Vm): boolean {
+  if (setting(state, 'cluster.threshold.enabled') !== 'true') return false
+  const room = clusterRoom(state, clusterid)
   const cpu = (room.cpu_used_mhz + vm.cpunumber * vm.cpuspeed) / room.cpu_total_mhz
   const memory = (room.memory_used_bytes + vm.memory * 1024 * 1024) / room.memory_total_bytes
   return (
-    cpu > Number(setting(world, 'cluster.cpu.allocated.capacity.disablethreshold', clusterid)) ||
-    memory > Number(setting(world, 'cluster.memory.allocated.capacity.disablethreshold', clusterid))
+    cpu > Number(setting(state, 'cluster.cpu.allocated.capacity.disablethreshold', clusterid)) ||
+    memory > Number(setting(state, 'cluster.memory.allocated.capacity.disablethreshold', clusterid))
   )
 }
 
-export function fits(world: World, host: Host, vm: Vm): boolean {
-  const use = world.hostUse(host.id)
-  const factor = overcommit(world, host.clusterid)
+export function fits(state: SimulatorState, host: Host, vm: Vm): boolean {
+  const use = state.hostUse(host.id)
+  const factor = overcommit(state, host.clusterid)
   return (
     use.cpu_mhz + vm.cpunumber * vm.cpuspeed <= host.cpunumber * host.cpuspeed * factor.cpu &&
     use.memory_bytes + vm.memory * 1024 * 1024 <= host.memory_bytes * factor.memory
@@ -70,22 +70,22 @@ export interface Wish {
 }
 
 /** The emptiest host that has room and everything the machine needs; 533 when there is none. */
-export function placeFor(world: World, vm: Vm, wish: Wish): Host {
-  const offering = world.tables.serviceofferings.get(vm.serviceofferingid)
-  const apart = apartFrom(world, vm)
+export function placeFor(state: SimulatorState, vm: Vm, wish: Wish): Host {
+  const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
+  const apart = apartFrom(state, vm)
   let best: Host | null = null
-  for (const cluster of world.tables.clusters.values()) {
+  for (const cluster of state.tables.clusters.values()) {
     if (
       cluster['allocationstate'] !== 'Enabled' ||
       (wish.clusterid !== null && wish.clusterid !== cluster.id) ||
       (wish.podid !== null && wish.podid !== cluster['podid'])
     )
       continue
-    if (overThreshold(world, cluster.id, vm)) continue
-    for (const host of world.hostsOf(cluster.id)) {
+    if (overThreshold(state, cluster.id, vm)) continue
+    for (const host of state.hostsOf(cluster.id)) {
       if (wish.hostid !== null && wish.hostid !== host.id) continue
-      if (!suits(world, host, vm, offering) || apart.has(host.id)) continue
-      if (best === null || world.hostUse(host.id).memory_bytes < world.hostUse(best.id).memory_bytes) best = host
+      if (!suits(state, host, vm, offering) || apart.has(host.id)) continue
+      if (best === null || state.hostUse(host.id).memory_bytes < state.hostUse(best.id).memory_bytes) best = host
     }
   }
   if (best === null)
@@ -95,21 +95,21 @@ export function placeFor(world: World, vm: Vm, wish: Wish): Host {
   return best
 }
 
-function suits(world: World, host: Host, vm: Vm, offering: ServiceOffering | null): boolean {
-  if (host.state !== 'Up' || host.resourcestate !== 'Enabled' || !fits(world, host, vm)) return false
+function suits(state: SimulatorState, host: Host, vm: Vm, offering: ServiceOffering | null): boolean {
+  if (host.state !== 'Up' || host.resourcestate !== 'Enabled' || !fits(state, host, vm)) return false
   if (vm.details['UEFI'] !== undefined && !host.ueficapability) return false
   const wanted = offering?.hosttags ?? null
   if (wanted !== null && !wanted.split(',').every((tag) => host.hosttags.split(',').includes(tag))) return false
   return (
     offering === null ||
     offering.vgpuprofileid === null ||
-    freeGpus(world, host.id, offering.vgpuprofileid, vm.id).length >= offering.gpucount
+    freeGpus(state, host.id, offering.vgpuprofileid, vm.id).length >= offering.gpucount
   )
 }
 
 /** Devices of a profile that this machine could have: free and managed, or its own already. */
-function freeGpus(world: World, hostid: string, vgpuprofileid: string, vmid: string): string[] {
-  return world.tables.gpudevices
+function freeGpus(state: SimulatorState, hostid: string, vgpuprofileid: string, vmid: string): string[] {
+  return state.tables.gpudevices
     .by('host', hostid)
     .filter(
       (device) =>
@@ -120,42 +120,42 @@ function freeGpus(world: World, hostid: string, vgpuprofileid: string, vmid: str
     .map((device) => device.id)
 }
 
-export function takeGpus(world: World, vm: Vm, hostid: string): void {
-  const offering = world.tables.serviceofferings.get(vm.serviceofferingid)
+export function takeGpus(state: SimulatorState, vm: Vm, hostid: string): void {
+  const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
   if (offering === null || offering.vgpuprofileid === null) return
-  const held = world.tables.gpudevices.by('vm', vm.id)
+  const held = state.tables.gpudevices.by('vm', vm.id)
   if (held.length >= offering.gpucount && held.every((device) => device.hostid === hostid)) return
-  releaseGpus(world, vm.id)
-  for (const id of freeGpus(world, hostid, offering.vgpuprofileid, vm.id).slice(0, offering.gpucount)) {
-    const device = world.tables.gpudevices.get(id)
-    if (device !== null) world.tables.gpudevices.put({ ...device, virtualmachineid: vm.id, state: 'Allocated' })
-    markParent(world, device?.parentgpudeviceid ?? null)
+  releaseGpus(state, vm.id)
+  for (const id of freeGpus(state, hostid, offering.vgpuprofileid, vm.id).slice(0, offering.gpucount)) {
+    const device = state.tables.gpudevices.get(id)
+    if (device !== null) state.tables.gpudevices.put({ ...device, virtualmachineid: vm.id, state: 'Allocated' })
+    markParent(state, device?.parentgpudeviceid ?? null)
   }
 }
 
-export function releaseGpus(world: World, vmid: string): void {
-  for (const device of world.tables.gpudevices.by('vm', vmid)) {
-    world.tables.gpudevices.put({ ...device, virtualmachineid: null, state: 'Free' })
-    markParent(world, device.parentgpudeviceid)
+export function releaseGpus(state: SimulatorState, vmid: string): void {
+  for (const device of state.tables.gpudevices.by('vm', vmid)) {
+    state.tables.gpudevices.put({ ...device, virtualmachineid: null, state: 'Free' })
+    markParent(state, device.parentgpudeviceid)
   }
 }
 
 /** A card of which some parts are taken is partially allocated. */
-function markParent(world: World, parentid: string | null): void {
-  const parent = world.tables.gpudevices.get(parentid)
+function markParent(state: SimulatorState, parentid: string | null): void {
+  const parent = state.tables.gpudevices.get(parentid)
   if (parent === null) return
-  const taken = world.tables.gpudevices
+  const taken = state.tables.gpudevices
     .by('host', parent.hostid)
     .some((device) => device.parentgpudeviceid === parent.id && device.virtualmachineid !== null)
-  world.tables.gpudevices.put({ ...parent, state: taken ? 'PartiallyAllocated' : 'Free' })
+  state.tables.gpudevices.put({ ...parent, state: taken ? 'PartiallyAllocated' : 'Free' })
 }
 
 /** Hosts on which another member of one of the machine's anti-affinity groups runs. */
-function apartFrom(world: World, vm: Vm): Set<string> {
-  const groups = vm.affinitygroupids.filter((id) => world.tables.affinitygroups.get(id)?.type === 'host anti-affinity')
+function apartFrom(state: SimulatorState, vm: Vm): Set<string> {
+  const groups = vm.affinitygroupids.filter((id) => state.tables.affinitygroups.get(id)?.type === 'host anti-affinity')
   const hosts = new Set<string>()
   if (groups.length === 0) return hosts
-  for (const other of world.tables.vms.by('account', vm.accountid)) {
+  for (const other of state.tables.vms.by('account', vm.accountid)) {
     if (other.id !== vm.id && other.hostid !== null && other.affinitygroupids.some((id) => groups.includes(id)))
       hosts.add(other.hostid)
   }

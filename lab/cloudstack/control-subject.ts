@@ -1,12 +1,12 @@
-/** What the control door may do with this simulator beyond the common faults. */
+/** What the control API may do with this simulator beyond the common faults. */
 import { ControlRefusal } from '../control.ts'
 import type { CallLog, ControlSubject, Faults } from '../control.ts'
 import type { Jobs } from './jobs.ts'
 import { isKind } from './state.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export function createControlSubject(deps: {
-  world: World
+  state: SimulatorState
   jobs: Jobs
   faults: Faults
   calls: CallLog
@@ -15,37 +15,37 @@ export function createControlSubject(deps: {
   reset(): void
   changed(): void
 }): ControlSubject {
-  const { world } = deps
+  const { state } = deps
   return {
     faults: deps.faults,
     calls: deps.calls,
     step: (count) => {
       deps.step(count)
-      return { steps: world.steps }
+      return { steps: state.steps }
     },
     reset: deps.reset,
     state: (kind) => {
-      if (!isKind(world.tables, kind))
-        throw new ControlRefusal(`no such kind; there are ${Object.keys(world.tables).join(', ')}`)
-      return { [kind]: [...world.tables[kind].values()].map(withoutSecrets) }
+      if (!isKind(state.tables, kind))
+        throw new ControlRefusal(`no such kind; there are ${Object.keys(state.tables).join(', ')}`)
+      return { [kind]: [...state.tables[kind].values()].map(withoutSecrets) }
     },
     mutate: (kind, id, set) => {
-      if (!isKind(world.tables, kind)) throw new ControlRefusal('no such kind')
-      const before = world.tables[kind].get(id)
+      if (!isKind(state.tables, kind)) throw new ControlRefusal('no such kind')
+      const before = state.tables[kind].get(id)
       if (before === null) throw new ControlRefusal(`no ${kind} with this id`)
       const unknown = Object.keys(set).filter((name) => !Object.hasOwn(before, name))
       if (unknown.length > 0) throw new ControlRefusal(`${kind} have no ${unknown.join(', ')}`)
       // A machine switched off behind the platform's back stands on no host any more.
       const extra = kind === 'vms' && set['state'] === 'Stopped' ? { hostid: null } : {}
-      world.restore(kind, { ...before, ...extra, ...set })
+      state.restore(kind, { ...before, ...extra, ...set })
       deps.changed()
-      return world.tables[kind].get(id)
+      return state.tables[kind].get(id)
     },
     routes: {
       'GET /unknown-parameters': () => ({ unknown_parameters: [...deps.unknownParameters.values()] }),
       'POST /cancel-job': (body) => {
         const { jobid } = body
-        if (typeof jobid !== 'string' || world.tables.jobs.get(jobid)?.jobstatus !== 0)
+        if (typeof jobid !== 'string' || state.tables.jobs.get(jobid)?.jobstatus !== 0)
           throw new ControlRefusal('no running job with this jobid')
         const job = deps.jobs.cancel(jobid)
         deps.changed()

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Caller } from './call.ts'
 import type { LabEvent } from './records.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export interface EventSubject {
   type: string
@@ -24,16 +24,16 @@ export interface EventLog {
 
 const KEPT_EVENTS = 10_000
 
-export function createEventLog(world: World, publish: (event: LabEvent, caller: Caller) => void): EventLog {
+export function createEventLog(state: SimulatorState, publish: (event: LabEvent, caller: Caller) => void): EventLog {
   return {
-    write: (caller, subject, state, parentid, level = 'INFO') => {
-      const event = world.tables.events.put({
+    write: (caller, subject, stage, parentid, level = 'INFO') => {
+      const event = state.tables.events.put({
         id: randomUUID(),
-        number: world.nextNumber('event'),
+        number: state.nextNumber('event'),
         type: subject.type,
         level,
-        state,
-        description: describe(subject.description, state),
+        state: stage,
+        description: describe(subject.description, stage),
         userid: caller.user.id,
         accountid: caller.account.id,
         projectid: null,
@@ -44,9 +44,9 @@ export function createEventLog(world: World, publish: (event: LabEvent, caller: 
         parentid,
         archived: false,
       })
-      if (world.tables.events.size > KEPT_EVENTS) {
-        const oldest = world.tables.events.values().next().value
-        if (oldest !== undefined) world.tables.events.remove(oldest.id)
+      if (state.tables.events.size > KEPT_EVENTS) {
+        const oldest = state.tables.events.values().next().value
+        if (oldest !== undefined) state.tables.events.remove(oldest.id)
       }
       publish(event, caller)
       return event.id

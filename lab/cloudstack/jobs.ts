@@ -8,7 +8,7 @@ import { isUuid } from './params.ts'
 import type { CommandSpec } from './params.ts'
 import type { Job } from './records.ts'
 import type { Json } from './row.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { asFault } from './wire.ts'
 
 export interface JobPlan {
@@ -43,7 +43,7 @@ const RESTART_TEXT = 'job cancelled because of management server restart or shut
 const KEPT_JOBS = 5000
 
 interface JobDeps {
-  world: World
+  state: SimulatorState
   events: EventLog
   faults: Faults
   time: 'auto' | 'step'
@@ -61,11 +61,11 @@ export class Jobs {
 
   /** The chosen id is checked only here: a create-job's entity exists by then, and stays behind when the id is refused. */
   submit(spec: CommandSpec, caller: Caller, plan: JobPlan, customjobid: string | null): Job {
-    const { world, events } = this.#deps
+    const { state, events } = this.#deps
     const id = customjobid ?? randomUUID()
     if (!isUuid(id)) throw invalid(`Custom job id ${id} is not a valid UUID`)
-    if (world.tables.jobs.has(id)) throw invalid(`There is already a job with the id ${id}`)
-    const job = world.tables.jobs.put({
+    if (state.tables.jobs.has(id)) throw invalid(`There is already a job with the id ${id}`)
+    const job = state.tables.jobs.put({
       id,
       command: spec.name,
       cmd: commandClass(spec.name),
@@ -88,7 +88,7 @@ export class Jobs {
 
   /** The running job on an entity, newest first. */
   pendingOf(instanceid: string): Job | null {
-    return this.#deps.world.tables.jobs.get(this.#pending.get(instanceid))
+    return this.#deps.state.tables.jobs.get(this.#pending.get(instanceid))
   }
 
   /** Each step ends every job that had begun before it. */
@@ -107,7 +107,7 @@ export class Jobs {
 
   /** Fails what a crash left running, and names the entities concerned. */
   failInterrupted(): string[] {
-    const { jobs } = this.#deps.world.tables
+    const { jobs } = this.#deps.state.tables
     const entities: string[] = []
     for (const job of jobs.filter((one) => one.jobstatus === 0 && !this.#running.has(one.id))) {
       const jobresult = { errorcode: 530, errortext: RESTART_TEXT }
@@ -192,7 +192,7 @@ export class Jobs {
     this.#running.delete(entry.job.id)
     const { instanceid, event } = entry.plan
     if (instanceid !== null && this.#pending.get(instanceid) === entry.job.id) this.#pending.delete(instanceid)
-    const { jobs } = this.#deps.world.tables
+    const { jobs } = this.#deps.state.tables
     const job = jobs.put({ ...entry.job, jobstatus, jobresultcode: code, jobresult, completed: Date.now() })
     if (event !== undefined) {
       const good = jobstatus === 1

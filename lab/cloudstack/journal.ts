@@ -3,11 +3,11 @@ import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, t
 import { open } from 'node:fs/promises'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { WorldSize } from '../world.ts'
+import type { SiteSize } from '../site.ts'
 
 export interface JournalHeader {
   format: 1
-  size: WorldSize
+  size: SiteSize
   seeded_at: number
 }
 
@@ -114,7 +114,7 @@ export async function openJournal(
       await (queued ?? tail)
     },
     restart: async (next) => {
-      // What is noted from here on belongs to the new world, even while the file is still being rewritten.
+      // What is noted from here on belongs to the new simulator state, even while the file is still being rewritten.
       pending = new Map()
       live.clear()
       current = next

@@ -6,10 +6,10 @@ import type { Wish } from './capacity.ts'
 import type { EventSubject } from './event-log.ts'
 import type { Vm, VmState } from './records.ts'
 import { setting } from './settings.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
-export function needVm(world: World, id: string): Vm {
-  const vm = world.tables.vms.get(id)
+export function needVm(state: SimulatorState, id: string): Vm {
+  const vm = state.tables.vms.get(id)
   if (vm === null)
     throw invalid(`Unable to find a virtual machine with specified id ${id}: entity does not exist`, {
       uuid: id,
@@ -18,8 +18,8 @@ export function needVm(world: World, id: string): Vm {
   return vm
 }
 
-export function setVm(world: World, id: string, set: Partial<Vm>): Vm {
-  return world.tables.vms.put({ ...needVm(world, id), ...set, lastupdated: Date.now() })
+export function setVm(state: SimulatorState, id: string, set: Partial<Vm>): Vm {
+  return state.tables.vms.put({ ...needVm(state, id), ...set, lastupdated: Date.now() })
 }
 
 export function vmEvent(type: string, description: string, vm: Vm): EventSubject {
@@ -42,33 +42,33 @@ export function requireState(vm: Vm, states: readonly VmState[], refusal: string
 }
 
 /** Starting takes the host's room and the GPU at once, as the planner reserves them. */
-export function beginStart(world: World, id: string, wish: Wish): void {
-  const vm = needVm(world, id)
-  const host = placeFor(world, vm, wish)
-  setVm(world, id, { state: 'Starting', hostid: host.id })
-  takeGpus(world, needVm(world, id), host.id)
+export function beginStart(state: SimulatorState, id: string, wish: Wish): void {
+  const vm = needVm(state, id)
+  const host = placeFor(state, vm, wish)
+  setVm(state, id, { state: 'Starting', hostid: host.id })
+  takeGpus(state, needVm(state, id), host.id)
   for (const nic of vm.nics) {
-    const network = world.tables.networks.get(nic.networkid)
-    if (network?.state === 'Allocated') world.tables.networks.put({ ...network, state: 'Implemented' })
+    const network = state.tables.networks.get(nic.networkid)
+    if (network?.state === 'Allocated') state.tables.networks.put({ ...network, state: 'Implemented' })
   }
-  for (const volume of world.tables.volumes.by('vm', id))
+  for (const volume of state.tables.volumes.by('vm', id))
     if (volume.state === 'Allocated')
-      world.tables.volumes.put({ ...volume, state: 'Ready', storageid: defaultPool(world) })
+      state.tables.volumes.put({ ...volume, state: 'Ready', storageid: defaultPool(state) })
 }
 
-export function endStart(world: World, id: string): Vm {
-  const vm = needVm(world, id)
-  return setVm(world, id, { state: 'Running', lasthostid: vm.hostid })
+export function endStart(state: SimulatorState, id: string): Vm {
+  const vm = needVm(state, id)
+  return setVm(state, id, { state: 'Running', lasthostid: vm.hostid })
 }
 
-export function putStopped(world: World, id: string): Vm {
-  const vm = needVm(world, id)
-  if (setting(world, 'gpu.detach.on.stop') === 'true') releaseGpus(world, id)
-  return setVm(world, id, { state: 'Stopped', hostid: null, lasthostid: vm.hostid ?? vm.lasthostid })
+export function putStopped(state: SimulatorState, id: string): Vm {
+  const vm = needVm(state, id)
+  if (setting(state, 'gpu.detach.on.stop') === 'true') releaseGpus(state, id)
+  return setVm(state, id, { state: 'Stopped', hostid: null, lasthostid: vm.hostid ?? vm.lasthostid })
 }
 
-export function defaultPool(world: World): string | null {
-  return world.tables.storagepools.values().next().value?.id ?? null
+export function defaultPool(state: SimulatorState): string | null {
+  return state.tables.storagepools.values().next().value?.id ?? null
 }
 
 export function wishOf(call: Call): Wish {
@@ -80,9 +80,9 @@ export function wishOf(call: Call): Wish {
 }
 
 /** The machine leaves for good: disks, addresses' uses, rules, copies and GPU go with it. */
-export function expunge(world: World, id: string): void {
-  const { tables } = world
-  releaseGpus(world, id)
+export function expunge(state: SimulatorState, id: string): void {
+  const { tables } = state
+  releaseGpus(state, id)
   for (const volume of tables.volumes.by('vm', id)) {
     if (volume.type === 'ROOT') tables.volumes.remove(volume.id)
     else tables.volumes.put({ ...volume, virtualmachineid: null, deviceid: null, attached: null })

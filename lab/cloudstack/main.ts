@@ -1,7 +1,7 @@
 /** Starts the simulator as a program of its own, for benches: prints one JSON line when it is ready. */
 import { parseArgs } from 'node:util'
-import { DEFAULT_SIZE } from '../world.ts'
-import type { WorldSize } from '../world.ts'
+import { DEFAULT_SIZE } from '../site.ts'
+import type { SiteSize } from '../site.ts'
 import { startCloudStack } from './server.ts'
 import type { CloudStackOptions } from './server.ts'
 
@@ -50,7 +50,7 @@ process.once('SIGINT', stop)
 if (values['exit-with-stdin']) process.stdin.resume().once('end', stop).once('error', stop)
 
 /** A larger site has more hosts and clusters too, unless told otherwise. */
-function sizeOf(): WorldSize {
+function sizeOf(): SiteSize {
   const vms = values.vms === undefined ? DEFAULT_SIZE.vms : whole('vms', values.vms)
   const hosts =
     values.hosts === undefined ? Math.max(DEFAULT_SIZE.hosts, Math.ceil(vms / 60)) : whole('hosts', values.hosts)

@@ -1,15 +1,15 @@
 /** Networks, public addresses, ranges and forwarding rules as they are answered. */
-import { seededId } from '../world.ts'
+import { seededId } from '../site.ts'
 import type { Address, FirewallRule, ForwardingRule, Network, PublicRange } from './network-records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
 
 type Fields = Record<string, Json>
 
-export function networkView(world: World, network: Network): Fields {
-  const offering = world.tables.networkofferings.get(network.networkofferingid)
+export function networkView(state: SimulatorState, network: Network): Fields {
+  const offering = state.tables.networkofferings.get(network.networkofferingid)
   return {
     id: network.id,
     name: network.name,
@@ -20,7 +20,7 @@ export function networkView(world: World, network: Network): Fields {
     netmask: network.netmask,
     cidr: network.guestvmcidr ?? network.cidr,
     networkcidr: network.guestvmcidr === null ? null : network.cidr,
-    ...zoneFields(world, network.zoneid),
+    ...zoneFields(state, network.zoneid),
     networkofferingid: network.networkofferingid,
     networkofferingname: text(offering?.['name']),
     networkofferingdisplaytext: text(offering?.['displaytext']),
@@ -35,7 +35,7 @@ export function networkView(world: World, network: Network): Fields {
     type: network.type,
     vlan: network.vlan === null ? null : String(network.vlan),
     acltype: network.type === 'Shared' ? 'Domain' : 'Account',
-    ...ownerFields(world, network),
+    ...ownerFields(state, network),
     service: serviceFields(network),
     networkdomain: network.networkdomain,
     physicalnetworkid: network.physicalnetworkid,
@@ -43,7 +43,7 @@ export function networkView(world: World, network: Network): Fields {
     specifyvlan: network.type !== 'Isolated',
     specifyipranges: network.type === 'Shared',
     vpcid: network.vpcid,
-    vpcname: text(world.tables.vpcs.get(network.vpcid)?.['name']),
+    vpcname: text(state.tables.vpcs.get(network.vpcid)?.['name']),
     canusefordeploy: true,
     ispersistent: false,
     displaynetwork: network.displaynetwork,
@@ -79,34 +79,34 @@ export function servicesOf(network: Network): string[] {
   return network.vpcid === null ? [...shared, 'Firewall'] : [...shared, 'NetworkACL']
 }
 
-export function addressView(world: World, address: Address): Fields {
-  const vm = world.tables.vms.get(address.virtualmachineid)
-  const network = world.tables.networks.get(address.associatednetworkid)
+export function addressView(state: SimulatorState, address: Address): Fields {
+  const vm = state.tables.vms.get(address.virtualmachineid)
+  const network = state.tables.networks.get(address.associatednetworkid)
   const rules =
-    world.tables.rules.countBy('address', address.id) + world.tables.firewallrules.countBy('address', address.id)
+    state.tables.rules.countBy('address', address.id) + state.tables.firewallrules.countBy('address', address.id)
   return {
     id: address.id,
     ipaddress: address.ipaddress,
     state: address.state,
     allocated: wireDateOrNull(address.allocated),
-    ...zoneFields(world, address.zoneid),
+    ...zoneFields(state, address.zoneid),
     issourcenat: address.issourcenat,
     isstaticnat: address.isstaticnat,
     issystem: address.issystem,
     forvirtualnetwork: true,
     vlanid: address.vlanid,
-    vlanname: world.tables.vlans.get(address.vlanid)?.vlan ?? null,
-    ...(address.state === 'Free' ? {} : ownerFields(world, address)),
+    vlanname: state.tables.vlans.get(address.vlanid)?.vlan ?? null,
+    ...(address.state === 'Free' ? {} : ownerFields(state, address)),
     associatednetworkid: address.associatednetworkid,
     associatednetworkname: network?.name ?? null,
     vpcid: address.vpcid,
-    vpcname: text(world.tables.vpcs.get(address.vpcid)?.['name']),
+    vpcname: text(state.tables.vpcs.get(address.vpcid)?.['name']),
     virtualmachineid: vm?.id ?? null,
     virtualmachinename: vm?.name ?? null,
     virtualmachinedisplayname: vm?.displayname ?? null,
     vmipaddress: address.vmipaddress,
     virtualmachinetype: vm === null ? null : 'User',
-    physicalnetworkid: world.tables.vlans.get(address.vlanid)?.physicalnetworkid ?? null,
+    physicalnetworkid: state.tables.vlans.get(address.vlanid)?.physicalnetworkid ?? null,
     networkid: seededId('network', 'public'),
     isportable: false,
     fordisplay: true,
@@ -117,9 +117,9 @@ export function addressView(world: World, address: Address): Fields {
   }
 }
 
-export function rangeView(world: World, range: PublicRange): Fields {
-  const account = world.tables.accounts.get(range.accountid)
-  const domain = world.tables.domains.get(range.domainid)
+export function rangeView(state: SimulatorState, range: PublicRange): Fields {
+  const account = state.tables.accounts.get(range.accountid)
+  const domain = state.tables.domains.get(range.domainid)
   return {
     id: range.id,
     forvirtualnetwork: true,
@@ -141,8 +141,8 @@ export function rangeView(world: World, range: PublicRange): Fields {
 }
 
 /** Ports come back as text. */
-export function ruleView(world: World, rule: ForwardingRule): Fields {
-  const vm = world.tables.vms.get(rule.virtualmachineid)
+export function ruleView(state: SimulatorState, rule: ForwardingRule): Fields {
+  const vm = state.tables.vms.get(rule.virtualmachineid)
   return {
     id: rule.id,
     protocol: rule.protocol,
@@ -154,7 +154,7 @@ export function ruleView(world: World, rule: ForwardingRule): Fields {
     virtualmachinename: vm?.name ?? null,
     virtualmachinedisplayname: vm?.displayname ?? null,
     ipaddressid: rule.ipaddressid,
-    ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
+    ipaddress: state.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
     state: rule.state,
     cidrlist: rule.cidrlist.length === 0 ? null : rule.cidrlist.join(','),
     vmguestip: rule.vmguestip,
@@ -164,7 +164,7 @@ export function ruleView(world: World, rule: ForwardingRule): Fields {
   }
 }
 
-export function firewallView(world: World, rule: FirewallRule): Fields {
+export function firewallView(state: SimulatorState, rule: FirewallRule): Fields {
   return {
     id: rule.id,
     protocol: rule.protocol,
@@ -172,7 +172,7 @@ export function firewallView(world: World, rule: FirewallRule): Fields {
     endport: rule.endport,
     ipaddressid: rule.ipaddressid,
     networkid: rule.networkid,
-    ipaddress: world.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
+    ipaddress: state.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
     state: rule.state,
     cidrlist: rule.cidrlist.join(','),
     fordisplay: true,

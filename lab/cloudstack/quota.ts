@@ -1,7 +1,7 @@
 /** Resource limits of domains, accounts and projects, and what is used of them. */
 import { overQuota } from './api-fault.ts'
 import type { Owned } from './row.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export const RESOURCES = [
   'user_vm',
@@ -32,17 +32,17 @@ const DEFAULTS: Readonly<Record<'domain' | 'account', readonly number[]>> = {
 const GIB = 1024 ** 3
 
 export function limitOf(
-  world: World,
+  state: SimulatorState,
   owner: 'domain' | 'account' | 'project',
   ownerid: string,
   resourcetype: number,
 ): number {
-  const row = world.tables.limits.get(`${ownerid}/${resourcetype}`)
+  const row = state.tables.limits.get(`${ownerid}/${resourcetype}`)
   if (row !== null) return row.max
   if (owner === 'project') return DEFAULTS.account[resourcetype] ?? -1
   // The root domain, its system account and its admins are without limits.
-  if (owner === 'domain' && world.tables.domains.get(ownerid)?.level === 0) return -1
-  if (owner === 'account' && world.tables.accounts.get(ownerid)?.accounttype === 1) return -1
+  if (owner === 'domain' && state.tables.domains.get(ownerid)?.level === 0) return -1
+  if (owner === 'account' && state.tables.accounts.get(ownerid)?.accounttype === 1) return -1
   return DEFAULTS[owner][resourcetype] ?? -1
 }
 
@@ -54,8 +54,8 @@ export interface Use {
 }
 
 /** What an account uses, by resource type; project resources count for the project. */
-export function useOf(world: World, accountid: string, projectid: string | null = null): Use {
-  const { tables } = world
+export function useOf(state: SimulatorState, accountid: string, projectid: string | null = null): Use {
+  const { tables } = state
   const use: Use = { vms: 0, running: 0, stopped: 0, by: RESOURCES.map(() => 0) }
   const add = (type: number, amount: number): void => {
     use.by[type] = (use.by[type] ?? 0) + amount
@@ -84,13 +84,13 @@ export function useOf(world: World, accountid: string, projectid: string | null 
   return use
 }
 
-export function domainUse(world: World, domainid: string): Use {
-  const path = world.tables.domains.get(domainid)?.path ?? ''
+export function domainUse(state: SimulatorState, domainid: string): Use {
+  const path = state.tables.domains.get(domainid)?.path ?? ''
   const total: Use = { vms: 0, running: 0, stopped: 0, by: RESOURCES.map(() => 0) }
-  for (const account of world.tables.accounts.values()) {
-    const other = world.tables.domains.get(account.domainid)?.path ?? ''
+  for (const account of state.tables.accounts.values()) {
+    const other = state.tables.domains.get(account.domainid)?.path ?? ''
     if (other !== path && !other.startsWith(`${path}/`)) continue
-    const use = useOf(world, account.id)
+    const use = useOf(state, account.id)
     total.vms += use.vms
     total.running += use.running
     total.stopped += use.stopped
@@ -103,19 +103,19 @@ export function domainUse(world: World, domainid: string): Use {
 
 /** Throws 535 when adding these amounts would pass a limit of the account or of a domain above it. */
 export function requireQuota(
-  world: World,
+  state: SimulatorState,
   owned: Owned,
   wanted: readonly (readonly [type: number, amount: number])[],
 ): void {
-  const account = world.tables.accounts.get(owned.accountid)
+  const account = state.tables.accounts.get(owned.accountid)
   if (account === null || account.accounttype === 1) return
-  const use = useOf(world, account.id, owned.projectid)
+  const use = useOf(state, account.id, owned.projectid)
   const holder =
     owned.projectid === null
       ? ({ kind: 'account', id: account.id } as const)
       : ({ kind: 'project', id: owned.projectid } as const)
   for (const [type, amount] of wanted) {
-    const max = limitOf(world, holder.kind, holder.id, type)
+    const max = limitOf(state, holder.kind, holder.id, type)
     const now = use.by[type] ?? 0
     if (max !== -1 && now + amount > max) {
       throw overQuota(
@@ -124,13 +124,13 @@ export function requireQuota(
     }
   }
   for (
-    let domain = world.tables.domains.get(account.domainid);
+    let domain = state.tables.domains.get(account.domainid);
     domain !== null && domain.level > 0;
-    domain = world.tables.domains.get(domain.parentid)
+    domain = state.tables.domains.get(domain.parentid)
   ) {
-    const all = domainUse(world, domain.id)
+    const all = domainUse(state, domain.id)
     for (const [type, amount] of wanted) {
-      const max = limitOf(world, 'domain', domain.id, type)
+      const max = limitOf(state, 'domain', domain.id, type)
       const now = all.by[type] ?? 0
       if (max !== -1 && now + amount > max)
         throw overQuota(

@@ -16,13 +16,13 @@ import { requireRight } from './rights.ts'
 import { createSessions } from './sessions.ts'
 import { requireStrictForm, verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import type { WebhookSender } from './webhook-sender.ts'
 import { asFault, encode, envelope, errorEnvelope, send, success } from './wire.ts'
 import type { Format, Reply } from './wire.ts'
 
 interface RequestDeps {
-  world: World
+  state: SimulatorState
   catalogue: ReadonlyMap<string, CommandSpec>
   jobs: Jobs
   events: EventLog
@@ -41,7 +41,7 @@ type Body = { [field: string]: Json | undefined }
 export function createRequestHandler(
   deps: RequestDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const sessions = createSessions(deps.world)
+  const sessions = createSessions(deps.state)
   return async (request, response) => {
     try {
       await answer(request, response)
@@ -66,7 +66,7 @@ export function createRequestHandler(
     if (!(await passes(deps.faults, command, response))) return
     const wrapper = deps.catalogue.get(command.toLowerCase())?.wrapperKey ?? 'errorresponse'
     try {
-      requireStrictForm(deps.world, raw, request.method)
+      requireStrictForm(deps.state, raw, request.method)
       const session = sessions.answer(command, raw, request, response)
       const body = session ?? (await execute(deps, command, raw, sessions.caller(raw, request)))
       await deps.journal.commit()
@@ -91,7 +91,7 @@ async function execute(
   raw: ReadonlyMap<string, string>,
   sessionCaller: Caller | null,
 ): Promise<Body> {
-  const caller = sessionCaller ?? verifySignature(deps.world, raw, deps.signature)
+  const caller = sessionCaller ?? verifySignature(deps.state, raw, deps.signature)
   const spec = deps.catalogue.get(command.toLowerCase())
   const handler = spec === undefined ? undefined : COMMANDS[spec.name]
   if (caller === null || spec === undefined || handler === undefined) throw unverified()
@@ -102,7 +102,7 @@ async function execute(
   const params = readParams(
     spec,
     raw,
-    (id) => deps.world.known(id),
+    (id) => deps.state.known(id),
     (name) => {
       deps.unknown(spec.name, name)
     },
@@ -110,7 +110,7 @@ async function execute(
   const call: Call = {
     spec,
     params,
-    world: deps.world,
+    state: deps.state,
     caller,
     catalogue: deps.catalogue,
     webhooks: deps.webhooks,

@@ -1,5 +1,5 @@
 /** Metrics that move without being stored: each value follows from the VM's number and the index of the interval. */
-import { noise } from '../world.ts'
+import { noise } from '../site.ts'
 import type { Vm } from './records.ts'
 import { wireDate } from './wire.ts'
 

@@ -3,7 +3,7 @@ import { denied, invalid } from './api-fault.ts'
 import type { Call } from './call.ts'
 import type { Account } from './records.ts'
 import type { Json, Owned } from './row.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
 
@@ -12,7 +12,7 @@ const ROOT_ADMIN = 1
 
 /** The test that the caller's scope parameters make; a bare id finds project resources too. */
 export function visible(call: Call): (owned: Owned) => boolean {
-  const { params, world, caller } = call
+  const { params, state, caller } = call
   const admin = caller.account.accounttype === ROOT_ADMIN
   const projectid = params.text('projectid')
   const name = params.text('account')
@@ -21,13 +21,13 @@ export function visible(call: Call): (owned: Owned) => boolean {
   if (name !== null && domainid === null) throw invalid('Must specify domainId with account parameter')
   if (projectid !== null && projectid !== '-1') return (owned) => owned.projectid === projectid
   if (name !== null && domainid !== null) {
-    const account = accountNamed(world, name, domainid)
+    const account = accountNamed(state, name, domainid)
     if (!admin && account.id !== caller.account.id)
       throw denied(`${caller.account.name} does not have permission to operate with resource ${name}`)
     return (owned) => owned.accountid === account.id && owned.projectid === null
   }
   if (domainid !== null) {
-    const inside = domainTest(world, domainid, params.bool('isrecursive') ?? false)
+    const inside = domainTest(state, domainid, params.bool('isrecursive') ?? false)
     return (owned) => owned.projectid === null && inside(owned.accountid)
   }
   const byId = params.text('id') !== null || params.list('ids').length > 0
@@ -39,41 +39,45 @@ export function visible(call: Call): (owned: Owned) => boolean {
   return (owned) => owned.accountid === caller.account.id && owned.projectid === null
 }
 
-export function accountNamed(world: World, name: string, domainid: string | null): Account {
-  const account = world.tables.accounts.find(
+export function accountNamed(state: SimulatorState, name: string, domainid: string | null): Account {
+  const account = state.tables.accounts.find(
     (one) => one.name === name && (domainid === null || one.domainid === domainid),
   )
   if (account === null) throw invalid(`Unable to find account ${name} in domain ${domainid ?? ''}`)
   return account
 }
 
-export function domainTest(world: World, domainid: string, recursive: boolean): (accountid: string) => boolean {
-  const path = world.tables.domains.get(domainid)?.path ?? ''
+export function domainTest(
+  state: SimulatorState,
+  domainid: string,
+  recursive: boolean,
+): (accountid: string) => boolean {
+  const path = state.tables.domains.get(domainid)?.path ?? ''
   return (accountid) => {
-    const account = world.tables.accounts.get(accountid)
+    const account = state.tables.accounts.get(accountid)
     if (account === null) return false
     if (account.domainid === domainid) return true
     return (
       recursive &&
-      (world.tables.domains.get(account.domainid)?.path.startsWith(`${path === 'ROOT' ? 'ROOT' : path}/`) ?? false)
+      (state.tables.domains.get(account.domainid)?.path.startsWith(`${path === 'ROOT' ? 'ROOT' : path}/`) ?? false)
     )
   }
 }
 
 /** The account (and project) that a new thing belongs to. */
 export function ownerFor(call: Call): Owned {
-  const { params, world, caller } = call
+  const { params, state, caller } = call
   const projectid = params.text('projectid')
   const name = params.text('account')
   if (name !== null && projectid !== null) throw invalid("Account and projectId can't be specified together")
   if (projectid !== null) {
-    const project = world.tables.projects.get(projectid)
+    const project = state.tables.projects.get(projectid)
     const accountid = project?.['accountid']
     if (typeof accountid !== 'string') throw invalid('Unable to find project by id')
     return { accountid, projectid }
   }
   if (name !== null) {
-    const account = accountNamed(world, name, params.text('domainid'))
+    const account = accountNamed(state, name, params.text('domainid'))
     requireUsable(account)
     return { accountid: account.id, projectid: null }
   }

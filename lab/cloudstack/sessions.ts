@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiFault, denied } from './api-fault.ts'
 import type { Caller } from './call.ts'
 import type { Json } from './row.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 interface Sessions {
   /** The answer to login and logout; null for every other command. */
@@ -19,7 +19,7 @@ interface Sessions {
 
 const TIMEOUT_S = 1800
 
-export function createSessions(world: World): Sessions {
+export function createSessions(state: SimulatorState): Sessions {
   const open = new Map<string, { key: string; userid: string; until: number }>()
   return {
     answer: (command, raw, request, response) => {
@@ -30,12 +30,12 @@ export function createSessions(world: World): Sessions {
       if (command !== 'login') return null
       if (request.method !== 'POST')
         throw new ApiFault(405, 'Please use HTTP POST to authenticate using this API', null)
-      const user = world.tables.users.find(
-        (one) => one.username === raw.get('username') && inDomain(world, one.accountid, raw.get('domain') ?? ''),
+      const user = state.tables.users.find(
+        (one) => one.username === raw.get('username') && inDomain(state, one.accountid, raw.get('domain') ?? ''),
       )
       if (user === null || user.password !== raw.get('password'))
         throw denied('Failed to authenticate user; please provide valid credentials')
-      const account = world.tables.accounts.get(user.accountid)
+      const account = state.tables.accounts.get(user.accountid)
       const id = randomBytes(16).toString('hex')
       const key = randomBytes(20).toString('base64url')
       open.set(id, { key, userid: user.id, until: Date.now() + TIMEOUT_S * 1000 })
@@ -71,16 +71,16 @@ export function createSessions(world: World): Sessions {
       if (session.until < Date.now())
         throw new ApiFault(401, 'unable to verify user credentials and/or request signature', null)
       session.until = Date.now() + TIMEOUT_S * 1000
-      const user = world.tables.users.get(session.userid)
-      const account = world.tables.accounts.get(user?.accountid)
+      const user = state.tables.users.get(session.userid)
+      const account = state.tables.accounts.get(user?.accountid)
       return user === null || account === null ? null : { user, account }
     },
   }
 }
 
 /** The domain is given as a path: "/" is the root, "/acme" the first tenant. */
-function inDomain(world: World, accountid: string, path: string): boolean {
-  const domain = world.tables.domains.get(world.tables.accounts.get(accountid)?.domainid)
+function inDomain(state: SimulatorState, accountid: string, path: string): boolean {
+  const domain = state.tables.domains.get(state.tables.accounts.get(accountid)?.domainid)
   const wanted = path.split('/').filter((part) => part !== '' && part !== 'ROOT')
   return domain?.path === ['ROOT', ...wanted].join('/')
 }

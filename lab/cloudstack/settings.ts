@@ -1,5 +1,5 @@
 /** The global settings that the product reads or that change what the simulator does: name, category, default, scope, meaning. */
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export const CONFIGURATIONS: readonly (readonly [string, string, string, string, string])[] = [
   [
@@ -89,8 +89,8 @@ export const CONFIGURATIONS: readonly (readonly [string, string, string, string,
 ]
 
 /** A setting's value for one thing (cluster, zone, account, …), or the global one. */
-export function setting(world: World, name: string, forId: string | null = null): string {
-  const configuration = world.tables.configurations.by('name', name)[0]
+export function setting(state: SimulatorState, name: string, forId: string | null = null): string {
+  const configuration = state.tables.configurations.by('name', name)[0]
   if (configuration === undefined) return ''
   return (forId === null ? undefined : configuration.overrides[forId]) ?? configuration.value
 }

@@ -13,7 +13,7 @@ interface HostUse {
   vms: number
 }
 
-export class World {
+export class SimulatorState {
   readonly tables: Tables = createTables()
   /** Called for every change; the journal hangs here. */
   onChange: (kind: Kind, id: string, record: unknown) => void = () => {}

@@ -2,19 +2,19 @@
 import type { Backup, Snapshot, VmSnapshot, Volume } from './records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
 
 type Fields = Record<string, Json>
 
-export function volumeView(world: World, volume: Volume): Fields {
-  const vm = world.tables.vms.get(volume.virtualmachineid)
-  const offering = world.tables.diskofferings.get(volume.diskofferingid)
-  const service = world.tables.serviceofferings.get(volume.serviceofferingid)
+export function volumeView(state: SimulatorState, volume: Volume): Fields {
+  const vm = state.tables.vms.get(volume.virtualmachineid)
+  const offering = state.tables.diskofferings.get(volume.diskofferingid)
+  const service = state.tables.serviceofferings.get(volume.serviceofferingid)
   return {
     id: volume.id,
     name: volume.name,
-    ...zoneFields(world, volume.zoneid),
+    ...zoneFields(state, volume.zoneid),
     type: volume.type,
     deviceid: volume.deviceid,
     virtualmachineid: vm?.id ?? null,
@@ -28,13 +28,13 @@ export function volumeView(world: World, volume: Volume): Fields {
     maxiops: volume.maxiops,
     created: wireDate(volume.created),
     state: volume.state,
-    ...ownerFields(world, volume),
+    ...ownerFields(state, volume),
     storagetype: 'shared',
     hypervisor: 'KVM',
     diskofferingid: volume.diskofferingid,
     diskofferingname: offering?.name ?? null,
     diskofferingdisplaytext: offering?.displaytext ?? null,
-    storage: text(world.tables.storagepools.get(volume.storageid)?.['name']),
+    storage: text(state.tables.storagepools.get(volume.storageid)?.['name']),
     storageid: volume.storageid,
     snapshotid: volume.snapshotid,
     attached: wireDateOrNull(volume.attached),
@@ -42,7 +42,7 @@ export function volumeView(world: World, volume: Volume): Fields {
     serviceofferingid: volume.serviceofferingid,
     serviceofferingname: service?.name ?? null,
     templateid: volume.templateid,
-    templatename: world.tables.templates.get(volume.templateid)?.name ?? null,
+    templatename: state.tables.templates.get(volume.templateid)?.name ?? null,
     isextractable: true,
     displayvolume: true,
     path: volume.storageid === null ? null : volume.id,
@@ -53,9 +53,9 @@ export function volumeView(world: World, volume: Volume): Fields {
   }
 }
 
-export function vmSnapshotView(world: World, snapshot: VmSnapshot): Fields {
-  const vm = world.tables.vms.get(snapshot.virtualmachineid)
-  const parent = world.tables.vmsnapshots.get(snapshot.parentid)
+export function vmSnapshotView(state: SimulatorState, snapshot: VmSnapshot): Fields {
+  const vm = state.tables.vms.get(snapshot.virtualmachineid)
+  const parent = state.tables.vmsnapshots.get(snapshot.parentid)
   return {
     id: snapshot.id,
     name: snapshot.name,
@@ -63,24 +63,24 @@ export function vmSnapshotView(world: World, snapshot: VmSnapshot): Fields {
     description: snapshot.description,
     state: snapshot.state,
     type: snapshot.type,
-    ...(vm === null ? {} : zoneFields(world, vm.zoneid)),
+    ...(vm === null ? {} : zoneFields(state, vm.zoneid)),
     virtualmachineid: snapshot.virtualmachineid,
     virtualmachinename: vm?.name ?? null,
     parent: parent?.id ?? null,
     parentName: parent?.name ?? null,
     current: snapshot.current,
     created: wireDate(snapshot.created),
-    ...ownerFields(world, snapshot),
+    ...ownerFields(state, snapshot),
     hypervisor: 'KVM',
     tags: [],
   }
 }
 
-export function snapshotView(world: World, snapshot: Snapshot): Fields {
-  const volume = world.tables.volumes.get(snapshot.volumeid)
+export function snapshotView(state: SimulatorState, snapshot: Snapshot): Fields {
+  const volume = state.tables.volumes.get(snapshot.volumeid)
   return {
     id: snapshot.id,
-    ...ownerFields(world, snapshot),
+    ...ownerFields(state, snapshot),
     snapshottype: 'MANUAL',
     volumeid: snapshot.volumeid,
     volumename: volume?.name ?? null,
@@ -93,15 +93,15 @@ export function snapshotView(world: World, snapshot: Snapshot): Fields {
     state: snapshot.state,
     physicalsize: Math.round(snapshot.size_bytes / 3),
     virtualsize: snapshot.size_bytes,
-    ...zoneFields(world, snapshot.zoneid),
+    ...zoneFields(state, snapshot.zoneid),
     revertable: true,
     tags: [],
   }
 }
 
-export function backupView(world: World, backup: Backup): Fields {
-  const account = world.tables.accounts.get(backup.accountid)
-  const vm = world.tables.vms.get(backup.virtualmachineid)
+export function backupView(state: SimulatorState, backup: Backup): Fields {
+  const account = state.tables.accounts.get(backup.accountid)
+  const vm = state.tables.vms.get(backup.virtualmachineid)
   return {
     id: backup.id,
     name: backup.name,
@@ -115,13 +115,13 @@ export function backupView(world: World, backup: Backup): Fields {
     virtualsize: backup.size_bytes,
     status: backup.status,
     backupofferingid: backup.backupofferingid,
-    backupofferingname: text(world.tables.backupofferings.get(backup.backupofferingid)?.['name']),
+    backupofferingname: text(state.tables.backupofferings.get(backup.backupofferingid)?.['name']),
     accountid: backup.accountid,
     account: account?.name ?? null,
     domainid: account?.domainid ?? null,
-    domain: world.tables.domains.get(account?.domainid)?.name ?? null,
+    domain: state.tables.domains.get(account?.domainid)?.name ?? null,
     zoneid: backup.zoneid,
-    zone: text(world.tables.zones.get(backup.zoneid)?.['name']),
+    zone: text(state.tables.zones.get(backup.zoneid)?.['name']),
     intervaltype: 'MANUAL',
   }
 }

@@ -4,7 +4,7 @@ import { domainUse, limitOf, RESOURCES, useOf } from './quota.ts'
 import type { Use } from './quota.ts'
 import type { Account, Domain, User } from './records.ts'
 import type { Json, Row } from './row.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { wireDate } from './wire.ts'
 
 type Fields = Record<string, Json>
@@ -30,28 +30,28 @@ const STEMS = [
   'gpu',
 ] as const
 
-export function domainView(world: World, one: Domain, withResources: boolean): Fields {
-  const parent = world.tables.domains.get(one.parentid)
+export function domainView(state: SimulatorState, one: Domain, withResources: boolean): Fields {
+  const parent = state.tables.domains.get(one.parentid)
   return {
     id: one.id,
     name: one.name,
     level: one.level,
     parentdomainid: parent?.id ?? null,
     parentdomainname: parent?.name ?? null,
-    haschild: world.tables.domains.find((each) => each.parentid === one.id) !== null,
+    haschild: state.tables.domains.find((each) => each.parentid === one.id) !== null,
     networkdomain: one.networkdomain,
     path: one.path,
     state: one.state,
     created: wireDate(one.created),
     hasannotations: false,
-    ...(withResources ? resources(world, 'domain', one.id, domainUse(world, one.id)) : {}),
+    ...(withResources ? resources(state, 'domain', one.id, domainUse(state, one.id)) : {}),
   }
 }
 
-export function accountView(world: World, one: Account, withResources: boolean): Fields {
-  const domain = world.tables.domains.get(one.domainid)
-  const role = world.tables.roles.get(one.roleid)
-  const use = withResources ? useOf(world, one.id) : null
+export function accountView(state: SimulatorState, one: Account, withResources: boolean): Fields {
+  const domain = state.tables.domains.get(one.domainid)
+  const role = state.tables.roles.get(one.roleid)
+  const use = withResources ? useOf(state, one.id) : null
   return {
     id: one.id,
     name: one.name,
@@ -69,7 +69,7 @@ export function accountView(world: World, one: Account, withResources: boolean):
     iscleanuprequired: false,
     apikeyaccess: 'INHERIT',
     groups: [],
-    user: world.tables.users.by('account', one.id).map((user) => userView(world, user)),
+    user: state.tables.users.by('account', one.id).map((user) => userView(state, user)),
     ...(use === null
       ? {}
       : {
@@ -77,14 +77,14 @@ export function accountView(world: World, one: Account, withResources: boolean):
           vmstopped: use.stopped,
           receivedbytes: 0,
           sentbytes: 0,
-          ...resources(world, 'account', one.id, use),
+          ...resources(state, 'account', one.id, use),
         }),
   }
 }
 
-export function userView(world: World, one: User): Fields {
-  const account = world.tables.accounts.get(one.accountid)
-  const domain = world.tables.domains.get(account?.domainid)
+export function userView(state: SimulatorState, one: User): Fields {
+  const account = state.tables.accounts.get(one.accountid)
+  const domain = state.tables.domains.get(account?.domainid)
   return {
     id: one.id,
     username: one.username,
@@ -98,7 +98,7 @@ export function userView(world: World, one: User): Fields {
     accounttype: account?.accounttype ?? null,
     usersource: one.usersource,
     roleid: account?.roleid ?? null,
-    rolename: text(world.tables.roles.get(account?.roleid)?.['name']),
+    rolename: text(state.tables.roles.get(account?.roleid)?.['name']),
     domainid: domain?.id ?? null,
     domain: domain?.name ?? null,
     apikey: one.apikey,
@@ -109,15 +109,15 @@ export function userView(world: World, one: User): Fields {
   }
 }
 
-export function projectView(world: World, one: Row): Fields {
-  const account = world.tables.accounts.get(text(one['accountid']))
-  const user = world.tables.users.by('account', account?.id ?? null)[0]
+export function projectView(state: SimulatorState, one: Row): Fields {
+  const account = state.tables.accounts.get(text(one['accountid']))
+  const user = state.tables.users.by('account', account?.id ?? null)[0]
   return {
     id: one.id,
     name: text(one['name']),
     displaytext: text(one['displaytext']),
     domainid: text(one['domainid']),
-    domain: world.tables.domains.get(text(one['domainid']))?.name ?? null,
+    domain: state.tables.domains.get(text(one['domainid']))?.name ?? null,
     owner: [{ account: account?.name ?? null, accountid: account?.id ?? null, userid: user?.id ?? null }],
     projectaccountname: `PrjAcct-${text(one['name']) ?? ''}-1`,
     state: text(one['state']),
@@ -127,13 +127,13 @@ export function projectView(world: World, one: Row): Fields {
 }
 
 /** Totals are numbers, limits and what is left are texts: a number or "Unlimited". */
-function resources(world: World, owner: 'domain' | 'account', id: string, use: Use): Fields {
+function resources(state: SimulatorState, owner: 'domain' | 'account', id: string, use: Use): Fields {
   const fields: Fields = {}
   for (const [type] of RESOURCES.entries()) {
     const stem = STEMS[type]
     if (stem === undefined) continue
     const total = use.by[type] ?? 0
-    const max = limitOf(world, owner, id, type)
+    const max = limitOf(state, owner, id, type)
     fields[`${stem}total`] = total
     fields[`${stem}limit`] = max === -1 ? 'Unlimited' : String(max)
     fields[`${stem}available`] = max === -1 ? 'Unlimited' : String(Math.max(0, max - total))

@@ -1,10 +1,10 @@
 /** What the platform does by itself: downloads go on, states settle after a restart, an alert appears now and then. */
 import { randomUUID } from 'node:crypto'
-import { wellKnown } from '../world.ts'
+import { wellKnown } from '../site.ts'
 import type { EventLog } from './event-log.ts'
 import type { Jobs } from './jobs.ts'
 import type { VmState } from './records.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 interface Upkeep {
   step(): void
@@ -24,13 +24,13 @@ const SETTLED: Partial<Record<VmState, VmState>> = {
 }
 
 export function createUpkeep(deps: {
-  world: World
+  state: SimulatorState
   events: EventLog
   jobs: Jobs
   time: 'auto' | 'step'
   changed: () => void
 }): Upkeep {
-  const { world } = deps
+  const { state } = deps
   let unsettled = new Set<string>()
   let rounds = 0
 
@@ -38,24 +38,29 @@ export function createUpkeep(deps: {
     rounds += 1
     for (const id of unsettled) settle(id)
     unsettled = new Set()
-    continueDownloads(world)
-    if (rounds % ALERT_EVERY_ROUNDS === 0) raiseAlert(world, rounds)
+    continueDownloads(state)
+    if (rounds % ALERT_EVERY_ROUNDS === 0) raiseAlert(state, rounds)
   }
 
   function settle(id: string): void {
-    const vm = world.tables.vms.get(id)
-    const state = vm === null ? undefined : SETTLED[vm.state]
-    if (vm === null || state === undefined || deps.jobs.pendingOf(id) !== null) return
-    world.tables.vms.put({ ...vm, state, hostid: state === 'Running' ? vm.hostid : null, lastupdated: Date.now() })
-    const system = world.tables.accounts.find((account) => account.system)
-    const user = world.tables.users.by('account', system?.id ?? null)[0]
+    const vm = state.tables.vms.get(id)
+    const settled = vm === null ? undefined : SETTLED[vm.state]
+    if (vm === null || settled === undefined || deps.jobs.pendingOf(id) !== null) return
+    state.tables.vms.put({
+      ...vm,
+      state: settled,
+      hostid: settled === 'Running' ? vm.hostid : null,
+      lastupdated: Date.now(),
+    })
+    const system = state.tables.accounts.find((account) => account.system)
+    const user = state.tables.users.by('account', system?.id ?? null)[0]
     if (system === null || user === undefined) return
-    const type = state === 'Running' ? 'VM.START' : 'VM.STOP'
+    const type = settled === 'Running' ? 'VM.START' : 'VM.STOP'
     deps.events.write(
       { account: system, user },
       {
         type,
-        description: `Out of band VM power ${state === 'Running' ? 'on' : 'off'}. VM Id: ${id}`,
+        description: `Out of band VM power ${settled === 'Running' ? 'on' : 'off'}. VM Id: ${id}`,
         resourcetype: 'VirtualMachine',
         resourceid: id,
         resourcename: vm.name,
@@ -85,12 +90,12 @@ export function createUpkeep(deps: {
 }
 
 /** A registered image downloads in a few rounds; the address "broken" fails, so that failure can be shown without a fault. */
-function continueDownloads(world: World): void {
-  for (const template of world.tables.templates.filter(
+function continueDownloads(state: SimulatorState): void {
+  for (const template of state.tables.templates.filter(
     (one) => one.downloadstate === 'DOWNLOAD_IN_PROGRESS' || one.downloadstate === 'NOT_DOWNLOADED',
   )) {
     if (template.url.includes('broken')) {
-      world.tables.templates.put({
+      state.tables.templates.put({
         ...template,
         downloadstate: 'DOWNLOAD_ERROR',
         status: 'HTTP Server returned 404 (expected 200 OK)',
@@ -101,7 +106,7 @@ function continueDownloads(world: World): void {
     if (template.id === wellKnown.templates['Alpine 3.20 (downloading)']) continue
     const percent = Math.min(100, template.percent + 34)
     const done = percent === 100
-    world.tables.templates.put({
+    state.tables.templates.put({
       ...template,
       percent,
       isready: done,
@@ -111,10 +116,10 @@ function continueDownloads(world: World): void {
   }
 }
 
-function raiseAlert(world: World, rounds: number): void {
-  const host = [...world.tables.hosts.values()][rounds % Math.max(1, world.tables.hosts.size)]
+function raiseAlert(state: SimulatorState, rounds: number): void {
+  const host = [...state.tables.hosts.values()][rounds % Math.max(1, state.tables.hosts.size)]
   if (host === undefined) return
-  world.tables.alerts.put({
+  state.tables.alerts.put({
     id: randomUUID(),
     type: 7,
     name: 'ALERT.COMPUTE.HOST',

@@ -5,10 +5,10 @@ import { parseDate } from './params.ts'
 import { setting } from './settings.ts'
 import { signature, signatureMatches } from './sign.ts'
 import type { SignatureAlgorithm } from './sign.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export function verifySignature(
-  world: World,
+  state: SimulatorState,
   raw: ReadonlyMap<string, string>,
   algorithm: SignatureAlgorithm,
 ): Caller | null {
@@ -20,10 +20,10 @@ export function verifySignature(
     const expires = parseDate(lower.get('expires') ?? '')
     if (Number.isNaN(expires) || expires < Date.now()) return null
   }
-  const user = world.tables.users.by('apikey', apikey)[0]
+  const user = state.tables.users.by('apikey', apikey)[0]
   if (user === undefined || user.secretkey === null || user.state !== 'enabled' || user.apikeyaccess === 'DISABLED')
     return null
-  const account = world.tables.accounts.get(user.accountid)
+  const account = state.tables.accounts.get(user.accountid)
   if (account === null || account.state !== 'enabled') return null
   return signatureMatches(given, signature(raw, user.secretkey, algorithm)) ? { user, account } : null
 }
@@ -32,8 +32,8 @@ const READS = /^(get|list|query|find)/
 const LONGEST_MS = 15 * 60_000
 
 /** The setting enforce.post.requests.and.timestamps: changes by POST only, and every request short-lived. */
-export function requireStrictForm(world: World, raw: ReadonlyMap<string, string>, method: string): void {
-  if (setting(world, 'enforce.post.requests.and.timestamps') !== 'true') return
+export function requireStrictForm(state: SimulatorState, raw: ReadonlyMap<string, string>, method: string): void {
+  if (setting(state, 'enforce.post.requests.and.timestamps') !== 'true') return
   const command = raw.get('command') ?? ''
   if (method !== 'POST' && !READS.test(command))
     throw new ApiFault(400, `State changing command ${command} invoked using insecure GET request`, null)

@@ -4,7 +4,7 @@ import type { Call } from './call.ts'
 import type { Vm } from './records.ts'
 import type { Json } from './row.ts'
 import { idTest, keywordTest, paged, same, visible } from './scope.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { hypervisorOf, isVmDetail } from './vm-view.ts'
 import type { VmDetail } from './vm-view.ts'
 import { list } from './wire.ts'
@@ -45,7 +45,7 @@ function detailsOf(call: Call): Set<VmDetail> {
 }
 
 function findMachines(call: Call): Vm[] {
-  const { params, world } = call
+  const { params, state } = call
   const tests: ((vm: Vm) => boolean)[] = [visible(call)]
   addPlain(call, tests)
   addPlaces(call, tests)
@@ -55,14 +55,14 @@ function findMachines(call: Call): Vm[] {
   if (params.text('keyword') !== null)
     tests.push((vm) => keyword(vm.name, vm.displayname, `i-2-${vm.number}-VM`, vm.state))
   const found: Vm[] = []
-  for (const vm of candidates(call, world)) if (tests.every((test) => test(vm))) found.push(vm)
+  for (const vm of candidates(call, state)) if (tests.every((test) => test(vm))) found.push(vm)
   return found
 }
 
 /** The smallest set that an index gives; all machines when no parameter helps. */
-function candidates(call: Call, world: World): Iterable<Vm> {
+function candidates(call: Call, state: SimulatorState): Iterable<Vm> {
   const { params } = call
-  const { vms } = world.tables
+  const { vms } = state.tables
   const id = params.text('id')
   const ids = id === null ? params.list('ids') : [id]
   if (ids.length > 0) return [...new Set(ids)].map((one) => vms.get(one)).filter((vm) => vm !== null)
@@ -101,7 +101,7 @@ function addPlain(call: Call, tests: ((vm: Vm) => boolean)[]): void {
   const ha = params.bool('haenable')
   if (ha !== null) tests.push((vm) => vm.haenable === ha)
   const hypervisor = params.text('hypervisor')
-  if (hypervisor !== null) tests.push((vm) => hypervisor === hypervisorOf(call.world, vm))
+  if (hypervisor !== null) tests.push((vm) => hypervisor === hypervisorOf(call.state, vm))
   const keypair = params.text('keypair')
   if (keypair !== null) tests.push((vm) => vm.keypairs.includes(keypair))
   const leased = params.bool('leased')
@@ -109,8 +109,8 @@ function addPlain(call: Call, tests: ((vm: Vm) => boolean)[]): void {
 }
 
 function addPlaces(call: Call, tests: ((vm: Vm) => boolean)[]): void {
-  const { params, world } = call
-  const { tables } = world
+  const { params, state } = call
+  const { tables } = state
   const hostid = params.text('hostid')
   if (hostid !== null) tests.push((vm) => vm.hostid === hostid)
   const clusterid = params.text('clusterid')

@@ -3,7 +3,7 @@ import type { Nic, Vm } from './records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
 import { metricTexts, sampleFields, sampleOf } from './sampler.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 import { wireDate, wireDateOrNull } from './wire.ts'
 
 export type VmDetail =
@@ -43,45 +43,50 @@ export function isVmDetail(name: string): name is VmDetail {
 
 export type Fields = Record<string, Json>
 
-export function vmView(world: World, vm: Vm, details: ReadonlySet<VmDetail> = new Set(['all']), sample = 0): Fields {
+export function vmView(
+  state: SimulatorState,
+  vm: Vm,
+  details: ReadonlySet<VmDetail> = new Set(['all']),
+  sample = 0,
+): Fields {
   const wants = (detail: VmDetail): boolean => details.has('all') || details.has(detail)
-  const view = baseFields(world, vm)
+  const view = baseFields(state, vm)
   if (wants('group') && vm.group !== null) view['group'] = vm.group
-  if (wants('nics')) nicFields(world, vm, view)
-  if (wants('tmpl')) templateFields(world, vm, view)
-  if (wants('servoff')) offeringFields(world, vm, view)
+  if (wants('nics')) nicFields(state, vm, view)
+  if (wants('tmpl')) templateFields(state, vm, view)
+  if (wants('servoff')) offeringFields(state, vm, view)
   if (wants('diskoff') && vm.diskofferingid !== null) {
     view['diskofferingid'] = vm.diskofferingid
-    view['diskofferingname'] = world.tables.diskofferings.get(vm.diskofferingid)?.name ?? null
+    view['diskofferingname'] = state.tables.diskofferings.get(vm.diskofferingid)?.name ?? null
   }
   if (wants('backoff') && vm.backupofferingid !== null) {
     view['backupofferingid'] = vm.backupofferingid
-    view['backupofferingname'] = text(world.tables.backupofferings.get(vm.backupofferingid)?.['name'])
+    view['backupofferingname'] = text(state.tables.backupofferings.get(vm.backupofferingid)?.['name'])
   }
   if (wants('iso') && vm.isoid !== null) {
-    const iso = world.tables.templates.get(vm.isoid)
+    const iso = state.tables.templates.get(vm.isoid)
     Object.assign(view, { isoid: vm.isoid, isoname: iso?.name ?? null, isodisplaytext: iso?.displaytext ?? null })
   }
-  if (wants('volume')) volumeFields(world, vm, view)
+  if (wants('volume')) volumeFields(state, vm, view)
   if (wants('affgrp'))
     view['affinitygroup'] = vm.affinitygroupids.map((id) => ({
       id,
-      name: world.tables.affinitygroups.get(id)?.name ?? null,
+      name: state.tables.affinitygroups.get(id)?.name ?? null,
     }))
   if (wants('secgrp')) view['securitygroup'] = []
   if (wants('stats') && vm.state === 'Running') Object.assign(view, sampleFields(sampleOf(vm, sample)))
   return view
 }
 
-export function vmMetricsView(world: World, vm: Vm, details: ReadonlySet<VmDetail>, sample: number): Fields {
+export function vmMetricsView(state: SimulatorState, vm: Vm, details: ReadonlySet<VmDetail>, sample: number): Fields {
   return Object.assign(
-    vmView(world, vm, details, sample),
+    vmView(state, vm, details, sample),
     metricTexts(vm, vm.state === 'Running' ? sampleOf(vm, sample) : null),
   )
 }
 
-export function nicView(world: World, vm: Vm, nic: Nic): Fields {
-  const network = world.tables.networks.get(nic.networkid)
+export function nicView(state: SimulatorState, vm: Vm, nic: Nic): Fields {
+  const network = state.tables.networks.get(nic.networkid)
   const vlan = network?.vlan ?? null
   return {
     id: nic.id,
@@ -110,24 +115,24 @@ export function instanceName(vm: Vm): string {
   return `i-2-${vm.number}-VM`
 }
 
-function baseFields(world: World, vm: Vm): Fields {
-  const host = world.tables.hosts.get(vm.hostid)
+function baseFields(state: SimulatorState, vm: Vm): Fields {
+  const host = state.tables.hosts.get(vm.hostid)
   return {
     id: vm.id,
     name: vm.name,
     displayname: vm.displayname,
-    ...ownerFields(world, vm),
+    ...ownerFields(state, vm),
     created: wireDate(vm.created),
     lastupdated: wireDate(vm.lastupdated),
     state: vm.state,
     haenable: vm.haenable,
-    ...zoneFields(world, vm.zoneid),
+    ...zoneFields(state, vm.zoneid),
     hostid: host?.id ?? null,
     hostname: host?.name ?? null,
     cpunumber: vm.cpunumber,
     cpuspeed: vm.cpuspeed,
     memory: vm.memory,
-    hypervisor: hypervisorOf(world, vm),
+    hypervisor: hypervisorOf(state, vm),
     instancename: instanceName(vm),
     passwordenabled: false,
     rootdeviceid: 0,
@@ -138,7 +143,7 @@ function baseFields(world: World, vm: Vm): Fields {
     isdynamicallyscalable: vm.isdynamicallyscalable,
     deleteprotection: vm.deleteprotection,
     ostypeid: vm.ostypeid,
-    osdisplayname: text(world.tables.ostypes.get(vm.ostypeid)?.['description']),
+    osdisplayname: text(state.tables.ostypes.get(vm.ostypeid)?.['description']),
     guestosid: vm.ostypeid,
     pooltype: 'RBD',
     vmtype: 'User',
@@ -165,15 +170,15 @@ function bootFields(vm: Vm): Fields {
   return {}
 }
 
-function nicFields(world: World, vm: Vm, view: Fields): void {
-  view['nic'] = vm.nics.map((nic) => nicView(world, vm, nic))
+function nicFields(state: SimulatorState, vm: Vm, view: Fields): void {
+  view['nic'] = vm.nics.map((nic) => nicView(state, vm, nic))
   view['ipaddress'] = vm.nics.find((nic) => nic.isdefault)?.ipaddress ?? null
-  const nat = world.tables.addresses.by('vm', vm.id).find((address) => address.isstaticnat)
+  const nat = state.tables.addresses.by('vm', vm.id).find((address) => address.isstaticnat)
   if (nat !== undefined) Object.assign(view, { publicipid: nat.id, publicip: nat.ipaddress })
 }
 
-function templateFields(world: World, vm: Vm, view: Fields): void {
-  const template = world.tables.templates.get(vm.templateid)
+function templateFields(state: SimulatorState, vm: Vm, view: Fields): void {
+  const template = state.tables.templates.get(vm.templateid)
   Object.assign(view, {
     templateid: vm.templateid,
     templatename: template?.name ?? null,
@@ -183,27 +188,27 @@ function templateFields(world: World, vm: Vm, view: Fields): void {
   })
 }
 
-function offeringFields(world: World, vm: Vm, view: Fields): void {
-  const offering = world.tables.serviceofferings.get(vm.serviceofferingid)
+function offeringFields(state: SimulatorState, vm: Vm, view: Fields): void {
+  const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
   Object.assign(view, { serviceofferingid: vm.serviceofferingid, serviceofferingname: offering?.name ?? null })
-  const profile = world.tables.vgpuprofiles.get(offering?.vgpuprofileid)
+  const profile = state.tables.vgpuprofiles.get(offering?.vgpuprofileid)
   if (profile === null) return
   Object.assign(view, {
     vgpuprofileid: profile.id,
     vgpuprofilename: profile.name,
     gpucardid: profile.gpucardid,
-    gpucardname: world.tables.gpucards.get(profile.gpucardid)?.name ?? null,
+    gpucardname: state.tables.gpucards.get(profile.gpucardid)?.name ?? null,
     gpucount: offering?.gpucount ?? 0,
   })
 }
 
-function volumeFields(world: World, vm: Vm, view: Fields): void {
-  const root = world.tables.volumes.by('vm', vm.id).find((volume) => volume.type === 'ROOT')
+function volumeFields(state: SimulatorState, vm: Vm, view: Fields): void {
+  const root = state.tables.volumes.by('vm', vm.id).find((volume) => volume.type === 'ROOT')
   if (root !== undefined) Object.assign(view, { rootdeviceid: root.deviceid ?? 0, pooltype: 'RBD' })
 }
 
 /** As upstream: that of the template; an image that fits every hypervisor says nothing. */
-export function hypervisorOf(world: World, vm: Vm): string {
-  const of_template = world.tables.templates.get(vm.templateid)?.hypervisor ?? 'None'
+export function hypervisorOf(state: SimulatorState, vm: Vm): string {
+  const of_template = state.tables.templates.get(vm.templateid)?.hypervisor ?? 'None'
   return of_template === 'None' ? 'KVM' : of_template
 }

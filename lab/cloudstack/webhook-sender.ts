@@ -2,7 +2,7 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Caller } from './call.ts'
 import type { Account, Delivery, LabEvent, Webhook } from './records.ts'
-import type { World } from './state.ts'
+import type { SimulatorState } from './state.ts'
 
 export interface WebhookSender {
   publish(event: LabEvent, caller: Caller): void
@@ -17,7 +17,7 @@ const TIMEOUT_MS = 10_000
 const KEPT_DELIVERIES = 10
 const THREADS = 5
 
-export function createWebhookSender(world: World, changed: () => void): WebhookSender {
+export function createWebhookSender(state: SimulatorState, changed: () => void): WebhookSender {
   const underWay = new Set<Promise<unknown>>()
   const stopping = new AbortController()
 
@@ -40,7 +40,7 @@ export function createWebhookSender(world: World, changed: () => void): WebhookS
       startdate,
       enddate: Date.now(),
     }
-    keep(world, delivery)
+    keep(state, delivery)
     changed()
     return delivery
   }
@@ -62,8 +62,8 @@ export function createWebhookSender(world: World, changed: () => void): WebhookS
 
   return {
     publish: (event, caller) => {
-      for (const webhook of world.tables.webhooks.values()) {
-        if (webhook.state !== 'Enabled' || !reaches(world, webhook, caller.account)) continue
+      for (const webhook of state.tables.webhooks.values()) {
+        if (webhook.state !== 'Enabled' || !reaches(state, webhook, caller.account)) continue
         const payload = JSON.stringify(payloadOf(event, caller))
         waiting.push(() => deliver(webhook, event.id, event.type, payload))
       }
@@ -112,18 +112,18 @@ async function post(
 }
 
 /** Only the last ten deliveries of a webhook are kept. */
-function keep(world: World, delivery: Delivery): void {
-  if (!world.tables.webhooks.has(delivery.webhookid)) return
-  world.tables.deliveries.put(delivery)
-  const old = world.tables.deliveries.by('webhook', delivery.webhookid)
-  for (const one of old.slice(0, Math.max(0, old.length - KEPT_DELIVERIES))) world.tables.deliveries.remove(one.id)
+function keep(state: SimulatorState, delivery: Delivery): void {
+  if (!state.tables.webhooks.has(delivery.webhookid)) return
+  state.tables.deliveries.put(delivery)
+  const old = state.tables.deliveries.by('webhook', delivery.webhookid)
+  for (const one of old.slice(0, Math.max(0, old.length - KEPT_DELIVERIES))) state.tables.deliveries.remove(one.id)
 }
 
-function reaches(world: World, webhook: Webhook, account: Account): boolean {
+function reaches(state: SimulatorState, webhook: Webhook, account: Account): boolean {
   if (webhook.scope === 'Global') return true
   if (webhook.scope === 'Local') return webhook.accountid === account.id
-  const owner = world.tables.domains.get(world.tables.accounts.get(webhook.accountid)?.domainid)
-  const path = world.tables.domains.get(account.domainid)?.path
+  const owner = state.tables.domains.get(state.tables.accounts.get(webhook.accountid)?.domainid)
+  const path = state.tables.domains.get(account.domainid)?.path
   return owner !== null && path !== undefined && path.startsWith(owner.path)
 }
 

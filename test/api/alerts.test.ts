@@ -23,7 +23,7 @@ interface Row {
 const call = (path: string, body?: unknown) => lab.call('POST', `/alerts/${path}`, body)
 const open = async (filter: object = {}): Promise<Row[]> =>
   (await call('list', { ...filter, page_size: 500 })).body.alerts
-const held = (id: string) => lab.platform.world.tables.alerts.get(id)
+const held = (id: string) => lab.platform.state.tables.alerts.get(id)
 
 test('open alerts are listed newest first, filtered, and paged', async () => {
   const all = await call('list')
@@ -100,7 +100,7 @@ test('a type, a window, and both together choose what is archived, always by the
 })
 
 test('alerts beyond one page and one batch are all archived', async () => {
-  const { alerts } = lab.platform.world.tables
+  const { alerts } = lab.platform.state.tables
   const before_count = (await call('list')).body.count
   for (let number = 0; number < 620; number += 1) {
     const id = `10000000-0000-4000-8000-${String(number).padStart(12, '0')}`
@@ -154,7 +154,7 @@ test('alerts belong to no tenant, and a viewer archives nothing', async () => {
     'POST',
     '/alerts/list',
     {},
-    { token: await tokenFor(lab, 'viewer', lab.platform.world.tables.domains.values().next().value?.id ?? '') },
+    { token: await tokenFor(lab, 'viewer', lab.platform.state.tables.domains.values().next().value?.id ?? '') },
   )
   assert.equal(body.code, 'TENANT_SCOPE')
   const refused = await lab.call('POST', '/alerts/archive', { type: 7 }, { token: await tokenFor(lab, 'viewer') })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sampleOf } from '../../lab/cloudstack/sampler.ts'
-import { DEFAULT_SIZE } from '../../lab/world.ts'
+import { DEFAULT_SIZE } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 const INTERVAL_MS = 60_000
@@ -10,9 +10,9 @@ const HOUR_MS = 3_600_000
 
 /** Said again in the simplest words: all machines in memory, one field at a time. */
 function bruteForce(lab: Lab) {
-  const { world } = lab.platform
-  const sample = Math.floor(world.seeded_at / INTERVAL_MS) + world.steps
-  const all = [...world.tables.vms.values()]
+  const { state } = lab.platform
+  const sample = Math.floor(state.seeded_at / INTERVAL_MS) + state.steps
+  const all = [...state.tables.vms.values()]
   const running = all.filter((vm) => vm.state === 'Running').map((vm) => ({ vm, used: sampleOf(vm, sample) }))
   const sum = (read: (one: (typeof running)[number]) => number) => running.reduce((total, one) => total + read(one), 0)
   const states = (...names: string[]) => all.filter((vm) => names.includes(vm.state)).length

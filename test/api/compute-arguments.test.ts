@@ -2,7 +2,7 @@
 // misspelt one in silence.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import catalogue from '../fixtures/cloudstack-commands.json' with { type: 'json' }
 import { type Lab, startLab } from '../support/start-lab.ts'
 

@@ -1,7 +1,7 @@
 // Disks and ISO images over HTTP: every precondition is refused before anything is sent, and the platform holds what was asked.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { NOBODY, vmDoor } from '../support/vm-door.ts'
 
@@ -15,8 +15,8 @@ const door = vmDoor(() => lab)
 const { vms, disk_offerings, isos, snapshots } = { ...wellKnown, snapshots: { db: seededId('snapshot', 'db-01') } }
 const root = (vm: string) => seededId('volume', `${vm}/ROOT`)
 const data = (vm: string) => seededId('volume', `${vm}/DATADISK`)
-const volume = (id: string) => lab.platform.world.tables.volumes.get(id)
-const ofVm = (id: string) => lab.platform.world.tables.volumes.by('vm', id)
+const volume = (id: string) => lab.platform.state.tables.volumes.get(id)
+const ofVm = (id: string) => lab.platform.state.tables.volumes.by('vm', id)
 const DB = vms['db-01']
 const GIB = 1024 ** 3
 
@@ -30,7 +30,7 @@ async function detached(): Promise<string> {
 test('volumes are listed, filtered and paged in our words', async () => {
   const all = await door.post('/compute/volumes/list', { page_size: 500 })
   assert.equal(all.status, 200, all.text)
-  assert.equal(all.body.count, lab.platform.world.tables.volumes.size)
+  assert.equal(all.body.count, lab.platform.state.tables.volumes.size)
   const two = await door.post('/compute/volumes/list', { virtual_machine_id: DB, page: 2, page_size: 1 })
   assert.deepEqual([two.body.count, two.body.volumes.length, two.body.page], [2, 1, 2])
   const [disk] = (await door.post('/compute/volumes/list', { virtual_machine_id: DB, type: 'DATADISK' })).body.volumes
@@ -115,7 +115,7 @@ test('one request makes one volume, attached, of the machine’s owner', async (
   const made = ofVm(DB).filter((one) => one.name === 'more')
   assert.deepEqual([ofVm(DB).length, made.length], [before + 1, 1])
   assert.deepEqual([made[0]?.id, made[0]?.size_bytes, made[0]?.state], [reply.body.id, 30 * GIB, 'Ready'])
-  assert.equal(made[0]?.accountid, lab.platform.world.tables.vms.get(DB)?.accountid)
+  assert.equal(made[0]?.accountid, lab.platform.state.tables.vms.get(DB)?.accountid)
 })
 
 test('a disk of a project’s machine belongs to the project', async () => {
@@ -138,7 +138,7 @@ test('a disk is made from a snapshot', async () => {
 })
 
 test('a volume that cannot be attached is deleted again', async () => {
-  const count = lab.platform.world.tables.volumes.size
+  const count = lab.platform.state.tables.volumes.size
   await door.control('fail', { command: 'attachVolume', code: 530, text: 'hypervisor said no', at: 'job', times: 1 })
   const reply = await door.post('/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
@@ -146,18 +146,18 @@ test('a volume that cannot be attached is deleted again', async () => {
   })
   const job = await door.ended(reply)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_ERROR'])
-  assert.equal(lab.platform.world.tables.volumes.size, count)
+  assert.equal(lab.platform.state.tables.volumes.size, count)
 })
 
 test('a lost answer while the volume is made does not make a second one', async () => {
   await door.control('lose-answer', { command: 'createVolume', times: 1 })
-  const count = lab.platform.world.tables.volumes.size
+  const count = lab.platform.state.tables.volumes.size
   const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
     disk_offering_id: disk_offerings['ssd-20'],
   })
   assert.equal(reply.status, 200, reply.text)
-  assert.equal(lab.platform.world.tables.volumes.size, count + 1)
+  assert.equal(lab.platform.state.tables.volumes.size, count + 1)
   assert.equal(reply.body.virtual_machine_id, DB)
 })
 
@@ -228,7 +228,7 @@ test('an ISO image goes in and out', async () => {
     virtual_machine_id: id,
   })
   assert.deepEqual([put.body.iso_id, put.body.iso_name], [isos['debian-12-netinst'], 'debian-12-netinst'], put.text)
-  assert.equal(lab.platform.world.tables.vms.get(id)?.isoid, isos['debian-12-netinst'])
+  assert.equal(lab.platform.state.tables.vms.get(id)?.isoid, isos['debian-12-netinst'])
   const out = await door.done('POST', '/compute/vms/detachiso', { virtual_machine_id: id })
   assert.equal(out.body.iso_id, null, out.text)
   door.refused(await door.post('/compute/vms/detachiso', { virtual_machine_id: id }), 'ISO_NOT_ATTACHED')
@@ -246,7 +246,7 @@ test('ISO images are refused: unknown, not ready, wrong state', async () => {
 })
 
 test('a caller of one tenant sees and touches its own volumes alone', async () => {
-  const { tables } = lab.platform.world
+  const { tables } = lab.platform.state
   const foreign_vm =
     tables.vms.get(DB)?.accountid === wellKnown.accounts.acme ? wellKnown.domains.globex : wellKnown.domains.acme
   const token = await door.tokenOf(foreign_vm)

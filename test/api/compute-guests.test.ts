@@ -1,7 +1,7 @@
 // Affinity groups, user data, console, firmware, and what stands beside machines, over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { NOBODY, vmDoor } from '../support/vm-door.ts'
 
@@ -14,7 +14,7 @@ const door = vmDoor(() => lab)
 
 const { vms } = wellKnown
 const machine = (id: string) => {
-  const vm = lab.platform.world.tables.vms.get(id)
+  const vm = lab.platform.state.tables.vms.get(id)
   assert.ok(vm !== null)
   return vm
 }
@@ -42,7 +42,7 @@ test('affinity groups are refused for a running machine, and unknown ones', asyn
   )
   door.refused(await update({ virtual_machine_id: NOBODY, affinity_group_ids: [] }), 'VM_NOT_FOUND')
   door.refused(await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }), 'RESOURCE_NOT_FOUND')
-  const domain = lab.platform.world.tables.accounts.get(machine(STOPPED).accountid)?.domainid ?? ''
+  const domain = lab.platform.state.tables.accounts.get(machine(STOPPED).accountid)?.domainid ?? ''
   const token = await door.tokenOf(domain)
   door.refused(
     await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }, token),
@@ -82,7 +82,7 @@ test('a console that the platform refuses with status 200 is an error', async ()
   const open = (id: string) => door.post('/compute/vms/create-console', { virtual_machine_id: id })
   door.refused(await open(STOPPED), 'VM_STATE', /Stopped; this needs Running/)
   door.refused(await open(NOBODY), 'VM_NOT_FOUND')
-  const proxy = lab.platform.world.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
+  const proxy = lab.platform.state.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
   await door.put('systemvms', proxy?.id ?? '', { state: 'Stopped' })
   const reply = await open(WEB)
   assert.deepEqual([reply.status, reply.body.code], [500, 'CONSOLE_UNAVAILABLE'], reply.text)
@@ -179,7 +179,7 @@ test('machines that could be imported are listed from a cluster or from a foreig
 })
 
 test('a caller of one tenant sees no routers and opens no foreign console', async () => {
-  const domain = lab.platform.world.tables.accounts.get(machine(WEB).accountid)?.domainid
+  const domain = lab.platform.state.tables.accounts.get(machine(WEB).accountid)?.domainid
   const token = await door.tokenOf(
     domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
   )

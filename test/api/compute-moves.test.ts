@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import pg from 'pg'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -17,14 +17,14 @@ const door = vmDoor(() => lab)
 
 const { vms, service_offerings: offerings } = wellKnown
 const machine = (id: string) => {
-  const vm = lab.platform.world.tables.vms.get(id)
+  const vm = lab.platform.state.tables.vms.get(id)
   assert.ok(vm !== null)
   return vm
 }
 const WEB = vms['web-01']
 const CUSTOM = vms.gitlab
 const otherHost = (id: string) =>
-  [...lab.platform.world.tables.hosts.values()].find(
+  [...lab.platform.state.tables.hosts.values()].find(
     (host) => host.id !== machine(id).hostid && host.clusterid === wellKnown.clusters['cluster-a'],
   )?.id ?? ''
 const migrate = (body: object) => door.post('/compute/vms/migrate', { virtual_machine_id: WEB, ...body })
@@ -57,7 +57,7 @@ test('a stopped machine moves its disks', async () => {
   const reply = await door.done('POST', '/compute/vms/migrate', { virtual_machine_id: vms['legacy-crm'], storage_id })
   assert.equal(reply.status, 200, reply.text)
   assert.ok(
-    lab.platform.world.tables.volumes.by('vm', vms['legacy-crm']).every((volume) => volume.storageid === storage_id),
+    lab.platform.state.tables.volumes.by('vm', vms['legacy-crm']).every((volume) => volume.storageid === storage_id),
   )
 })
 
@@ -210,7 +210,7 @@ test('restoring from a template makes the root disk anew', async () => {
   const reply = await door.done('POST', '/compute/vms/restore', body)
   assert.equal(reply.status, 200, reply.text)
   assert.equal(reply.body.template_id, template_id)
-  const [root] = lab.platform.world.tables.volumes.by('vm', WEB).filter((one) => one.type === 'ROOT')
+  const [root] = lab.platform.state.tables.volumes.by('vm', WEB).filter((one) => one.type === 'ROOT')
   assert.deepEqual([root?.templateid, root?.size_bytes], [template_id, 33 * 1024 ** 3])
 })
 
@@ -280,7 +280,7 @@ test('restoring is refused before the platform is asked', async () => {
   await door.put('snapshots', disk_snapshot, { state: 'Creating' })
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }), 'SNAPSHOT_STATE')
   await door.put('volumes', seededId('volume', `${vms['db-01']}/ROOT`), { virtualmachineid: null })
-  for (const volume of lab.platform.world.tables.volumes.by('vm', vms['db-01']))
+  for (const volume of lab.platform.state.tables.volumes.by('vm', vms['db-01']))
     await door.put('volumes', volume.id, { virtualmachineid: null })
   door.refused(await restore({ source: 'volume_snapshot', snapshot_id: disk_snapshot }), 'VOLUME_NOT_ATTACHED')
   for (const command of ['restoreVirtualMachine', 'restoreBackup', 'revertSnapshot', 'revertToVMSnapshot'])
@@ -303,7 +303,7 @@ test('a snapshot of a machine is made, listed, reverted to and deleted', async (
   assert.equal(back.body.id, WEB, back.text)
   const gone = await door.post('/compute/vms/snapshots/delete', { snapshot_id })
   assert.equal((await door.ended(gone)).job_status, 'completed')
-  assert.equal(lab.platform.world.tables.vmsnapshots.get(snapshot_id), null)
+  assert.equal(lab.platform.state.tables.vmsnapshots.get(snapshot_id), null)
 })
 
 test('snapshots are refused in the wrong state', async () => {
@@ -329,7 +329,7 @@ test('snapshots are refused in the wrong state', async () => {
 })
 
 test('a caller of one tenant brings back its own machines alone and migrates none', async () => {
-  const of = (id: string) => lab.platform.world.tables.accounts.get(machine(id).accountid)?.domainid ?? ''
+  const of = (id: string) => lab.platform.state.tables.accounts.get(machine(id).accountid)?.domainid ?? ''
   const token = await door.tokenOf(
     of(vms['db-01']) === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
   )

@@ -1,7 +1,7 @@
 // NICs and their addresses over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { NOBODY, vmDoor } from '../support/vm-door.ts'
 
@@ -14,7 +14,7 @@ const door = vmDoor(() => lab)
 
 const { vms, networks } = wellKnown
 const machine = (id: string) => {
-  const vm = lab.platform.world.tables.vms.get(id)
+  const vm = lab.platform.state.tables.vms.get(id)
   assert.ok(vm !== null)
   return vm
 }
@@ -121,7 +121,7 @@ test('a taken address, an unknown NIC and a wrong state are refused', async () =
 })
 
 test('an address that forwards is not removed, and the reason is said', async () => {
-  const rule = [...lab.platform.world.tables.rules.values()][0]
+  const rule = [...lab.platform.state.tables.rules.values()][0]
   assert.ok(rule !== undefined)
   const made = await addTo(rule.virtualmachineid ?? '')
   await door.put('rules', rule.id, { vmguestip: made.ip_address })
@@ -130,7 +130,7 @@ test('an address that forwards is not removed, and the reason is said', async ()
     'SECONDARY_IP_IN_USE',
     /port-forwarding/,
   )
-  const [address] = lab.platform.world.tables.addresses.filter((one) => one.isstaticnat)
+  const [address] = lab.platform.state.tables.addresses.filter((one) => one.isstaticnat)
   const nat = await addTo(address?.virtualmachineid ?? '')
   await door.put('addresses', address?.id ?? '', { vmipaddress: nat.ip_address })
   door.refused(
@@ -157,7 +157,7 @@ test('the primary address changes while the machine is stopped', async () => {
 })
 
 test('a caller of one tenant reaches NICs of its own machines alone', async () => {
-  const domain = lab.platform.world.tables.accounts.get(machine(WEB).accountid)?.domainid
+  const domain = lab.platform.state.tables.accounts.get(machine(WEB).accountid)?.domainid
   const token = await door.tokenOf(
     domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
   )

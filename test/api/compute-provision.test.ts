@@ -1,7 +1,7 @@
 // Provisioning over HTTP: capacity first, one machine for one request whatever breaks on the way, and tenants kept apart.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { CrashForTest } from '#src/jobs/runner.ts'
 import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -229,7 +229,7 @@ test('raw hypervisor settings and things of other tenants are refused before any
   }
   const { template_id: _, ...order } = ORDER
   const acme = await lab.call('POST', '/compute/vms/list', { domain_id: wellKnown.domains.acme, page_size: 1 })
-  const [volume] = lab.platform.world.tables.volumes.filter(
+  const [volume] = lab.platform.state.tables.volumes.filter(
     (one) => one.virtualmachineid === acme.body.virtual_machines[0].id,
   )
   assert.ok(volume !== undefined, 'the tenant has a volume')

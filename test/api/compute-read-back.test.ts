@@ -2,7 +2,7 @@
 // that answer at once.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { clientOf } from '../lab/cloudstack-client.ts'
 import { until } from '../support/until.ts'
@@ -24,7 +24,7 @@ const STOPPED = vms['legacy-crm']
 const IP = seededId('address', '203.0.113.60')
 const SNAPSHOT = seededId('vmsnapshot', 'web-02')
 
-const tables = () => lab.platform.world.tables
+const tables = () => lab.platform.state.tables
 const machine = (id: string) => {
   const vm = tables().vms.get(id)
   assert.ok(vm !== null)
@@ -198,7 +198,7 @@ const AT_ONCE: Case[] = [
   },
 ]
 
-/** A world in which every case is allowed. */
+/** A site in which every case is allowed. */
 async function prepare(): Promise<void> {
   lab.platform.reset()
   await door.put('volumes', LOOSE, { virtualmachineid: null, deviceid: null })

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { startControlPlane } from '../../bin/control-plane.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { callerFor } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -18,7 +18,7 @@ const door = vmDoor(() => lab)
 
 const { vms } = wellKnown
 const machine = (id: string) => {
-  const vm = lab.platform.world.tables.vms.get(id)
+  const vm = lab.platform.state.tables.vms.get(id)
   assert.ok(vm !== null)
   return vm
 }
@@ -139,16 +139,16 @@ test('hypervisor configuration is set by name, replaced and removed; the rest st
 
 test('what the platform does not keep is said', async () => {
   const vm = machine(STOPPED)
-  const world = lab.platform.world
-  const put = world.tables.vms.put.bind(world.tables.vms)
-  world.tables.vms.put = (record) =>
+  const { tables } = lab.platform.state
+  const put = tables.vms.put.bind(tables.vms)
+  tables.vms.put = (record) =>
     put(record.id === vm.id ? { ...record, details: { ...record.details, video: 'dropped' } } : record)
   try {
     const reply = await update({ settings: { keyboard: 'us' } })
     assert.deepEqual([reply.status, reply.body.code], [500, 'SETTINGS_NOT_KEPT'], reply.text)
     assert.match(reply.body.detail, /video/)
   } finally {
-    world.tables.vms.put = put
+    tables.vms.put = put
   }
 })
 

@@ -1,8 +1,8 @@
-// Answers of the compute areas that need a special world: a tenant that is gone or deactivated, two machines of one name,
+// Answers of the compute areas that need a special site: a tenant that is gone or deactivated, two machines of one name,
 // hosts of another kind, addresses of a VPC, conflicts that only the platform sees, operations that are cancelled.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { callsOf } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
@@ -26,7 +26,7 @@ before(async () => {
 })
 after(() => lab?.close())
 const door = vmDoor(() => lab)
-const tables = () => lab.platform.world.tables
+const tables = () => lab.platform.state.tables
 
 function must<T>(value: T | null | undefined): T {
   assert.ok(value !== null && value !== undefined)

@@ -1,7 +1,7 @@
 // Virtual machines over HTTP: real handlers, real jobs, the lab's platform.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'

@@ -1,7 +1,7 @@
 // Discovery over HTTP: what the platform can, does, and has left.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, callsOf, control, ended, NOBODY, tokenFor } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 

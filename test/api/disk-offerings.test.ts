@@ -1,7 +1,7 @@
 // Disk offerings over HTTP.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, callsOf, control, eventOf, NOBODY, tokenFor } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
@@ -16,7 +16,7 @@ afterEach(() => assertNoUnknownParameters(lab))
 const BASE = '/catalog/serviceofferings/diskoffering'
 const call = (path: string, body?: unknown, token?: string) =>
   lab.call('POST', `${BASE}/${path}`, body, token === undefined ? {} : { token })
-const offerings = () => [...lab.platform.world.tables.diskofferings.values()]
+const offerings = () => [...lab.platform.state.tables.diskofferings.values()]
 
 test('a created offering stands on the platform as asked for, and its event names it', async () => {
   const reply = await call('create', {

@@ -1,7 +1,7 @@
 // GPUs over HTTP: what the platform knows, and changes of a real node's GPUs (on a folder that looks like /sys).
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type GpuNode, joinGpuNode } from '../support/gpu-node.ts'
 import {
   assertNoUnknownParameters,
@@ -25,7 +25,7 @@ after(async () => {
 beforeEach(() => {
   lab.platform.reset()
   for (const one of ofHost())
-    lab.platform.world.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
+    lab.platform.state.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
 })
 afterEach(async () => {
   await node?.close().catch(() => {})
@@ -43,12 +43,12 @@ const profile_id = wellKnown.vgpu_profiles['NVIDIA A16-4Q']
 const card_id = wellKnown.gpu_cards['NVIDIA A16']
 
 const call = (path: string, body?: unknown) => lab.call('POST', `${BASE}/${path}`, body)
-const held = (id: string) => lab.platform.world.tables.gpudevices.get(id)
-const ofHost = () => lab.platform.world.tables.gpudevices.by('host', host_id)
+const held = (id: string) => lab.platform.state.tables.gpudevices.get(id)
+const ofHost = () => lab.platform.state.tables.gpudevices.by('host', host_id)
 
 /** The host's node joins with two cards; their passthrough driver is what the platform's records say. */
 async function withNode(driver = 'vfio-pci'): Promise<GpuNode> {
-  const host = lab.platform.world.tables.hosts.get(host_id)
+  const host = lab.platform.state.tables.hosts.get(host_id)
   const where = { bmc_ip: `10.1.9.${++joined}`, node_ip: host?.ipaddress ?? '', hostname: `gpu-node-${joined}` }
   const planted = [A, B].map((bus_address) => ({ bus_address, driver, own_driver: 'nvidia', kind: 'mdev' as const }))
   if (former !== undefined) await lab.call('DELETE', `/configure/nodes/${former}`)
@@ -62,7 +62,7 @@ let former: string | undefined
 function use(device_id: string): void {
   const device = held(device_id)
   if (device === null) throw new Error('the device is seeded')
-  lab.platform.world.tables.gpudevices.put({
+  lab.platform.state.tables.gpudevices.put({
     ...device,
     state: 'Allocated',
     virtualmachineid: wellKnown.vms['render-gpu'],
@@ -117,7 +117,7 @@ test('a device that a machine has stays in the pool, with all that were named be
 })
 
 test('discovery answers the whole list of the host, which must be Up', async () => {
-  lab.platform.world.gpu_hardware.set(host_id, [
+  lab.platform.state.gpu_hardware.set(host_id, [
     {
       busaddress: 'd8:00.0',
       gpudevicetype: 'PCI',
@@ -135,9 +135,9 @@ test('discovery answers the whole list of the host, which must be Up', async () 
     ],
     [3, true],
   )
-  const host = lab.platform.world.tables.hosts.get(host_id)
+  const host = lab.platform.state.tables.hosts.get(host_id)
   assert.ok(host !== null)
-  lab.platform.world.tables.hosts.put({ ...host, state: 'Down' })
+  lab.platform.state.tables.hosts.put({ ...host, state: 'Down' })
   const down = await call('devices/discover', { host_id })
   assert.deepEqual([down.status, down.body.code], [400, 'HOST_STATE'])
 })
@@ -153,7 +153,7 @@ test('a profile is created once', async () => {
     max_resolution_y: 4320,
   })
   assert.equal(reply.status, 201, reply.text)
-  assert.equal(lab.platform.world.tables.vgpuprofiles.get(reply.body.id)?.videoram, 2048)
+  assert.equal(lab.platform.state.tables.vgpuprofiles.get(reply.body.id)?.videoram, 2048)
   const again = await call('profiles/create', { name: 'NVIDIA A16-2Q', card_id })
   assert.deepEqual([again.status, again.body.code], [400, 'VGPU_PROFILE_EXISTS'])
 })
@@ -259,7 +259,7 @@ test('a device kept out of the pool on purpose stays out', async () => {
 
 test('a repin cuts the GPU into the profile, its records follow, and a second change waits its turn', async () => {
   const { kernel } = await withNode('nvidia')
-  lab.platform.world.gpu_hardware.set(host_id, [])
+  lab.platform.state.gpu_hardware.set(host_id, [])
   const reply = await call('devices/repin', { host_id, bus_address: A, vgpu_profile_id: profile_id, count: 2 })
   assert.equal(reply.status, 200, reply.text)
   const job = await ended(lab, reply.body.job_id)
@@ -283,7 +283,7 @@ test('what is discovered new comes into the pool, and records of parts that are 
   const parts = async (): Promise<string[]> =>
     (await call('devices/repin/status', { host_id })).body.gpus[0].vgpus.map((one: { uuid: string }) => one.uuid)
   const find = (uuids: string[]) =>
-    lab.platform.world.gpu_hardware.set(
+    lab.platform.state.gpu_hardware.set(
       host_id,
       uuids.map((busaddress) => ({
         busaddress,
@@ -343,14 +343,14 @@ test('one change of a host at a time; the repin under way is listed', async () =
 
 test('the catalogue of the node becomes profiles, each once, under the card it is for', async () => {
   await withNode('nvidia')
-  const count = () => lab.platform.world.tables.vgpuprofiles.size
+  const count = () => lab.platform.state.tables.vgpuprofiles.size
   const start = count()
   const reply = await call('profiles/sync', { host_id })
   const job = await ended(lab, reply.body.job_id)
   assert.equal(job.job_status, 'completed', job.failure_reason)
   // GRID A16-4Q is the seeded NVIDIA A16-4Q; only A16-8Q is missing.
   assert.equal(count(), start + 1)
-  const made = [...lab.platform.world.tables.vgpuprofiles.values()].find((one) => one.name === 'GRID A16-8Q')
+  const made = [...lab.platform.state.tables.vgpuprofiles.values()].find((one) => one.name === 'GRID A16-8Q')
   assert.deepEqual([made?.gpucardid, made?.videoram, made?.maxvgpuperphysicalgpu], [card_id, 8192, 2])
   const again = await call('profiles/sync', { host_id })
   assert.equal((await ended(lab, again.body.job_id)).job_status, 'completed')

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { FACTS, type FakeAgent, joinNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
 import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'

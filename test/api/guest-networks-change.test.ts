@@ -1,7 +1,7 @@
 // Changes of guest networks, and the statistics over them.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import {
   assertNoUnknownParameters,
   callsOf,
@@ -24,12 +24,12 @@ afterEach(() => assertNoUnknownParameters(lab))
 const BASE = '/network/guest-networks'
 const id = wellKnown.networks['acme-net']
 const shared = wellKnown.networks['office-shared']
-const held = (network_id = id) => lab.platform.world.tables.networks.get(network_id)
+const held = (network_id = id) => lab.platform.state.tables.networks.get(network_id)
 
 function change(set: object, network_id = id): void {
   const network = held(network_id)
   if (network === null) throw new Error('the network is seeded')
-  lab.platform.world.tables.networks.put({ ...network, ...set })
+  lab.platform.state.tables.networks.put({ ...network, ...set })
 }
 
 test('a network is updated, and the platform holds what was asked for', async () => {
@@ -141,7 +141,7 @@ test('a job that the platform fails is failed here', async () => {
 })
 
 test('the statistics are the sums of what the platform holds', async () => {
-  const { networks, addresses } = lab.platform.world.tables
+  const { networks, addresses } = lab.platform.state.tables
   const address = addresses.get(seededId('address', '203.0.113.60'))
   const busy = addresses.get(seededId('address', '203.0.113.61'))
   assert.ok(address !== null && busy !== null)
@@ -205,7 +205,7 @@ test('statistics go over more networks than one page of the platform holds', asy
   const network = held()
   assert.ok(network !== null)
   for (let number = 0; number < 520; number += 1) {
-    lab.platform.world.tables.networks.put({
+    lab.platform.state.tables.networks.put({
       ...network,
       id: `20000000-0000-4000-8000-${String(number).padStart(12, '0')}`,
       name: `n-${number}`,
@@ -213,11 +213,11 @@ test('statistics go over more networks than one page of the platform holds', asy
     })
   }
   const reply = await lab.call('POST', '/network/stats')
-  assert.equal(reply.body.dashboard.setup.total, lab.platform.world.tables.networks.size)
+  assert.equal(reply.body.dashboard.setup.total, lab.platform.state.tables.networks.size)
 })
 
 test('no networks at all divide by nothing', async () => {
-  const { networks } = lab.platform.world.tables
+  const { networks } = lab.platform.state.tables
   for (const one of networks.values()) networks.remove(one.id)
   const reply = await lab.call('POST', '/network/stats')
   assert.deepEqual(reply.body.dashboard.setup, { percentage: null, total: 0, used: 0 })

@@ -6,10 +6,10 @@ import pg from 'pg'
 import type { TObject } from 'typebox'
 import { areas } from '#src/contract/index.ts'
 import type { Job, Kind } from '../../lab/cloudstack/records.ts'
-import type { World } from '../../lab/cloudstack/state.ts'
-import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/world.ts'
+import type { SimulatorState } from '../../lab/cloudstack/state.ts'
+import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/site.ts'
 import { startProduction } from '../support/control-process.ts'
-import { multiply, numberedId } from '../support/large-world.ts'
+import { multiply, numberedId } from '../support/large-site.ts'
 import { callsOf, tokenFor } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { createTestDatabase } from '../support/test-database.ts'
@@ -56,12 +56,12 @@ interface List {
   /** Where the rows stand in the answer, and what tells them apart. */
   key: string
   id?: string
-  filter?: (world: World) => Record<string, unknown>
+  filter?: (state: SimulatorState) => Record<string, unknown>
   command: string
   /** Fills the platform; answers what empties it again. */
-  fill?: (world: World) => () => void
+  fill?: (state: SimulatorState) => () => void
   /** What tells the rows apart, in the platform's order. */
-  expected: (world: World) => string[]
+  expected: (state: SimulatorState) => string[]
 }
 
 function ids<T extends { id: string }>(records: Iterable<T>, fits: (record: T) => boolean = () => true): string[] {
@@ -106,13 +106,13 @@ async function comparePages(list: Compared, expected: string[], pages: [page: nu
 
 /** Compares, and answers what the platform was asked meanwhile: page and size of each page. */
 async function compareList(list: List, pagesFor: (count: number) => [number, number][], token?: string) {
-  const { world } = lab.platform
-  const empty = list.fill?.(world)
+  const { state } = lab.platform
+  const empty = list.fill?.(state)
   try {
     const earlier = (await callsOf(lab, list.command)).length
-    const expected = list.expected(world)
+    const expected = list.expected(state)
     const { route, key, id = 'id' } = list
-    const compared = { route, key, id, filter: list.filter?.(world), ...(token === undefined ? {} : { token }) }
+    const compared = { route, key, id, filter: list.filter?.(state), ...(token === undefined ? {} : { token }) }
     await comparePages(compared, expected, pagesFor(expected.length))
     const asked = (await callsOf(lab, list.command)).slice(earlier).filter((call) => call.id === undefined)
     return { expected, asked: asked.map((call): [number, number] => [Number(call.page), Number(call.pagesize)]) }
@@ -127,10 +127,11 @@ const JOB: Job = {
   created: 1_700_000_000_000, completed: 1_700_000_060_000,
 } // biome-ignore format: one record
 
-const many = (kind: Kind) => (world: World) => multiply(world, kind, ROWS, (number) => ({ name: `scale-${number}` }))
+const many = (kind: Kind) => (state: SimulatorState) =>
+  multiply(state, kind, ROWS, (number) => ({ name: `scale-${number}` }))
 
 function whole(kind: Kind) {
-  return ({ tables }: World): string[] => {
+  return ({ tables }: SimulatorState): string[] => {
     const all: string[] = []
     for (const { id } of tables[kind].values()) all.push(id)
     return all
@@ -147,10 +148,10 @@ const PAGED: List[] = [
     filter: () => ({ start_date: '2026-01-01T00:00:00Z', end_date: '2026-01-01T00:01:00Z' }), expected: whole('vms') },
   { route: 'POST /compute/vms/snapshots/list', key: 'vm_snapshots', command: 'listVMSnapshot', fill: many('vmsnapshots'), expected: whole('vmsnapshots') },
   { route: 'GET /compute/vms/isos', key: 'isos', command: 'listIsos',
-    fill: (world) => multiply(world, 'templates', ROWS, () => ({}), world.tables.templates.get(wellKnown.isos['virtio-win'])),
+    fill: (state) => multiply(state, 'templates', ROWS, () => ({}), state.tables.templates.get(wellKnown.isos['virtio-win'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => one.iso && one.isready) },
   { route: 'GET /catalog/templates', key: 'templates', command: 'listTemplates',
-    fill: (world) => multiply(world, 'templates', ROWS, () => ({}), world.tables.templates.get(wellKnown.templates['Debian 12'])),
+    fill: (state) => multiply(state, 'templates', ROWS, () => ({}), state.tables.templates.get(wellKnown.templates['Debian 12'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => !one.iso) },
   { route: 'GET /catalog/serviceofferings', key: 'service_offerings', command: 'listServiceOfferings', fill: many('serviceofferings'),
     expected: ({ tables }) => ids(tables.serviceofferings.values(), (one) => one.state === 'Active') },
@@ -167,25 +168,25 @@ const PAGED: List[] = [
     expected: ({ tables }) => ids(tables.hosts.values(), (host) => host.id !== tables.vms.get(wellKnown.vms['web-01'])?.hostid) },
   { route: 'POST /network/guest-networks/list', key: 'guest_networks', command: 'listNetworks', fill: many('networks'), expected: whole('networks') },
   { route: 'GET /ddi/public-ips', key: 'data', command: 'listPublicIpAddresses',
-    fill: (world) => multiply(world, 'addresses', ROWS, () => ({}), world.tables.addresses.find((one) => one.state === 'Allocated')),
+    fill: (state) => multiply(state, 'addresses', ROWS, () => ({}), state.tables.addresses.find((one) => one.state === 'Allocated')),
     expected: ({ tables }) => ids(tables.addresses.values(), (one) => one.state !== 'Free') },
   { route: 'POST /network/port-forwarding/list', key: 'port_forwarding_rules', command: 'listPortForwardingRules',
     filter: ({ tables }) => ({ public_ip_id: tables.rules.values().next().value?.ipaddressid }),
-    fill: (world) => multiply(world, 'rules', ROWS, (number) => ({ publicport: number, publicendport: number })), expected: whole('rules') },
+    fill: (state) => multiply(state, 'rules', ROWS, (number) => ({ publicport: number, publicendport: number })), expected: whole('rules') },
   { route: 'POST /compute/vms/routers', key: 'routers', command: 'listRouters', fill: many('routers'), expected: whole('routers') },
   { route: 'POST /compute/vms/systemvms', key: 'system_vms', command: 'listSystemVms', fill: many('systemvms'), expected: whole('systemvms') },
   { route: 'POST /infrastructure/gpu/cards/list', key: 'gpu_cards', command: 'listGpuCards', fill: many('gpucards'), expected: whole('gpucards') },
   { route: 'POST /infrastructure/gpu/devices/list', key: 'gpu_devices', command: 'listGpuDevices',
-    fill: (world) => multiply(world, 'gpudevices', ROWS, (number) => ({ busaddress: `0000:${number}:00.0` })), expected: whole('gpudevices') },
+    fill: (state) => multiply(state, 'gpudevices', ROWS, (number) => ({ busaddress: `0000:${number}:00.0` })), expected: whole('gpudevices') },
   { route: 'POST /infrastructure/gpu/profiles/list', key: 'vgpu_profiles', command: 'listVgpuProfiles', fill: many('vgpuprofiles'), expected: whole('vgpuprofiles') },
   { route: 'POST /network/service-providers/list', key: 'service_providers', command: 'listNetworkServiceProviders', fill: many('providers'), expected: whole('providers') },
   { route: 'POST /alerts/list', key: 'alerts', command: 'listAlerts',
-    fill: (world) => multiply(world, 'alerts', ROWS, (number) => ({ sent: 1_700_000_000_000 - number * 1000 })),
+    fill: (state) => multiply(state, 'alerts', ROWS, (number) => ({ sent: 1_700_000_000_000 - number * 1000 })),
     expected: ({ tables }) => ids([...tables.alerts.values()].sort((a, b) => b.sent - a.sent)) },
-  { route: 'POST /events/list', key: 'events', command: 'listEvents', fill: (world) => multiply(world, 'events', ROWS, () => ({})),
+  { route: 'POST /events/list', key: 'events', command: 'listEvents', fill: (state) => multiply(state, 'events', ROWS, () => ({})),
     expected: ({ tables }) => ids([...tables.events.values()].reverse()) },
   { route: 'POST /discovery/asyncjobs', key: 'async_jobs', id: 'job_id', command: 'listAsyncJobs',
-    fill: (world) => multiply(world, 'jobs', ROWS, () => ({}), JOB), expected: whole('jobs') },
+    fill: (state) => multiply(state, 'jobs', ROWS, () => ({}), JOB), expected: whole('jobs') },
 ] // biome-ignore format: a list an entry
 
 for (const list of PAGED) {
@@ -204,38 +205,38 @@ const forAcme = ({ domainids }: { domainids: string[] }) =>
 /** What the platform cannot filter, or counts by the page: read through, one page held. */
 const READ: (List & { tenant?: string })[] = [
   { route: 'GET /catalog/templates', by: 'tenant', tenant: wellKnown.domains.acme, key: 'templates', command: 'listTemplates',
-    fill: (world) => multiply(world, 'templates', READ_THROUGH,
+    fill: (state) => multiply(state, 'templates', READ_THROUGH,
       (number) => ({ ispublic: number % 3 === 0, accountid: number % 2 === 0 ? wellKnown.accounts.acme : wellKnown.accounts.globex }),
-      world.tables.templates.get(wellKnown.templates['Debian 12'])),
+      state.tables.templates.get(wellKnown.templates['Debian 12'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => !one.iso && (one.ispublic || one.accountid === wellKnown.accounts.acme)) },
   { route: 'GET /catalog/serviceofferings', by: 'tenant and keyword', tenant: wellKnown.domains.acme, key: 'service_offerings', command: 'listServiceOfferings',
     filter: () => ({ keyword: 'SCALE' }),
-    fill: (world) => multiply(world, 'serviceofferings', READ_THROUGH, (number) => ({ name: `scale-${number}`, domainids: tenants_third(number) })),
+    fill: (state) => multiply(state, 'serviceofferings', READ_THROUGH, (number) => ({ name: `scale-${number}`, domainids: tenants_third(number) })),
     expected: ({ tables }) => ids(tables.serviceofferings.values(), (one) => one.name.startsWith('scale') && forAcme(one)) },
   { route: 'POST /catalog/serviceofferings/diskoffering/list', by: 'tenant', key: 'disk_offerings', command: 'listDiskOfferings',
     filter: () => ({ domain_id: wellKnown.domains.acme }),
-    fill: (world) => multiply(world, 'diskofferings', READ_THROUGH, (number) => ({ domainids: tenants_third(number) })),
+    fill: (state) => multiply(state, 'diskofferings', READ_THROUGH, (number) => ({ domainids: tenants_third(number) })),
     expected: ({ tables }) => ids(tables.diskofferings.values(), (one) => one.state === 'Active' && forAcme(one)) },
   { route: 'GET /infrastructure/hosts', by: 'name', key: 'hosts', command: 'listHosts', filter: () => ({ keyword: 'scale-1' }),
-    fill: (world) => multiply(world, 'hosts', READ_THROUGH, (number) => ({ name: `scale-${number}` })),
+    fill: (state) => multiply(state, 'hosts', READ_THROUGH, (number) => ({ name: `scale-${number}` })),
     expected: ({ tables }) => ids(tables.hosts.values(), (host) => host.name.startsWith('scale-1')) },
   { route: 'GET /ddi/public-ips', by: 'machine', key: 'data', command: 'listPublicIpAddresses', filter: () => ({ vm_id: wellKnown.vms['web-03'] }),
-    fill: (world) => multiply(world, 'addresses', READ_THROUGH,
-      (number) => ({ virtualmachineid: number % 2 === 0 ? wellKnown.vms['web-03'] : null }), world.tables.addresses.find((one) => one.state === 'Allocated')),
+    fill: (state) => multiply(state, 'addresses', READ_THROUGH,
+      (number) => ({ virtualmachineid: number % 2 === 0 ? wellKnown.vms['web-03'] : null }), state.tables.addresses.find((one) => one.state === 'Allocated')),
     expected: ({ tables }) => ids(tables.addresses.values(), (one) => one.virtualmachineid === wellKnown.vms['web-03']) },
   { route: 'POST /discovery/asyncjobs', by: 'status', key: 'async_jobs', id: 'job_id', command: 'listAsyncJobs', filter: () => ({ status: 'FAILED' }),
-    fill: (world) => multiply(world, 'jobs', READ_THROUGH, (number) => ({ jobstatus: number % 2 === 0 ? (1 as const) : (2 as const) }), JOB),
+    fill: (state) => multiply(state, 'jobs', READ_THROUGH, (number) => ({ jobstatus: number % 2 === 0 ? (1 as const) : (2 as const) }), JOB),
     expected: ({ tables }) => ids(tables.jobs.values(), (job) => job.jobstatus === 2) },
   { route: 'POST /compute/vms/list-for-import', key: 'import_candidates', id: 'name', command: 'listUnmanagedInstances',
     filter: ({ tables }) => ({ cluster_id: tables.unmanaged.values().next().value?.['clusterid'] }),
-    fill: (world) => multiply(world, 'unmanaged', READ_THROUGH, (number) => ({ name: `scale-${number}` })),
+    fill: (state) => multiply(state, 'unmanaged', READ_THROUGH, (number) => ({ name: `scale-${number}` })),
     expected: ({ tables }) => [...tables.unmanaged.values()].map((one) => String(one['name'])) },
   { route: 'POST /network/service-providers/VirtualRouter/list', key: 'elements', command: 'listVirtualRouterElements',
-    fill: (world) => multiply(world, 'elements', READ_THROUGH, () => ({}), routerElement(world)),
-    expected: (world) => ids(world.tables.elements.values(), (one) => one.nspid === routerElement(world)?.nspid) },
+    fill: (state) => multiply(state, 'elements', READ_THROUGH, () => ({}), routerElement(state)),
+    expected: (state) => ids(state.tables.elements.values(), (one) => one.nspid === routerElement(state)?.nspid) },
 ] // biome-ignore format: a list an entry
 
-function routerElement({ tables }: World) {
+function routerElement({ tables }: SimulatorState) {
   const provider = tables.providers.find((one) => one.name === 'VirtualRouter')
   return tables.elements.find((one) => one.nspid === provider?.id)
 }
@@ -362,7 +363,7 @@ test(`walking ${ROWS} rows gives each once, and takes memory for pages alone`, a
     const replica = await production.startReplica()
     await client.connect()
     await watchersLooked(client)
-    const { tables } = lab.platform.world
+    const { tables } = lab.platform.state
     const walk = async (key: string, of: string, filter: object = {}): Promise<string[]> => {
       const found: string[] = []
       for (let page = 1; ; page += 1) {

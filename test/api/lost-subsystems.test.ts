@@ -12,7 +12,7 @@ import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { SCOPE_ROWS } from './tenant-scope-rows.ts'
-import { type Foreign, foreignThings } from './tenant-scope-world.ts'
+import { type Foreign, foreignThings } from './foreign-things.ts'
 
 /** Areas that stand in front of the platform. */
 const PLATFORM_AREAS = new Set([

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { ended, NOBODY } from '../support/platform-calls.ts'
 import { startJoinedAgents } from '../support/joined-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -47,13 +47,13 @@ suite('conflicts on nodes', () => {
       'NETWORK_JOB_RUNNING',
     )
 
-    const vm = lab.platform.world.tables.vms.get(wellKnown.vms['web-01'])
+    const vm = lab.platform.state.tables.vms.get(wellKnown.vms['web-01'])
     assert.ok(vm?.nics[0] !== undefined)
     const nic = { ...vm.nics[0], id: NOBODY.replace('4000', '4c01'), networkid: id, isdefault: false, secondaryips: [] }
-    lab.platform.world.tables.vms.put({ ...vm, nics: [...vm.nics, nic] })
+    lab.platform.state.tables.vms.put({ ...vm, nics: [...vm.nics, nic] })
     const used = await lab.call('DELETE', at(id), undefined, waiting)
     assert.deepEqual([used.status, used.body.code], [409, 'NETWORK_IN_USE'], used.text)
-    lab.platform.world.tables.vms.put(vm)
+    lab.platform.state.tables.vms.put(vm)
     assert.equal((await lab.call('DELETE', at(id), undefined, waiting)).body.status, 'SUCCESS')
   })
 

@@ -1,7 +1,7 @@
 // Port forwarding over HTTP: the two ways to name ports, the firewall that stays shut, and tenants kept apart.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import {
   assertNoUnknownParameters,
   callsOf,
@@ -32,7 +32,7 @@ let outside_vm_id = ''
 
 beforeEach(() => {
   lab.platform.reset()
-  const { addresses, vms, rules: seeded, firewallrules } = lab.platform.world.tables
+  const { addresses, vms, rules: seeded, firewallrules } = lab.platform.state.tables
   for (const one of seeded.values()) seeded.remove(one.id)
   for (const one of firewallrules.values()) firewallrules.remove(one.id)
   const give = (id: string, set: object): void => {
@@ -68,8 +68,8 @@ const range = (set: object = {}) => {
     ...set,
   }
 }
-const rules = () => [...lab.platform.world.tables.rules.values()]
-const firewall = () => [...lab.platform.world.tables.firewallrules.values()]
+const rules = () => [...lab.platform.state.tables.rules.values()]
+const firewall = () => [...lab.platform.state.tables.firewallrules.values()]
 
 async function made(body: object): Promise<string> {
   const reply = await lab.call('POST', BASE, body)
@@ -156,7 +156,7 @@ for (const [what, body, code] of [
 }
 
 test('inside a VPC the named tier gets the rule, and open_firewall is sent as false', async () => {
-  const { networks } = lab.platform.world.tables
+  const { networks } = lab.platform.state.tables
   const network = networks.get(network_id)
   assert.ok(network !== null)
   networks.put({ ...network, vpcid: seededId('vpc', 'acme-vpc') })
@@ -166,7 +166,7 @@ test('inside a VPC the named tier gets the rule, and open_firewall is sent as fa
 })
 
 test('a destroyed machine is no target', async () => {
-  const { vms } = lab.platform.world.tables
+  const { vms } = lab.platform.state.tables
   const vm = vms.get(virtual_machine_id)
   assert.ok(vm !== null)
   vms.put({ ...vm, state: 'Destroyed' })
@@ -227,7 +227,7 @@ test('the private ports of a rule change, in its own mode and width', async () =
 
 test('a rule that is being revoked is not changed, but can be removed', async () => {
   const id = await made(order({ open_firewall: true }))
-  const { rules: table } = lab.platform.world.tables
+  const { rules: table } = lab.platform.state.tables
   const rule = table.get(id)
   assert.ok(rule !== null)
   table.put({ ...rule, state: 'Revoke' })
@@ -266,7 +266,7 @@ test('the rules of an address are paged', async () => {
 test('a tenant touches its own addresses, machines and rules alone', async () => {
   const acme = { token: await tokenFor(lab, 'operator', wellKnown.domains.acme) }
   const globex = { token: await tokenFor(lab, 'operator', wellKnown.domains.globex) }
-  const { vms } = lab.platform.world.tables
+  const { vms } = lab.platform.state.tables
   const own = [...vms.values()].find(
     (vm) =>
       vm.accountid === wellKnown.accounts.acme &&

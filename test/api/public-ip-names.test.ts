@@ -2,7 +2,7 @@
 // zone kept in memory behind the port.
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { systemContext } from '#src/kernel/http/context.ts'
@@ -13,7 +13,7 @@ import { publicIpAcquireJob } from '#src/modules/ddi/public-ips-acquire.job.ts'
 import { publicIpHandlers } from '#src/modules/ddi/public-ips.ts'
 import { computeCall } from '#src/modules/compute/call.job.ts'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { DEFAULT_SIZE } from '../../lab/world.ts'
+import { DEFAULT_SIZE } from '../../lab/site.ts'
 import { type JobProcess, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 

@@ -1,7 +1,7 @@
 // Public IPs over HTTP: real handlers, real jobs, the lab's platform.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
@@ -23,7 +23,7 @@ const zone_id = wellKnown.zone
 const network_id = wellKnown.networks['acme-net']
 const IPS = '/ddi/public-ips'
 
-const tables = () => lab.platform.world.tables
+const tables = () => lab.platform.state.tables
 
 async function sent(command: string): Promise<number> {
   const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {

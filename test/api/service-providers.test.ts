@@ -1,7 +1,7 @@
 // Network service providers over HTTP: add, make the element, configure it, enable; and every refusal on the way.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import {
   assertNoUnknownParameters,
   callsOf,
@@ -24,12 +24,12 @@ afterEach(() => assertNoUnknownParameters(lab))
 const BASE = '/network/service-providers'
 const physical_network_id = wellKnown.physical_network
 const providerId = (name: string) => seededId('provider', name)
-const elements = () => [...lab.platform.world.tables.elements.values()]
-const held = (id: string) => lab.platform.world.tables.providers.get(id)
+const elements = () => [...lab.platform.state.tables.elements.values()]
+const held = (id: string) => lab.platform.state.tables.providers.get(id)
 
 /** Removes a seeded provider and its element, as a fresh physical network has none. */
 function without(name: string): void {
-  const { providers, elements: all } = lab.platform.world.tables
+  const { providers, elements: all } = lab.platform.state.tables
   for (const one of elements()) if (one.nspid === providerId(name)) all.remove(one.id)
   providers.remove(providerId(name))
 }
@@ -84,7 +84,7 @@ test('with Prefer: wait the answer is the provider as it then is', async () => {
 })
 
 test('providertype is never sent, for either kind of router', async () => {
-  const { elements: all } = lab.platform.world.tables
+  const { elements: all } = lab.platform.state.tables
   for (const name of ['VirtualRouter', 'VpcVirtualRouter']) {
     for (const one of elements()) if (one.nspid === providerId(name)) all.remove(one.id)
     const reply = await lab.call('POST', `${BASE}/${name}`, { nsp_id: providerId(name) })

@@ -4,7 +4,7 @@
 // - `lists`: a read that would show things of globex to an unbound caller; the narrowed one must not see any.
 // - `refuses`: a call that names a thing of globex; it must be "not found", and change nothing.
 // - `common`: shows nothing that belongs to a tenant, or only what is the caller's own; the row says why.
-import type { Foreign } from './tenant-scope-world.ts'
+import type { Foreign } from './foreign-things.ts'
 
 export type Input = (foreign: Foreign) => { params?: Record<string, string>; query?: string; body?: unknown }
 export type ScopeRow =

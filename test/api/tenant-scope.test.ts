@@ -2,13 +2,13 @@
 // tenant answer 403 TENANT_SCOPE; each route with `tenant: 'own'` has a row in tenant-scope-rows.ts that says how it is tried.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { areas } from '#src/contract/index.ts'
 import { routeEffect, type RouteSpec } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 import { SCOPE_ROWS } from './tenant-scope-rows.ts'
-import { type Foreign, foreignThings } from './tenant-scope-world.ts'
+import { type Foreign, foreignThings } from './foreign-things.ts'
 
 let lab: Lab
 let acme: string

@@ -1,7 +1,7 @@
 // What is set of a tenant over HTTP: its status, its account mode, where its users sign in.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -27,7 +27,7 @@ beforeEach(async () => {
 afterEach(() => assertNoUnknownParameters(lab))
 
 const ACME = wellKnown.domains.acme
-const tables = () => lab.platform.world.tables
+const tables = () => lab.platform.state.tables
 
 function must<T>(value: T | null | undefined): T {
   assert.ok(value !== null && value !== undefined)

@@ -1,7 +1,7 @@
 // Tenants over HTTP: real handlers, real jobs, the lab's platform.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { seededId, wellKnown, ZONE_NAME } from '../../lab/world.ts'
+import { seededId, wellKnown, ZONE_NAME } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -58,7 +58,7 @@ function known(name: string): Promise<TenantLike> {
   })
 }
 
-const tables = () => lab.platform.world.tables
+const tables = () => lab.platform.state.tables
 
 async function calls(command: string): Promise<Record<string, string>[]> {
   const answer = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {

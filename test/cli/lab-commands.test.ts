@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { commandName } from '../../cli/command-names.ts'
 import { fieldsOf } from '../../cli/fields.ts'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { areas } from '#src/contract/index.ts'
 import { routeEffect } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -54,7 +54,7 @@ test('every list of the platform that needs no input is a table', async () => {
 
 test('a forwarding rule is made, listed and removed by the names of address, machine and rule', async () => {
   const address = '203.0.113.60'
-  const { addresses } = lab.platform.world.tables
+  const { addresses } = lab.platform.state.tables
   const free = addresses.get(seededId('address', address))
   assert.ok(free !== null)
   assert.match(await done('network list'), /acme-net/)
@@ -63,7 +63,7 @@ test('a forwarding rule is made, listed and removed by the names of address, mac
     `ip acquire --zone Frankfurt-1 --network acme-net --ip-address ${address} --domain acme --account acme --wait`,
   )
   assert.match(acquired, /203\.0\.113\.60/)
-  const machine = [...lab.platform.world.tables.vms.values()].find(
+  const machine = [...lab.platform.state.tables.vms.values()].find(
     (vm) =>
       vm.state === 'Running' &&
       vm.nics.some((nic) => nic.networkid === wellKnown.networks['acme-net']) &&
@@ -85,7 +85,7 @@ test('a forwarding rule is made, listed and removed by the names of address, mac
 })
 
 test('a disk is made, detached and attached, and a snapshot made, found and removed by names alone', async () => {
-  const { vms } = lab.platform.world.tables
+  const { vms } = lab.platform.state.tables
   const machine = [...vms.values()].find((vm) => vm.state === 'Stopped' && vm.name !== '')
   assert.ok(machine !== undefined)
   const vm = machine.name
@@ -117,10 +117,10 @@ test('GPUs are listed by card, host and bus address, and a tenant is made and li
 })
 
 test('NICs, their addresses, pods, offerings and operating systems are found by what shows them', async () => {
-  const { vms } = lab.platform.world.tables
+  const { vms } = lab.platform.state.tables
   const machine = [...vms.values()].find((vm) => vm.state === 'Running' && vm.nics.length === 1)
   assert.ok(machine !== undefined)
-  const network = lab.platform.world.tables.networks.get(machine.nics[0]?.networkid)?.name ?? ''
+  const network = lab.platform.state.tables.networks.get(machine.nics[0]?.networkid)?.name ?? ''
   await done(`vm nic-ip-add ${machine.name} --nic ${network} --wait`)
   const nics = JSON.parse(await done(`vm nic-list ${machine.name} --json`)) as {
     nics: { id: string; secondary_ips: { ip_address: string }[] }[]
@@ -162,7 +162,7 @@ test('an unknown name of any kind changes nothing and has the exit code of a mis
 
 /** Tenants are not here: their names are unique. */
 test('a name that two things carry is refused with both ids, for every kind of thing', async () => {
-  const { vms, networks, addresses, volumes, gpucards, gpudevices } = lab.platform.world.tables
+  const { vms, networks, addresses, volumes, gpucards, gpudevices } = lab.platform.state.tables
   const [first_volume, second_volume] = [...volumes.values()]
   assert.ok(first_volume !== undefined && second_volume !== undefined)
   const twins: [string, string, string][] = []

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { randomUUID } from 'node:crypto'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import catalogue from '../fixtures/cloudstack-commands.json' with { type: 'json' }
 import { type CloudStack, type CloudStackConfig, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Writable } from 'node:stream'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type BoundJob, bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
@@ -29,7 +29,7 @@ const detach: CallInput = {
   done: 'Detached.',
 }
 
-const nicOf = (platform: CloudStackLab) => platform.world.tables.vms.get(VM)?.nics[0]
+const nicOf = (platform: CloudStackLab) => platform.state.tables.vms.get(VM)?.nics[0]
 
 /** The platform makes the address before it queues the job. */
 function addAddress(platform: CloudStackLab): CallInput {
@@ -67,7 +67,7 @@ async function makeWorld(
   return { world: platform, bound: bindJob(computeCall, deps), input: inputOf(platform) }
 }
 
-const isDetached = (platform: CloudStackLab) => platform.world.tables.volumes.get(VOLUME)?.virtualmachineid === null
+const isDetached = (platform: CloudStackLab) => platform.state.tables.volumes.get(VOLUME)?.virtualmachineid === null
 
 const walk: Walk<CloudStackLab> = {
   make: () => makeWorld(() => detach),

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { Writable } from 'node:stream'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob } from '#src/jobs/define.ts'
@@ -50,8 +50,8 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
     name: 'more',
     zoneid: wellKnown.zone,
     diskofferingid: wellKnown.disk_offerings['ssd-20'],
-    account: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.name,
-    domainid: platform.world.tables.accounts.get(platform.world.tables.vms.get(VM)?.accountid)?.domainid,
+    account: platform.state.tables.accounts.get(platform.state.tables.vms.get(VM)?.accountid)?.name,
+    domainid: platform.state.tables.accounts.get(platform.state.tables.vms.get(VM)?.accountid)?.domainid,
   })
   const input = {
     name: 'more',
@@ -62,21 +62,21 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
     create,
   }
   return {
-    world: { platform, count: platform.world.tables.volumes.size },
+    world: { platform, count: platform.state.tables.volumes.size },
     bound: bindJob(diskCreateJob, { cloudstack }),
     input,
   }
 }
 
 function attachedOnce({ platform, count }: World, job: JobRow, where: string): void {
-  const { volumes } = platform.world.tables
+  const { volumes } = platform.state.tables
   assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
   assert.equal(volumes.size, count + 1, where)
   assert.deepEqual([volumes.get(VOLUME_ID)?.virtualmachineid, volumes.get(VOLUME_ID)?.state], [VM, 'Ready'], where)
 }
 
 function noneLeft({ platform, count }: World, job: JobRow, where: string): void {
-  const { volumes } = platform.world.tables
+  const { volumes } = platform.state.tables
   // An attached volume holds data of a guest that may use it already: it stays, and the job says so.
   const kept = volumes.get(VOLUME_ID)?.virtualmachineid === VM
   assert.equal(volumes.size, kept ? count + 1 : count, `${where}: ${job.failure_reason}`)

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Writable } from 'node:stream'
 import { after, test } from 'node:test'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { seededId, wellKnown } from '../../lab/world.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import type { GpuInstance } from '#src/contract/nodes/agent-gpu.ts'
 import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob, type BoundJob } from '#src/jobs/define.ts'
@@ -43,8 +43,8 @@ after(async () => {
 /** A site with one card of one host: the platform's simulator, and the node's code on a folder that looks like /sys. */
 async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ world: World; deps: ChangeDeps }> {
   const platform = await startCloudStack({ time: 'step', port: 0 })
-  for (const one of platform.world.tables.gpudevices.by('host', host.id))
-    platform.world.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
+  for (const one of platform.state.tables.gpudevices.by('host', host.id))
+    platform.state.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
   const { url, api_key, secret_key } = platform
   const config = { url, api_key, secret_key, algorithm: 'auto', timeout_ms: 5000, read_timeout_ms: 5000 } as const
   const cloudstack = createCloudStack(config, { log })
@@ -69,7 +69,7 @@ async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ world: World; deps
 }
 
 function assertPoolWhole({ platform }: World, where: string): void {
-  const devices = platform.world.tables.gpudevices.by('host', host.id)
+  const devices = platform.state.tables.gpudevices.by('host', host.id)
   assert.deepEqual(
     devices.map(({ managedstate }) => managedstate).filter((one) => one !== 'Managed'),
     [],
@@ -134,7 +134,7 @@ const syncing: Walk<World> = {
     return { world, bound: bindJob(gpuProfileSyncJob, deps), input: { host } }
   },
   completed: ({ platform }, _job, where) => {
-    const names = [...platform.world.tables.vgpuprofiles.values()].map(({ name }) => name)
+    const names = [...platform.state.tables.vgpuprofiles.values()].map(({ name }) => name)
     assert.deepEqual(
       names.filter((name) => name.endsWith('A16-8Q')),
       ['GRID A16-8Q'],

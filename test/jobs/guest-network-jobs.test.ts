@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import type { BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob, type JobDefinition } from '#src/jobs/define.ts'
@@ -69,7 +69,7 @@ suite('guest network jobs', () => {
     await test_database.drop()
   })
 
-  const networksOf = (name: string) => platform.world.tables.networks.filter((one) => one.name === name)
+  const networksOf = (name: string) => platform.state.tables.networks.filter((one) => one.name === name)
 
   /** A network of its own each time; `there`: it exists when the job begins. */
   async function make(definition: Definition, there: boolean, broken_node = false) {

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { after, test } from 'node:test'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import { DEFAULT_SIZE, wellKnown } from '../../lab/world.ts'
+import { DEFAULT_SIZE, wellKnown } from '../../lab/site.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { createLog } from '#src/kernel/log.ts'
@@ -84,7 +84,7 @@ async function make(existing: boolean) {
   const claim = { id, name, description: '', network_domain: null, created_by: 'test' }
   const account = { admin_account: name, admin_username: input.username, admin_password: 'encrypted' }
   assert.ok(await claimTenant(database.db, { ...claim, ...account }))
-  const world: World = { platform, database, input, vlans: platform.world.tables.vlans.size }
+  const world: World = { platform, database, input, vlans: platform.state.tables.vlans.size }
   return { world, bound: bindJob(tenantCreateJob, { cloudstack, database }), input }
 }
 
@@ -92,7 +92,7 @@ function walk(existing: boolean): Walk<World> {
   return {
     make: () => make(existing),
     async completed({ platform, database, input, vlans }, _job, where) {
-      const { tables } = platform.world
+      const { tables } = platform.state
       assert.equal(tables.domains.filter((one) => one.name === input.name).length, 1, where)
       assert.equal(tables.accounts.filter((one) => one.domainid === input.id).length, 1, where)
       assert.equal(tables.vlans.filter((one) => one.domainid === input.id).length, 1, where)
@@ -101,7 +101,7 @@ function walk(existing: boolean): Walk<World> {
       assert.deepEqual([row?.stage, row?.range_start_ip], ['ready', input.range?.start_ip], where)
     },
     async failed({ platform, database, input, vlans }, job, where) {
-      const { tables } = platform.world
+      const { tables } = platform.state
       assert.equal(job.job_status, 'failed', where)
       assert.equal(tables.domains.filter((one) => one.name === input.name || one.id === input.id).length, 0, where)
       assert.equal(tables.accounts.filter((one) => one.name === input.name).length, 0, where)

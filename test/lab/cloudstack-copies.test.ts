@@ -1,7 +1,7 @@
 /** Snapshots, backups and restoring in the simulated compute platform. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { errorOf, fields, startLab } from './cloudstack-client.ts'
 import type { LabClient } from './cloudstack-client.ts'
 import { stepsOf } from './cloudstack-steps.ts'

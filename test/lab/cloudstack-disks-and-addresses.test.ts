@@ -1,7 +1,7 @@
 /** Disks, network cards, public addresses and forwarded ports of the simulated compute platform. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { errorOf, fields, startLab } from './cloudstack-client.ts'
 import type { LabClient } from './cloudstack-client.ts'
 import { stepsOf } from './cloudstack-steps.ts'
@@ -181,7 +181,7 @@ describe('disks, cards and addresses', () => {
     )
   })
 
-  test('a forwarded port opens the firewall to the world unless told not to', async () => {
+  test('a forwarded port opens the firewall to the state unless told not to', async () => {
     const address = await freeAddress()
     const rule = {
       ipaddressid: address,

@@ -1,7 +1,7 @@
 /** Machines of the simulated compute platform: placing, room, quota, settings, metrics. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { errorOf, fields, startLab } from './cloudstack-client.ts'
 import type { LabClient, Params } from './cloudstack-client.ts'
 import { DEPLOY, stepsOf } from './cloudstack-steps.ts'

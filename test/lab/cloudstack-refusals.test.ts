@@ -1,7 +1,7 @@
 /** What the simulated compute platform refuses, at once or in the job, by the texts that callers match on. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { errorOf, startLab } from './cloudstack-client.ts'
 import type { LabClient, Params } from './cloudstack-client.ts'
 import { DEPLOY } from './cloudstack-steps.ts'

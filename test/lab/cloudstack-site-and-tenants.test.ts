@@ -1,7 +1,7 @@
 /** Hosts, capacity, alerts, events, images, networks, GPUs and tenants of the simulated compute platform. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, describe, test } from 'node:test'
-import { hostFacts, wellKnown } from '../../lab/world.ts'
+import { hostFacts, wellKnown } from '../../lab/site.ts'
 import { errorOf, fields, startLab } from './cloudstack-client.ts'
 import type { LabClient } from './cloudstack-client.ts'
 import { DEPLOY, stepsOf } from './cloudstack-steps.ts'
@@ -32,7 +32,7 @@ describe('site', () => {
     assert.equal((await client.ok('listHosts', { type: 'Routing' }))['count'], 5)
   })
 
-  test('hosts have the names and addresses of the shared world', async () => {
+  test('hosts have the names and addresses of the shared state', async () => {
     const hosts = await client.rows('listHosts', { type: 'Routing', details: 'min,capacity' })
     assert.deepEqual(
       hosts.map((host) => [host['name'], host['ipaddress']]),

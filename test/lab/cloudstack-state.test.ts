@@ -11,7 +11,7 @@ import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { signature } from '../../lab/cloudstack/sign.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { clientOf, errorOf, fields, startLab } from './cloudstack-client.ts'
 
 const { vms } = wellKnown
@@ -81,7 +81,7 @@ describe('state over restarts', () => {
   test('a long life does not make the file grow without end', async () => {
     const state_file = join(folder, 'long.jsonl')
     const first = await startLab({ state_file })
-    const { tables } = first.lab.world
+    const { tables } = first.lab.state
     for (let round = 1; round <= 520; round += 1) {
       for (const vm of tables.vms.values()) tables.vms.put({ ...vm, displayname: `round ${round}` })
       await first.ok('listZones')
@@ -131,7 +131,7 @@ test('20,000 machines: every page is full, the count is honest and no id comes t
   }
 })
 
-/** Starts the simulator as a program and reads the one line that tells its doors. */
+/** Starts the simulator as a program and reads the one line with its addresses. */
 async function startProgram(...options: string[]): Promise<{
   child: ChildProcessByStdio<Writable, Readable, null>
   url: string
@@ -180,7 +180,7 @@ test('an answered change survives a kill in the next moment', async () => {
   }
 })
 
-test('as a program it tells its doors in one line and ends when its input closes', async () => {
+test('as a program it prints its addresses in one line and ends when its input closes', async () => {
   const { child, url, control_url } = await startProgram('--vms', '60', '--time', 'step', '--exit-with-stdin')
   try {
     assert.equal((await fetch(`${url}?command=listZones&response=json`)).status, 401)

@@ -1,6 +1,6 @@
 /** Steps that many of the simulator's tests take: deploying, stopping, looking one machine up. */
 import assert from 'node:assert/strict'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import type { LabClient, Params } from './cloudstack-client.ts'
 
 export const DEPLOY = {

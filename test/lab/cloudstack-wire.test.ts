@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { signature, signedText } from '../../lab/cloudstack/sign.ts'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { fields, read, startLab } from './cloudstack-client.ts'
 import type { LabClient } from './cloudstack-client.ts'
 
@@ -183,7 +183,7 @@ describe('wire', () => {
     })
   }
 
-  test('an unknown parameter changes nothing in the answer but is told at the control door', async () => {
+  test('an unknown parameter changes nothing in the answer but is reported by the control API', async () => {
     await client.ok('listZones', { zonename: 'x' })
     await client.ok('listZones', { customjobid: randomUUID() })
     const { unknown_parameters } = await client.control('GET', '/unknown-parameters')

@@ -5,7 +5,7 @@ import { until } from './until.ts'
 
 export const NOBODY = '00000000-0000-4000-8000-000000000000'
 
-/** Asks the control door of the simulated platform. */
+/** Asks the control API of the simulated platform. */
 export async function control(lab: Lab, path: string, body: Record<string, unknown>): Promise<void> {
   const response = await fetch(`${lab.platform.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
   assert.equal(response.status, 200, await response.text())

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
-import type { WorldSize } from '../../lab/world.ts'
+import type { SiteSize } from '../../lab/site.ts'
 import { checkConfig, type Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type Caller, callerFor } from './http.ts'
@@ -14,7 +14,7 @@ import { createTestDatabase, type TestDatabase } from './test-database.ts'
 export interface LabOptions {
   /** `step`: the platform moves only when told; `auto`: by itself. */
   time?: 'auto' | 'step'
-  size?: Partial<WorldSize>
+  size?: Partial<SiteSize>
   /** Laid over the test configuration. */
   config?: Record<string, unknown>
   /** One that the test starts and stops itself; it is dropped with the lab. */
@@ -49,7 +49,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       time: options.time ?? 'auto',
       port: 0,
       state_file: join(data_dir, 'cloudstack.journal'),
-      ...(options.size === undefined ? {} : { size: options.size as WorldSize }),
+      ...(options.size === undefined ? {} : { size: options.size as SiteSize }),
     }),
   ])
   const stopRest = async (): Promise<void> => {

@@ -2,7 +2,7 @@
 // on the embedded database and on one of the distribution.
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { type ControlProcess, type Production, startProduction } from '../support/control-process.ts'
 import { debianPostgresMissing, startDebianPostgres } from '../support/debian-postgres.ts'
 import { openStream, type SseMessage, type SseReader } from '../support/sse-client.ts'
@@ -100,7 +100,7 @@ suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => 
       }
       /** On the platform itself, whatever the service believes. */
       const assertOneMachine = (vm: string): void => {
-        const machines = [...production().platform.world.tables.vms.values()].filter((one) => one.name === vm)
+        const machines = [...production().platform.state.tables.vms.values()].filter((one) => one.name === vm)
         assert.deepEqual(
           machines.map(({ state }) => state),
           ['Running'],
@@ -212,7 +212,7 @@ suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => 
 async function midway({ platform }: Production, replica: ControlProcess, reader: SseReader, id: string): Promise<void> {
   await until('the platform works on the machine', async () => {
     const { body } = await replica.call('GET', `/jobs/${id}`)
-    return body.current_step === 'wait' && platform.world.tables.jobs.size > 0
+    return body.current_step === 'wait' && platform.state.tables.jobs.size > 0
   })
   await until('progress is heard', () => about(reader, id).some(({ data }) => data.progress > 0))
 }

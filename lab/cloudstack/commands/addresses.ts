@@ -17,10 +17,10 @@ import { needNetwork } from './vm-deploy.ts'
 
 export const addresses: Commands = {
   listPublicIpAddresses: (call) => {
-    const { params, world } = call
-    const state = params.text('state')
-    const only = params.bool('allocatedonly') ?? (state === null || state !== 'Free')
-    if (params.bool('allocatedonly') === true && state?.toLowerCase() === 'free')
+    const { params, state } = call
+    const wanted = params.text('state')
+    const only = params.bool('allocatedonly') ?? (wanted === null || wanted !== 'Free')
+    if (params.bool('allocatedonly') === true && wanted?.toLowerCase() === 'free')
       throw invalid('Conflict: allocatedonly is true but state is Free')
     const mine = visible(call)
     const byId = idTest(call)
@@ -31,7 +31,7 @@ export const addresses: Commands = {
     }))
     const nat = params.bool('isstaticnat')
     const source = params.bool('issourcenat')
-    const found = world.tables.addresses.filter(
+    const found = state.tables.addresses.filter(
       (one) =>
         byId(one.id) &&
         (one.state === 'Free' ? !only : mine(one)) &&
@@ -42,14 +42,14 @@ export const addresses: Commands = {
         params.bool('forvirtualnetwork') !== false,
     )
     if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
-    return paged(call, found, (one) => addressView(world, one))
+    return paged(call, found, (one) => addressView(state, one))
   },
   associateIpAddress: (call) => associate(call),
   disassociateIpAddress: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const address = needAddress(
       call,
-      params.text('id') ?? world.tables.addresses.find((one) => one.ipaddress === params.text('ipaddress'))?.id ?? null,
+      params.text('id') ?? state.tables.addresses.find((one) => one.ipaddress === params.text('ipaddress'))?.id ?? null,
     )
     if (address.issystem) throw invalid("Can't release system IP address")
     if (address.state !== 'Allocated')
@@ -61,13 +61,13 @@ export const addresses: Commands = {
       begin: () => {
         if (needAddress(call, address.id).issourcenat)
           throw internal('IP address is used for source nat purposes and can not be disassociated.')
-        world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Releasing' })
+        state.tables.addresses.put({ ...needAddress(call, address.id), state: 'Releasing' })
       },
       end: () => {
-        for (const rule of world.tables.rules.by('address', address.id)) world.tables.rules.remove(rule.id)
-        for (const rule of world.tables.firewallrules.by('address', address.id))
-          world.tables.firewallrules.remove(rule.id)
-        world.tables.addresses.put({
+        for (const rule of state.tables.rules.by('address', address.id)) state.tables.rules.remove(rule.id)
+        for (const rule of state.tables.firewallrules.by('address', address.id))
+          state.tables.firewallrules.remove(rule.id)
+        state.tables.addresses.put({
           ...needAddress(call, address.id),
           state: 'Free',
           allocated: null,
@@ -80,7 +80,7 @@ export const addresses: Commands = {
         return null
       },
       fail: () => {
-        world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })
+        state.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })
       },
     })
   },
@@ -89,7 +89,7 @@ export const addresses: Commands = {
     return success()
   },
   disableStaticNat: (call) => {
-    const { world } = call
+    const { state } = call
     const address = needAddress(call, call.params.need('ipaddressid'))
     if (!address.isstaticnat) throw invalid('Specified IP address id is not associated with any vm Id')
     return job({
@@ -97,7 +97,7 @@ export const addresses: Commands = {
       duration_ms: 800,
       event: addressEvent('STATICNAT.DISABLE', 'Disabling static nat for ip address', address),
       end: () => {
-        world.tables.addresses.put({
+        state.tables.addresses.put({
           ...needAddress(call, address.id),
           isstaticnat: false,
           virtualmachineid: null,
@@ -108,7 +108,7 @@ export const addresses: Commands = {
     })
   },
   listVlanIpRanges: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const tests = (['zoneid', 'domainid', 'vlan', 'physicalnetworkid'] as const).map((name) => ({
       name,
@@ -117,33 +117,33 @@ export const addresses: Commands = {
     const account =
       params.text('account') === null
         ? null
-        : accountNamed(world, params.text('account') ?? '', params.text('domainid')).id
-    const found = world.tables.vlans.filter(
+        : accountNamed(state, params.text('account') ?? '', params.text('domainid')).id
+    const found = state.tables.vlans.filter(
       (one) =>
         byId(one.id) &&
         tests.every(({ name, test }) => test(one[name])) &&
         (account === null || one.accountid === account) &&
         params.bool('forvirtualnetwork') !== false,
     )
-    return paged(call, found, (one) => rangeView(world, one))
+    return paged(call, found, (one) => rangeView(state, one))
   },
   createVlanIpRange: (call) => createRange(call),
   dedicatePublicIpRange: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const range = needRange(call)
     const domainid = params.need('domainid')
     if (range.domainid !== null) throw invalid(`Public IP range has already been dedicated`)
     if (range.forsystemvms) throw invalid('Public IP range is dedicated to system vms')
-    if (!world.tables.domains.has(domainid)) throw invalid('Unable to find domain: entity does not exist')
-    const foreign = world.tables.addresses.find(
+    if (!state.tables.domains.has(domainid)) throw invalid('Unable to find domain: entity does not exist')
+    const foreign = state.tables.addresses.find(
       (one) =>
         one.vlanid === range.id &&
         one.state !== 'Free' &&
-        world.tables.accounts.get(one.accountid)?.domainid !== domainid,
+        state.tables.accounts.get(one.accountid)?.domainid !== domainid,
     )
     if (foreign !== null) throw invalid(`Public IP address in range is allocated to another account`)
     const account =
-      params.text('account') === null ? null : accountNamed(world, params.text('account') ?? '', domainid).id
+      params.text('account') === null ? null : accountNamed(state, params.text('account') ?? '', domainid).id
     call.event({
       type: 'VLAN.IP.RANGE.DEDICATE',
       description: 'dedicating vlan ip range',
@@ -151,17 +151,17 @@ export const addresses: Commands = {
       resourceid: range.id,
       resourcename: range.vlan,
     })
-    return object(rangeView(world, world.tables.vlans.put({ ...range, domainid, accountid: account })))
+    return object(rangeView(state, state.tables.vlans.put({ ...range, domainid, accountid: account })))
   },
   releasePublicIpRange: (call) => {
     const range = needRange(call)
     if (range.domainid === null)
       throw invalid(`Can't release Public IP range ${range.id} as it is not dedicated to any domain and any account`)
-    call.world.tables.vlans.put({ ...range, domainid: null, accountid: null })
+    call.state.tables.vlans.put({ ...range, domainid: null, accountid: null })
     return success()
   },
   deleteVlanIpRange: (call) => {
-    const { tables } = call.world
+    const { tables } = call.state
     const range = needRange(call)
     const inside = tables.addresses.filter((one) => one.vlanid === range.id)
     const used = inside.find((one) => one.state !== 'Free')
@@ -173,7 +173,7 @@ export const addresses: Commands = {
 }
 
 export function needAddress(call: Call, id: string | null): Address {
-  const address = call.world.tables.addresses.get(id)
+  const address = call.state.tables.addresses.get(id)
   if (address === null) throw invalid('Unable to find ip address by id: entity does not exist')
   return address
 }
@@ -192,25 +192,25 @@ function addressEvent(type: string, description: string, address: Address): Even
   }
 }
 
-function needRange(call: Call): NonNullable<ReturnType<typeof call.world.tables.vlans.get>> {
-  const range = call.world.tables.vlans.get(call.params.need('id'))
+function needRange(call: Call): NonNullable<ReturnType<typeof call.state.tables.vlans.get>> {
+  const range = call.state.tables.vlans.get(call.params.need('id'))
   if (range === null) throw invalid('Unable to find vlan by id: entity does not exist')
   return range
 }
 
 function associate(call: Call): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const vpcid = params.text('vpcid')
   const network = vpcid === null ? associatedNetwork(call) : null
   const owner: Owned =
     network !== null && params.text('account') === null && params.text('projectid') === null
       ? { accountid: network.accountid, projectid: network.projectid }
       : ownerFor(call)
-  requireQuota(world, owner, [[1, 1]])
-  const domainid = world.tables.accounts.get(owner.accountid)?.domainid
+  requireQuota(state, owner, [[1, 1]])
+  const domainid = state.tables.accounts.get(owner.accountid)?.domainid
   const wanted = params.text('ipaddress')
-  const free = world.tables.addresses.filter((one) => {
-    const range = world.tables.vlans.get(one.vlanid)
+  const free = state.tables.addresses.filter((one) => {
+    const range = state.tables.vlans.get(one.vlanid)
     return (
       one.state === 'Free' &&
       !one.issystem &&
@@ -219,15 +219,15 @@ function associate(call: Call): Outcome {
     )
   })
   // A tenant's own range is used up before the common one.
-  const own = world.tables.addresses.filter(
+  const own = state.tables.addresses.filter(
     (one) =>
       one.state === 'Free' &&
       (wanted === null || one.ipaddress === wanted) &&
-      world.tables.vlans.get(one.vlanid)?.domainid === domainid,
+      state.tables.vlans.get(one.vlanid)?.domainid === domainid,
   )
   const address = own[0] ?? free[0]
   if (address === undefined) throw noCapacity('Insufficient address capacity: unable to find a free public IP address')
-  world.tables.addresses.put({
+  state.tables.addresses.put({
     ...address,
     state: 'Allocating',
     allocated: Date.now(),
@@ -240,15 +240,15 @@ function associate(call: Call): Outcome {
     id: address.id,
     duration_ms: 800,
     event: addressEvent('NET.IPASSIGN', 'associating Ip', address),
-    end: () => addressView(world, world.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })),
+    end: () => addressView(state, state.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })),
     fail: () => {
-      world.tables.addresses.put({ ...address })
+      state.tables.addresses.put({ ...address })
     },
   })
 }
 
 function associatedNetwork(call: Call): Network {
-  const { params, world } = call
+  const { params, state } = call
   const id = params.text('networkid')
   if (id !== null) {
     const network = needNetwork(call, id)
@@ -256,7 +256,7 @@ function associatedNetwork(call: Call): Network {
     return network
   }
   const owner = ownerFor(call)
-  const isolated = world.tables.networks.filter(
+  const isolated = state.tables.networks.filter(
     (one) =>
       one.type === 'Isolated' &&
       one.vpcid === null &&
@@ -271,9 +271,9 @@ function associatedNetwork(call: Call): Network {
 }
 
 function enableNat(call: Call): void {
-  const { params, world } = call
+  const { params, state } = call
   const address = needAddress(call, params.need('ipaddressid'))
-  const vm = needVm(world, params.need('virtualmachineid'))
+  const vm = needVm(state, params.need('virtualmachineid'))
   if (address.issystem || address.state !== 'Allocated')
     throw invalid(`Can't enable static nat for the address ${address.ipaddress} in state ${address.state}`)
   if (address.issourcenat)
@@ -285,7 +285,7 @@ function enableNat(call: Call): void {
     )
   const nic = vm.nics.find((one) => one.networkid === networkid)
   if (nic === undefined) throw invalid(`Vm doesn't belong to the network with specified id ${networkid}`)
-  if (world.tables.rules.countBy('address', address.id) > 0)
+  if (state.tables.rules.countBy('address', address.id) > 0)
     throw ruleConflict(
       `Failed to enable static nat for the ip address id=${address.id} as it already has PortForwarding rules assigned`,
     )
@@ -297,14 +297,14 @@ function enableNat(call: Call): void {
   const ips = [nic.ipaddress, ...nic.secondaryips.map((one) => one.ipaddress)]
   if (guest !== null && !ips.includes(guest)) throw invalid('VM ip address is not in the VM nic')
   const vmipaddress = guest ?? nic.ipaddress
-  const other = world.tables.addresses
+  const other = state.tables.addresses
     .by('vm', vm.id)
     .find((one) => one.isstaticnat && one.id !== address.id && one.vmipaddress === vmipaddress)
   if (other !== undefined)
     throw invalid(
       `Failed to enable static nat for the ip address ${address.ipaddress} as vm ${vm.name} is already associated with specified ip ${other.ipaddress}`,
     )
-  world.tables.addresses.put({
+  state.tables.addresses.put({
     ...address,
     isstaticnat: true,
     associatednetworkid: networkid,
@@ -317,7 +317,7 @@ function enableNat(call: Call): void {
 const MOST_ADDRESSES = 4096
 
 function createRange(call: Call): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const startip = params.text('startip')
   const endip = params.text('endip') ?? startip
   const first = ipNumber(startip ?? '')
@@ -328,7 +328,7 @@ function createRange(call: Call): Outcome {
     throw invalid('Gateway, netmask and a start IP are needed, and must be valid')
   if (last < first || last - first >= MOST_ADDRESSES)
     throw invalid(`Please specify a valid IP range: ${startip} to ${endip}`)
-  const taken = world.tables.addresses.find((one) => {
+  const taken = state.tables.addresses.find((one) => {
     const value = ipNumber(one.ipaddress) ?? 0
     return value >= first && value <= last
   })
@@ -336,23 +336,23 @@ function createRange(call: Call): Outcome {
     throw invalid(`The IP range ${startip}-${endip} overlaps with an existing range: ${taken.ipaddress} already exists`)
   const domainid = params.text('domainid')
   const vlan = params.text('vlan') ?? 'untagged'
-  const zone = world.tables.zones.values().next().value
-  const range = world.tables.vlans.put({
+  const zone = state.tables.zones.values().next().value
+  const range = state.tables.vlans.put({
     id: randomUUID(),
     zoneid: params.text('zoneid') ?? zone?.id ?? '',
     physicalnetworkid:
-      params.text('physicalnetworkid') ?? world.tables.physicalnetworks.values().next().value?.id ?? '',
+      params.text('physicalnetworkid') ?? state.tables.physicalnetworks.values().next().value?.id ?? '',
     vlan: vlan.startsWith('vlan://') ? vlan : `vlan://${vlan}`,
     gateway,
     netmask,
     startip,
     endip,
     domainid,
-    accountid: params.text('account') === null ? null : accountNamed(world, params.text('account') ?? '', domainid).id,
+    accountid: params.text('account') === null ? null : accountNamed(state, params.text('account') ?? '', domainid).id,
     forsystemvms: params.bool('forsystemvms') ?? false,
   })
   for (let value = first; value <= last; value += 1) {
-    world.tables.addresses.put({
+    state.tables.addresses.put({
       id: randomUUID(),
       ipaddress: ipText(value),
       vlanid: range.id,
@@ -377,5 +377,5 @@ function createRange(call: Call): Outcome {
     resourceid: range.id,
     resourcename: range.vlan,
   })
-  return object(rangeView(world, range))
+  return object(rangeView(state, range))
 }

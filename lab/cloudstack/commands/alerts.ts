@@ -13,7 +13,7 @@ export const alerts: Commands = {
     const type = same(call, 'type')
     const name = same(call, 'name')
     const keyword = keywordTest(call)
-    const found = call.world.tables.alerts.filter(
+    const found = call.state.tables.alerts.filter(
       (alert) =>
         !alert.archived &&
         byId(alert.id) &&
@@ -31,16 +31,16 @@ export const alerts: Commands = {
     }))
   },
   archiveAlerts: (call) => {
-    for (const alert of chosen(call)) call.world.tables.alerts.put({ ...alert, archived: true })
+    for (const alert of chosen(call)) call.state.tables.alerts.put({ ...alert, archived: true })
     return success()
   },
   deleteAlerts: (call) => {
-    for (const alert of chosen(call)) call.world.tables.alerts.remove(alert.id)
+    for (const alert of chosen(call)) call.state.tables.alerts.remove(alert.id)
     return success()
   },
   listAlertTypes: (call) => pagedByLength(call, TYPES, ([type, name]) => ({ type, name })),
   generateAlert: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const type = params.int('type') ?? 0
     const known = TYPES.find(([number]) => number === type)
     return job({
@@ -51,7 +51,7 @@ export const alerts: Commands = {
         if (known === undefined) throw invalid(`Failed to generate alert: type ${type} is not known`)
       },
       end: () => {
-        world.tables.alerts.put({
+        state.tables.alerts.put({
           id: randomUUID(),
           type,
           name: params.need('name'),
@@ -66,7 +66,7 @@ export const alerts: Commands = {
 }
 
 function chosen(call: Call): Alert[] {
-  const { params, world } = call
+  const { params, state } = call
   const ids = params.list('ids')
   const type = params.text('type')
   const from = params.date('startdate')
@@ -74,10 +74,10 @@ function chosen(call: Call): Alert[] {
   if (ids.length === 0 && type === null && from === null && to === null)
     throw invalid('either ids, type, startdate or enddate must be specified')
   if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
-  if (ids.some((id) => world.tables.alerts.get(id)?.archived !== false))
+  if (ids.some((id) => state.tables.alerts.get(id)?.archived !== false))
     throw internal('Unable to archive Alerts, one or more parameters has invalid values')
   const wanted = new Set(ids)
-  return world.tables.alerts.filter(
+  return state.tables.alerts.filter(
     (alert) =>
       !alert.archived &&
       (wanted.size === 0 || wanted.has(alert.id)) &&

@@ -6,7 +6,7 @@ import { text } from '../owner-view.ts'
 import type { Configuration } from '../records.ts'
 import type { Json } from '../row.ts'
 import { keywordTest, paged, same } from '../scope.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { list, object } from '../wire.ts'
 
 const NAMES: Readonly<Record<number, string>> = {
@@ -31,18 +31,18 @@ interface Amount {
 export const capacity: Commands = {
   /** Paging is ignored upstream, and the count is the number of rows. */
   listCapacity: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const clusterid = params.text('clusterid')
     const type = params.int('type')
-    const amounts = clusterid === null ? zoneAmounts(world) : clusterAmounts(world, [clusterid])
-    const zone = world.tables.zones.values().next().value
+    const amounts = clusterid === null ? zoneAmounts(state) : clusterAmounts(state, [clusterid])
+    const zone = state.tables.zones.values().next().value
     const place: Record<string, Json> = { zoneid: zone?.id ?? null, zonename: text(zone?.['name']) }
     if (clusterid !== null || params.text('podid') !== null) {
-      const pod = world.tables.pods.values().next().value
+      const pod = state.tables.pods.values().next().value
       Object.assign(place, { podid: pod?.id ?? null, podname: text(pod?.['name']) })
     }
     if (clusterid !== null)
-      Object.assign(place, { clusterid, clustername: text(world.tables.clusters.get(clusterid)?.['name']) })
+      Object.assign(place, { clusterid, clustername: text(state.tables.clusters.get(clusterid)?.['name']) })
     const wanted = amounts.filter((one) => type === null || one.type === type)
     if (params.text('sortby') === 'usage') wanted.sort((a, b) => share(b) - share(a))
     return list(
@@ -59,7 +59,7 @@ export const capacity: Commands = {
     )
   },
   listConfigurations: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const name = params.text('name')
     const keyword = keywordTest(call)
     const category = same(call, 'category')
@@ -67,19 +67,19 @@ export const capacity: Commands = {
       ['clusterid', 'zoneid', 'storageid', 'accountid', 'domainid']
         .map((one) => params.text(one))
         .find((id) => id !== null) ?? null
-    const found = world.tables.configurations.filter(
+    const found = state.tables.configurations.filter(
       (one) => (name === null || one.name === name) && category(one.category) && keyword(one.name),
     )
     return paged(call, found, (one) => configurationView(one, scope))
   },
   updateConfiguration: (call) => {
-    const { params, world } = call
-    const one = world.tables.configurations.by('name', params.need('name'))[0]
+    const { params, state } = call
+    const one = state.tables.configurations.by('name', params.need('name'))[0]
     if (one === undefined) throw invalid(`Config parameter with name ${params.need('name')} doesn't exist`)
     const scope = scopeOf(call)
     const value = params.text('value') ?? ''
     const next = scope === null ? { ...one, value } : { ...one, overrides: { ...one.overrides, [scope]: value } }
-    world.tables.configurations.put(next)
+    state.tables.configurations.put(next)
     call.event({
       type: 'CONFIGURATION.VALUE.EDIT',
       description: `updating configuration ${one.name}`,
@@ -120,14 +120,14 @@ function share(one: Amount): number {
   return one.total === 0 ? 0 : one.used / one.total
 }
 
-function clusterAmounts(world: World, clusterids: Iterable<string>): Amount[] {
+function clusterAmounts(state: SimulatorState, clusterids: Iterable<string>): Amount[] {
   const sum = {
     memory: { type: 0, used: 0, total: 0 },
     cpu: { type: 1, used: 0, total: 0 },
     cores: { type: 90, used: 0, total: 0 },
   }
   for (const id of clusterids) {
-    const room = clusterRoom(world, id)
+    const room = clusterRoom(state, id)
     sum.memory.used += room.memory_used_bytes
     sum.memory.total += room.memory_total_bytes
     sum.cpu.used += room.cpu_used_mhz
@@ -138,12 +138,12 @@ function clusterAmounts(world: World, clusterids: Iterable<string>): Amount[] {
   return [sum.memory, sum.cpu, sum.cores]
 }
 
-function zoneAmounts(world: World): Amount[] {
-  const { tables } = world
+function zoneAmounts(state: SimulatorState): Amount[] {
+  const { tables } = state
   const storage = { used: 0, allocated: 0, total: 0, overcommitted: 0 }
   for (const pool of tables.storagepools.values()) {
     const total = Number(pool['disksizetotal'] ?? 0)
-    const allocated = world.poolUse(pool.id)
+    const allocated = state.poolUse(pool.id)
     storage.total += total
     storage.overcommitted += total * Number(pool['overprovisionfactor'] ?? 1)
     storage.allocated += allocated
@@ -157,7 +157,7 @@ function zoneAmounts(world: World): Amount[] {
   const networks = [...tables.networks.values()].filter((network) => network.vlan !== null)
   return [
     ...clusterAmounts(
-      world,
+      state,
       [...tables.clusters.values()].map((cluster) => cluster.id),
     ),
     { type: 2, used: storage.used, total: storage.total },

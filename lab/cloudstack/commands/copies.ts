@@ -15,8 +15,8 @@ const GIB = 1024 ** 3
 
 export const copies: Commands = {
   createVMSnapshot: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
     const memory = params.bool('snapshotmemory') ?? false
     requireState(
       vm,
@@ -24,11 +24,11 @@ export const copies: Commands = {
       `Creating vm snapshot failed due to VM: ${vm.name} is not in the running or Stopped state`,
     )
     if (memory && vm.state !== 'Running') throw invalid('Can not snapshot memory when VM is not in Running state')
-    if (world.tables.vmsnapshots.by('vm', vm.id).some((one) => one.state !== 'Ready' && one.state !== 'Error'))
+    if (state.tables.vmsnapshots.by('vm', vm.id).some((one) => one.state !== 'Ready' && one.state !== 'Error'))
       throw invalid('There is other active vm snapshot tasks on the instance, please try again later')
     const name = `i-2-${vm.number}-VM_VS_${new Date().toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}`
-    const parent = world.tables.vmsnapshots.by('vm', vm.id).find((one) => one.current)
-    const snapshot = world.tables.vmsnapshots.put({
+    const parent = state.tables.vmsnapshots.by('vm', vm.id).find((one) => one.current)
+    const snapshot = state.tables.vmsnapshots.put({
       id: randomUUID(),
       name,
       displayname: params.text('name') ?? name,
@@ -50,20 +50,20 @@ export const copies: Commands = {
       duration_ms: 2000,
       event: vmEvent('VMSNAPSHOT.CREATE', 'creating VM snapshot', vm),
       begin: () => {
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Creating' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Creating' })
       },
       end: () => {
-        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
-          if (one.current) world.tables.vmsnapshots.put({ ...one, current: false })
-        return vmSnapshotView(world, world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready', current: true }))
+        for (const one of state.tables.vmsnapshots.by('vm', vm.id))
+          if (one.current) state.tables.vmsnapshots.put({ ...one, current: false })
+        return vmSnapshotView(state, state.tables.vmsnapshots.put({ ...snapshot, state: 'Ready', current: true }))
       },
       fail: () => {
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Error' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Error' })
       },
     })
   },
   listVMSnapshot: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const mine = visible(call)
     const id = params.text('vmsnapshotid')
     const ids = params.list('vmsnapshotids')
@@ -72,7 +72,7 @@ export const copies: Commands = {
       test: same(call, name === 'displayname' ? 'name' : name),
     }))
     const keyword = keywordTest(call)
-    const found = world.tables.vmsnapshots.filter(
+    const found = state.tables.vmsnapshots.filter(
       (one) =>
         (id !== null || mine(one)) &&
         (id === null || one.id === id) &&
@@ -80,18 +80,18 @@ export const copies: Commands = {
         tests.every(({ name, test }) => test(one[name])) &&
         keyword(one.name, one.displayname),
     )
-    return paged(call, found, (one) => vmSnapshotView(world, one))
+    return paged(call, found, (one) => vmSnapshotView(state, one))
   },
   revertToVMSnapshot: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const snapshot = needVmSnapshot(call, params.need('vmsnapshotid'))
-    const vm = needVm(world, snapshot.virtualmachineid)
+    const vm = needVm(state, snapshot.virtualmachineid)
     return job({
       ...vmJob(vm),
       duration_ms: 2500,
       event: vmEvent('VMSNAPSHOT.REVERTTO', 'reverting to VM snapshot', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         requireState(
           now,
           ['Running', 'Stopped'],
@@ -107,26 +107,26 @@ export const copies: Commands = {
           )
         if (snapshot.state !== 'Ready')
           throw invalid('VM Snapshot reverting failed because the snapshot is not in the Ready state')
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Reverting' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Reverting' })
       },
       end: () => {
-        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
-          world.tables.vmsnapshots.put({
+        for (const one of state.tables.vmsnapshots.by('vm', vm.id))
+          state.tables.vmsnapshots.put({
             ...one,
             current: one.id === snapshot.id,
             state: one.id === snapshot.id ? 'Ready' : one.state,
           })
-        return vmView(world, setVm(world, vm.id, {}))
+        return vmView(state, setVm(state, vm.id, {}))
       },
       fail: () => {
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
       },
     })
   },
   deleteVMSnapshot: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const snapshot = needVmSnapshot(call, params.need('vmsnapshotid'))
-    const vm = needVm(world, snapshot.virtualmachineid)
+    const vm = needVm(state, snapshot.virtualmachineid)
     return job({
       instancetype: 'VmSnapshot',
       instanceid: snapshot.id,
@@ -136,18 +136,18 @@ export const copies: Commands = {
       begin: () => {
         if (snapshot.state !== 'Ready' && snapshot.state !== 'Error')
           throw invalid(`Can't delete the vm snapshot ${snapshot.name} due to it is not in Ready or Error state`)
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Expunging' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Expunging' })
       },
       end: () => {
-        for (const one of world.tables.vmsnapshots.by('vm', vm.id))
-          if (one.parentid === snapshot.id) world.tables.vmsnapshots.put({ ...one, parentid: snapshot.parentid })
-        const parent = world.tables.vmsnapshots.get(snapshot.parentid)
-        if (snapshot.current && parent !== null) world.tables.vmsnapshots.put({ ...parent, current: true })
-        world.tables.vmsnapshots.remove(snapshot.id)
+        for (const one of state.tables.vmsnapshots.by('vm', vm.id))
+          if (one.parentid === snapshot.id) state.tables.vmsnapshots.put({ ...one, parentid: snapshot.parentid })
+        const parent = state.tables.vmsnapshots.get(snapshot.parentid)
+        if (snapshot.current && parent !== null) state.tables.vmsnapshots.put({ ...parent, current: true })
+        state.tables.vmsnapshots.remove(snapshot.id)
         return null
       },
       fail: () => {
-        world.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
+        state.tables.vmsnapshots.put({ ...snapshot, state: 'Ready' })
       },
     })
   },
@@ -158,19 +158,19 @@ export const copies: Commands = {
     const tests = (['name', 'volumeid', 'zoneid'] as const).map((name) => ({ name, test: same(call, name) }))
     return paged(
       call,
-      call.world.tables.snapshots.filter(
+      call.state.tables.snapshots.filter(
         (one) => mine(one) && byId(one.id) && keyword(one.name) && tests.every(({ name, test }) => test(one[name])),
       ),
-      (one) => snapshotView(call.world, one),
+      (one) => snapshotView(call.state, one),
     )
   },
   createSnapshot: (call) => {
-    const { params, world } = call
-    const volume = world.tables.volumes.get(params.need('volumeid'))
+    const { params, state } = call
+    const volume = state.tables.volumes.get(params.need('volumeid'))
     if (volume === null) throw invalid('Unable to find volume: entity does not exist')
     if (volume.state !== 'Ready')
       throw invalid(`VolumeId: ${volume.id} is not in Ready state but ${volume.state}. Cannot take snapshot.`)
-    const snapshot = world.tables.snapshots.put({
+    const snapshot = state.tables.snapshots.put({
       id: randomUUID(),
       name: params.text('name') ?? `${volume.name}_${Date.now()}`,
       volumeid: volume.id,
@@ -188,9 +188,9 @@ export const copies: Commands = {
       queue: `volume/${volume.id}`,
       duration_ms: 2000,
       event: snapshotEvent('SNAPSHOT.CREATE', 'creating snapshot', snapshot),
-      end: () => snapshotView(world, world.tables.snapshots.put({ ...snapshot, state: 'BackedUp' })),
+      end: () => snapshotView(state, state.tables.snapshots.put({ ...snapshot, state: 'BackedUp' })),
       fail: () => {
-        world.tables.snapshots.put({ ...snapshot, state: 'Error' })
+        state.tables.snapshots.put({ ...snapshot, state: 'Error' })
       },
     })
   },
@@ -202,13 +202,13 @@ export const copies: Commands = {
       duration_ms: 800,
       event: snapshotEvent('SNAPSHOT.DELETE', 'deleting snapshot', snapshot),
       end: () => {
-        call.world.tables.snapshots.remove(snapshot.id)
+        call.state.tables.snapshots.remove(snapshot.id)
         return null
       },
     })
   },
   revertSnapshot: (call) => {
-    const { world } = call
+    const { state } = call
     const snapshot = needSnapshot(call)
     return job({
       instancetype: 'Snapshot',
@@ -217,21 +217,21 @@ export const copies: Commands = {
       duration_ms: 2500,
       event: snapshotEvent('SNAPSHOT.REVERT', 'reverting snapshot', snapshot),
       begin: () => {
-        const vm = world.tables.vms.get(world.tables.volumes.get(snapshot.volumeid)?.virtualmachineid)
+        const vm = state.tables.vms.get(state.tables.volumes.get(snapshot.volumeid)?.virtualmachineid)
         if (vm !== null && vm.state !== 'Stopped' && vm.state !== 'Shutdown')
           throw invalid('The VM the specified disk is attached to is not in the shutdown state.')
         if (snapshot.state !== 'BackedUp') throw invalid(`Snapshot is not in BackedUp state: ${snapshot.state}`)
       },
-      end: () => snapshotView(world, snapshot),
+      end: () => snapshotView(state, snapshot),
     })
   },
-  listBackupOfferings: (call) => listRows(call, call.world.tables.backupofferings.values(), ['zoneid']),
+  listBackupOfferings: (call) => listRows(call, call.state.tables.backupofferings.values(), ['zoneid']),
   listBackupProviders: (call) =>
     paged(call, ['nas', 'dummy'], (name) => ({ name, description: `${name} backup plugin` })),
   assignVirtualMachineToBackupOffering: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
-    const offering = world.tables.backupofferings.get(params.need('backupofferingid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
+    const offering = state.tables.backupofferings.get(params.need('backupofferingid'))
     if (offering === null) throw invalid('Provided backup offering does not exist')
     if (vm.backupofferingid !== null) throw internal('VM already is assigned to a backup offering')
     return job({
@@ -239,7 +239,7 @@ export const copies: Commands = {
       duration_ms: 600,
       event: vmEvent('BACKUP.OFFERING.ASSIGN', 'assigning VM to backup offering', vm),
       end: () => {
-        setVm(world, vm.id, { backupofferingid: offering.id })
+        setVm(state, vm.id, { backupofferingid: offering.id })
         return null
       },
     })
@@ -254,21 +254,21 @@ export const copies: Commands = {
     }))
     return paged(
       call,
-      call.world.tables.backups.filter(
+      call.state.tables.backups.filter(
         (one) => mine(one) && byId(one.id) && keyword(one.name) && tests.every(({ name, test }) => test(one[name])),
       ),
-      (one) => backupView(call.world, one),
+      (one) => backupView(call.state, one),
     )
   },
   createBackup: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
     if (vm.backupofferingid === null)
       throw internal(
         'VM has not backup offering configured, cannot create backup before assigning it to a backup offering',
       )
-    const size_bytes = world.tables.volumes.by('vm', vm.id).reduce((sum, volume) => sum + volume.size_bytes, 0)
-    const backup = world.tables.backups.put({
+    const size_bytes = state.tables.volumes.by('vm', vm.id).reduce((sum, volume) => sum + volume.size_bytes, 0)
+    const backup = state.tables.backups.put({
       id: randomUUID(),
       name: params.text('name') ?? `${vm.name}-${new Date().toISOString()}`,
       description: params.text('description'),
@@ -289,66 +289,66 @@ export const copies: Commands = {
       duration_ms: 3000,
       event: vmEvent('BACKUP.CREATE', 'creating backup for VM', vm),
       end: () => {
-        world.tables.backups.put({ ...backup, status: 'BackedUp' })
+        state.tables.backups.put({ ...backup, status: 'BackedUp' })
         return null
       },
       fail: () => {
-        world.tables.backups.put({ ...backup, status: 'Failed' })
+        state.tables.backups.put({ ...backup, status: 'Failed' })
       },
     })
   },
   restoreBackup: (call) => {
-    const { world } = call
+    const { state } = call
     const backup = needBackup(call)
-    const vm = needVm(world, backup.virtualmachineid)
+    const vm = needVm(state, backup.virtualmachineid)
     return job({
       ...vmJob(vm),
       duration_ms: 4000,
       event: vmEvent('BACKUP.RESTORE', 'restoring VM from backup', vm),
       begin: () => {
         if (backup.status !== 'BackedUp') throw internal('Backup should be in BackedUp state to be restored')
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         if (now.state !== 'Stopped' && now.state !== 'Destroyed')
           throw internal('Existing VM should be stopped before being restored from backup')
-        setVm(world, vm.id, { state: 'Restoring' })
-        world.tables.backups.put({ ...backup, status: 'Restoring' })
+        setVm(state, vm.id, { state: 'Restoring' })
+        state.tables.backups.put({ ...backup, status: 'Restoring' })
       },
       end: () => {
-        world.tables.backups.put({ ...backup, status: 'BackedUp' })
-        setVm(world, vm.id, { state: 'Stopped' })
+        state.tables.backups.put({ ...backup, status: 'BackedUp' })
+        setVm(state, vm.id, { state: 'Stopped' })
         return null
       },
       fail: () => {
-        world.tables.backups.put({ ...backup, status: 'BackedUp' })
-        setVm(world, vm.id, { state: 'Stopped' })
+        state.tables.backups.put({ ...backup, status: 'BackedUp' })
+        setVm(state, vm.id, { state: 'Stopped' })
       },
     })
   },
   restoreVirtualMachine: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
-    const template = world.tables.templates.get(params.text('templateid') ?? vm.templateid)
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
+    const template = state.tables.templates.get(params.text('templateid') ?? vm.templateid)
     return job({
       ...vmJob(vm),
       duration_ms: 3000,
       event: vmEvent('VM.RESTORE', 'restoring Vm', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         if (now.state !== 'Running' && now.state !== 'Stopped')
           throw internal(
             `Vm ${vm.name} currently in ${now.state} state, restore vm can only execute when VM in Running or Stopped`,
           )
-        if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+        if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
           throw invalid('Unable to restore VM, please remove VM snapshots before restoring VM')
         if (template === null || !template.isready)
           throw invalid('Cannot restore the VM: the template is not available in the zone')
       },
       end: () => {
         const size_gb = params.int('rootdisksize')
-        for (const volume of world.tables.volumes.by('vm', vm.id)) {
+        for (const volume of state.tables.volumes.by('vm', vm.id)) {
           if (volume.type !== 'ROOT') continue
-          world.tables.volumes.remove(volume.id)
-          world.tables.volumes.put({
+          state.tables.volumes.remove(volume.id)
+          state.tables.volumes.put({
             ...volume,
             id: randomUUID(),
             templateid: template?.id ?? volume.templateid,
@@ -358,8 +358,8 @@ export const copies: Commands = {
           })
         }
         return vmView(
-          world,
-          setVm(world, vm.id, {
+          state,
+          setVm(state, vm.id, {
             templateid: template?.id ?? vm.templateid,
             ostypeid: template?.ostypeid ?? vm.ostypeid,
           }),
@@ -370,19 +370,19 @@ export const copies: Commands = {
 }
 
 function needVmSnapshot(call: Call, id: string): VmSnapshot {
-  const snapshot = call.world.tables.vmsnapshots.get(id)
+  const snapshot = call.state.tables.vmsnapshots.get(id)
   if (snapshot === null) throw invalid('Unable to find the vm snapshot: entity does not exist')
   return snapshot
 }
 
 function needSnapshot(call: Call): Snapshot {
-  const snapshot = call.world.tables.snapshots.get(call.params.need('id'))
+  const snapshot = call.state.tables.snapshots.get(call.params.need('id'))
   if (snapshot === null) throw invalid('Unable to find snapshot: entity does not exist')
   return snapshot
 }
 
 function needBackup(call: Call): Backup {
-  const backup = call.world.tables.backups.get(call.params.need('id'))
+  const backup = call.state.tables.backups.get(call.params.need('id'))
   if (backup === null) throw internal('Backup does not exist')
   return backup
 }

@@ -12,23 +12,23 @@ const STATES = new Set(['Created', 'Scheduled', 'Started', 'Completed'])
 
 export const events: Commands = {
   listEvents: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const level = params.text('level')
-    const state = params.text('state')
+    const wanted = params.text('state')
     if (level !== null && !LEVELS.has(level)) throw invalid(`Invalid level: ${level}`)
-    if (state !== null && !STATES.has(state)) throw invalid(`Invalid state: ${state}`)
+    if (wanted !== null && !STATES.has(wanted)) throw invalid(`Invalid state: ${wanted}`)
     const resourceid = params.text('resourceid')
     if (resourceid !== null && params.text('resourcetype') === null)
       throw invalid('Parameters resourceid and resourcetype must be used together')
-    const all = [...world.tables.events.values()].reverse()
+    const all = [...state.tables.events.values()].reverse()
     return paged(call, all.filter(eventTest(call)), (event) => eventView(call, event))
   },
   archiveEvents: (call) => {
-    for (const event of chosen(call)) call.world.tables.events.put({ ...event, archived: true })
+    for (const event of chosen(call)) call.state.tables.events.put({ ...event, archived: true })
     return success()
   },
   deleteEvents: (call) => {
-    for (const event of chosen(call)) call.world.tables.events.remove(event.id)
+    for (const event of chosen(call)) call.state.tables.events.remove(event.id)
     return success()
   },
   listEventTypes: (call) => pagedByLength(call, eventTypes(), (name) => ({ name })),
@@ -36,7 +36,7 @@ export const events: Commands = {
 
 /** startid is OR-ed into the query upstream: its matches come whatever the other filters say. */
 function eventTest(call: Call): (event: LabEvent) => boolean {
-  const { params, world } = call
+  const { params, state } = call
   const from = params.date('startdate')
   const to = params.date('enddate')
   const archived = params.bool('archived') ?? false
@@ -44,7 +44,7 @@ function eventTest(call: Call): (event: LabEvent) => boolean {
   const root =
     startid === null
       ? null
-      : (world.tables.events.get(startid) ?? world.tables.events.find((event) => String(event.number) === startid))
+      : (state.tables.events.get(startid) ?? state.tables.events.find((event) => String(event.number) === startid))
   const tests = [same(call, 'type'), same(call, 'level'), same(call, 'state'), same(call, 'resourceid')] as const
   const resourcetype = params.text('resourcetype')?.toLowerCase() ?? null
   const keyword = keywordTest(call)
@@ -73,7 +73,7 @@ function eventTest(call: Call): (event: LabEvent) => boolean {
 }
 
 function chosen(call: Call): LabEvent[] {
-  const { params, world } = call
+  const { params, state } = call
   const ids = params.list('ids')
   const type = params.text('type')
   const to = params.date('enddate')
@@ -81,9 +81,9 @@ function chosen(call: Call): LabEvent[] {
   if (ids.length === 0 && type === null && to === null) throw invalid('either ids, type or enddate must be specified')
   if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
   const wanted = new Set(ids)
-  if (ids.some((id) => !world.tables.events.has(id)))
+  if (ids.some((id) => !state.tables.events.has(id)))
     throw internal('Unable to archive Events, one or more parameters has invalid values')
-  return world.tables.events.filter(
+  return state.tables.events.filter(
     (event) =>
       (wanted.size === 0 || wanted.has(event.id)) &&
       (type === null || event.type === type) &&
@@ -95,11 +95,11 @@ function chosen(call: Call): LabEvent[] {
 function eventView(call: Call, event: LabEvent): Record<string, Json> {
   return {
     id: event.id,
-    username: call.world.tables.users.get(event.userid)?.username ?? null,
+    username: call.state.tables.users.get(event.userid)?.username ?? null,
     type: event.type,
     level: event.level,
     description: event.description,
-    ...ownerFields(call.world, event),
+    ...ownerFields(call.state, event),
     resourceid: event.resourceid,
     resourcetype: event.resourcetype,
     resourcename: event.resourcename,

@@ -13,7 +13,7 @@ import { needAddress } from './addresses.ts'
 export const forwarding: Commands = {
   createPortForwardingRule: (call) => create(call),
   updatePortForwardingRule: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const rule = needRule(call)
     const start = params.int('privateport') ?? rule.privateport
     const end =
@@ -30,12 +30,12 @@ export const forwarding: Commands = {
       event: ruleEvent('NET.RULEMODIFY', 'updating port forwarding rule', rule),
       begin: () => {
         // Upstream revokes the rule and applies it again: a short gap.
-        world.tables.rules.put({ ...needRule(call), state: 'Revoke' })
+        state.tables.rules.put({ ...needRule(call), state: 'Revoke' })
       },
       end: () =>
         ruleView(
-          world,
-          world.tables.rules.put({
+          state,
+          state.tables.rules.put({
             ...needRule(call),
             state: 'Active',
             privateport: start,
@@ -48,23 +48,23 @@ export const forwarding: Commands = {
     })
   },
   deletePortForwardingRule: (call) => {
-    const { world } = call
+    const { state } = call
     const rule = needRule(call)
     return job({
       ...ruleJob(rule),
       duration_ms: 700,
       event: ruleEvent('NET.RULEDELETE', 'deleting port forwarding rule', rule),
       begin: () => {
-        world.tables.rules.put({ ...rule, state: 'Revoke' })
+        state.tables.rules.put({ ...rule, state: 'Revoke' })
       },
       end: () => {
-        for (const opened of world.tables.firewallrules.by('address', rule.ipaddressid))
-          if (opened.relatedruleid === rule.id) world.tables.firewallrules.remove(opened.id)
-        world.tables.rules.remove(rule.id)
+        for (const opened of state.tables.firewallrules.by('address', rule.ipaddressid))
+          if (opened.relatedruleid === rule.id) state.tables.firewallrules.remove(opened.id)
+        state.tables.rules.remove(rule.id)
         return null
       },
       fail: () => {
-        world.tables.rules.put(rule)
+        state.tables.rules.put(rule)
       },
     })
   },
@@ -73,14 +73,14 @@ export const forwarding: Commands = {
     const byId = idTest(call)
     const keyword = keywordTest(call)
     const tests = (['ipaddressid', 'networkid'] as const).map((name) => ({ name, test: same(call, name) }))
-    const found = call.world.tables.rules.filter(
+    const found = call.state.tables.rules.filter(
       (rule) =>
         mine(rule) && byId(rule.id) && keyword(rule.protocol) && tests.every(({ name, test }) => test(rule[name])),
     )
-    return paged(call, found, (rule) => ruleView(call.world, rule))
+    return paged(call, found, (rule) => ruleView(call.state, rule))
   },
   createFirewallRule: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const address = needAddress(call, params.need('ipaddressid'))
     if (address.vpcid !== null) throw invalid('Unable to create firewall rule for the ip address: it belongs to a VPC')
     if (address.associatednetworkid === null)
@@ -108,7 +108,7 @@ export const forwarding: Commands = {
         resourceid: rule.id,
         resourcename: null,
       },
-      end: () => firewallView(world, rule),
+      end: () => firewallView(state, rule),
     })
   },
   listFirewallRules: (call) => {
@@ -117,14 +117,14 @@ export const forwarding: Commands = {
     const tests = (['ipaddressid', 'networkid'] as const).map((name) => ({ name, test: same(call, name) }))
     return paged(
       call,
-      call.world.tables.firewallrules.filter(
+      call.state.tables.firewallrules.filter(
         (rule) => mine(rule) && byId(rule.id) && tests.every(({ name, test }) => test(rule[name])),
       ),
-      (rule) => firewallView(call.world, rule),
+      (rule) => firewallView(call.state, rule),
     )
   },
   deleteFirewallRule: (call) => {
-    const rule = call.world.tables.firewallrules.get(call.params.need('id'))
+    const rule = call.state.tables.firewallrules.get(call.params.need('id'))
     if (rule === null) throw invalid('Unable to find firewall rule by id: entity does not exist')
     return job({
       instancetype: 'FirewallRule',
@@ -132,7 +132,7 @@ export const forwarding: Commands = {
       queue: `address/${rule.ipaddressid}`,
       duration_ms: 500,
       end: () => {
-        call.world.tables.firewallrules.remove(rule.id)
+        call.state.tables.firewallrules.remove(rule.id)
         return null
       },
     })
@@ -140,7 +140,7 @@ export const forwarding: Commands = {
 }
 
 function needRule(call: Call): ForwardingRule {
-  const rule = call.world.tables.rules.get(call.params.need('id'))
+  const rule = call.state.tables.rules.get(call.params.need('id'))
   if (rule === null) throw invalid('Unable to find port forwarding rule: entity does not exist')
   return rule
 }
@@ -160,9 +160,9 @@ function ruleEvent(type: string, description: string, rule: ForwardingRule): Eve
 }
 
 function create(call: Call): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const address = needAddress(call, params.need('ipaddressid'))
-  const vm = needVm(world, params.need('virtualmachineid'))
+  const vm = needVm(state, params.need('virtualmachineid'))
   const networkid = params.text('networkid') ?? address.associatednetworkid
   const open = params.bool('openfirewall') ?? address.vpcid === null
   if (open && address.vpcid !== null) throw invalid("Can't have openFirewall=true when IP address belongs to VPC")
@@ -180,13 +180,13 @@ function create(call: Call): Outcome {
   const protocol = params.need('protocol').toLowerCase()
   if (protocol !== 'tcp' && protocol !== 'udp') throw invalid(`Protocol ${protocol} is not supported`)
   const ports = portsOf(call)
-  for (const rule of world.tables.rules.by('address', address.id)) {
+  for (const rule of state.tables.rules.by('address', address.id)) {
     if (rule.protocol === protocol && ports.publicport <= rule.publicendport && rule.publicport <= ports.publicendport)
       throw ruleConflict(
         `The range specified, ${ports.publicport}-${ports.publicendport}, conflicts with rule ${rule.id} which has ${rule.publicport}-${rule.publicendport}`,
       )
   }
-  const rule = world.tables.rules.put({
+  const rule = state.tables.rules.put({
     id: randomUUID(),
     protocol,
     ...ports,
@@ -201,18 +201,18 @@ function create(call: Call): Outcome {
     projectid: address.projectid,
   })
   // An address of a VPC belongs to a tier from its first rule on.
-  if (address.associatednetworkid === null) world.tables.addresses.put({ ...address, associatednetworkid: networkid })
+  if (address.associatednetworkid === null) state.tables.addresses.put({ ...address, associatednetworkid: networkid })
   if (open) openPorts(call, address, protocol, ports.publicport, ports.publicendport, params.list('cidrlist'), rule.id)
   return job({
     ...ruleJob(rule),
     id: rule.id,
     duration_ms: 900,
     event: ruleEvent('NET.RULEADD', 'creating port forwarding rule', rule),
-    end: () => ruleView(world, world.tables.rules.put({ ...rule, state: 'Active' })),
+    end: () => ruleView(state, state.tables.rules.put({ ...rule, state: 'Active' })),
     fail: () => {
-      for (const opened of world.tables.firewallrules.by('address', address.id))
-        if (opened.relatedruleid === rule.id) world.tables.firewallrules.remove(opened.id)
-      world.tables.rules.remove(rule.id)
+      for (const opened of state.tables.firewallrules.by('address', address.id))
+        if (opened.relatedruleid === rule.id) state.tables.firewallrules.remove(opened.id)
+      state.tables.rules.remove(rule.id)
     },
   })
 }
@@ -240,7 +240,7 @@ function checkPorts(start: number, end: number): void {
   if (start > end) throw invalid(`Start port can't be bigger than end port: ${start}-${end}`)
 }
 
-/** Without a list of sources the port is open to the world. */
+/** Without a list of sources the port is open to everybody. */
 function openPorts(
   call: Call,
   address: Address,
@@ -250,7 +250,7 @@ function openPorts(
   cidrlist: string[],
   relatedruleid: string | null,
 ): Parameters<typeof firewallView>[1] {
-  const clash = call.world.tables.firewallrules
+  const clash = call.state.tables.firewallrules
     .by('address', address.id)
     .find((one) => one.protocol === protocol && one.startport === startport && one.endport === endport)
   if (clash !== undefined) {
@@ -258,7 +258,7 @@ function openPorts(
       throw ruleConflict(`The range specified, ${startport}-${endport}, conflicts with rule ${clash.id}`)
     return clash
   }
-  return call.world.tables.firewallrules.put({
+  return call.state.tables.firewallrules.put({
     id: randomUUID(),
     protocol,
     startport,

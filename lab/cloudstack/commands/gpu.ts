@@ -10,17 +10,17 @@ import { needHost } from './infrastructure.ts'
 
 export const gpu: Commands = {
   listGpuCards: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const keyword = keywordTest(call)
     const tests = (['vendorname', 'vendorid', 'deviceid', 'devicename'] as const).map((name) => ({
       name,
       test: same(call, name),
     }))
-    const used = new Set([...world.tables.gpudevices.values()].map((device) => device.gpucardid))
+    const used = new Set([...state.tables.gpudevices.values()].map((device) => device.gpucardid))
     return paged(
       call,
-      world.tables.gpucards.filter(
+      state.tables.gpucards.filter(
         (card) =>
           byId(card.id) &&
           keyword(card.name, card.vendorname, card.devicename) &&
@@ -31,9 +31,9 @@ export const gpu: Commands = {
     )
   },
   createGpuCard: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     if (
-      world.tables.gpucards.find(
+      state.tables.gpucards.find(
         (card) =>
           card.vendorid === params.need('vendorid') &&
           card.deviceid === params.need('deviceid') &&
@@ -41,7 +41,7 @@ export const gpu: Commands = {
       ) !== null
     )
       throw invalid('GPU card with this vendor ID and device ID already exists')
-    const card = world.tables.gpucards.put({
+    const card = state.tables.gpucards.put({
       id: randomUUID(),
       name: params.need('name'),
       deviceid: params.need('deviceid'),
@@ -55,7 +55,7 @@ export const gpu: Commands = {
     const host = needHost(call, call.params.need('id'))
     if (host.state !== 'Up') throw invalid(`Host [${host.name}] is not in Up status`)
     addFound(call, host.id)
-    const found = call.world.tables.gpudevices.by('host', host.id)
+    const found = call.state.tables.gpudevices.by('host', host.id)
     return list(
       found.map((device) => deviceView(call, device)),
       found.length,
@@ -70,10 +70,10 @@ export const gpu: Commands = {
     const keyword = keywordTest(call)
     return paged(
       call,
-      call.world.tables.gpudevices.filter(
+      call.state.tables.gpudevices.filter(
         (one) =>
           byId(one.id) &&
-          keyword(one.busaddress, call.world.tables.gpucards.get(one.gpucardid)?.name) &&
+          keyword(one.busaddress, call.state.tables.gpucards.get(one.gpucardid)?.name) &&
           tests.every(({ name, test }) => test(one[name])),
       ),
       (one) => deviceView(call, one),
@@ -82,12 +82,12 @@ export const gpu: Commands = {
   manageGpuDevice: (call) => manage(call, 'Managed', 'enable'),
   unmanageGpuDevice: (call) => manage(call, 'Unmanaged', 'disable'),
   createGpuDevice: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const host = needHost(call, params.need('hostid'))
-    if (world.tables.gpudevices.by('host', host.id).some((one) => one.busaddress === params.need('busaddress')))
+    if (state.tables.gpudevices.by('host', host.id).some((one) => one.busaddress === params.need('busaddress')))
       throw invalid(`GPU device with bus address ${params.need('busaddress')} already exists on the host`)
     const profile = needProfile(call, params.need('vgpuprofileid'))
-    const device = world.tables.gpudevices.put({
+    const device = state.tables.gpudevices.put({
       id: randomUUID(),
       busaddress: params.need('busaddress'),
       gpudevicetype: typeOf(params.text('type')) ?? 'PCI',
@@ -103,15 +103,15 @@ export const gpu: Commands = {
     return object(deviceView(call, device))
   },
   updateGpuDevice: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const device = needDevice(call, params.need('id'))
     if (device.virtualmachineid !== null)
       throw invalid(
-        `GPU device ${device.busaddress} is currently allocated to VM ${world.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
+        `GPU device ${device.busaddress} is currently allocated to VM ${state.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
       )
     const profileid = params.text('vgpuprofileid')
     if (profileid !== null) needProfile(call, profileid)
-    const next = world.tables.gpudevices.put({
+    const next = state.tables.gpudevices.put({
       ...device,
       gpucardid: params.text('gpucardid') ?? device.gpucardid,
       vgpuprofileid: profileid ?? device.vgpuprofileid,
@@ -127,18 +127,18 @@ export const gpu: Commands = {
       if (device.virtualmachineid !== null)
         throw invalid(`GPU device ${device.busaddress} is currently allocated to VM and cannot be deleted`)
     }
-    for (const id of call.params.list('ids')) call.world.tables.gpudevices.remove(id)
+    for (const id of call.params.list('ids')) call.state.tables.gpudevices.remove(id)
     return success()
   },
   listVgpuProfiles: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const keyword = keywordTest(call)
     const tests = (['name', 'gpucardid'] as const).map((name) => ({ name, test: same(call, name) }))
-    const used = new Set([...world.tables.gpudevices.values()].map((device) => device.vgpuprofileid))
+    const used = new Set([...state.tables.gpudevices.values()].map((device) => device.vgpuprofileid))
     return paged(
       call,
-      world.tables.vgpuprofiles.filter(
+      state.tables.vgpuprofiles.filter(
         (one) =>
           byId(one.id) &&
           keyword(one.name, one.description) &&
@@ -149,14 +149,14 @@ export const gpu: Commands = {
     )
   },
   createVgpuProfile: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     refuseSameName(call, params.need('name'), null)
-    if (!world.tables.gpucards.has(params.need('gpucardid')))
+    if (!state.tables.gpucards.has(params.need('gpucardid')))
       throw invalid(`GPU card with ID ${params.need('gpucardid')} not found`)
     return object(
       profileView(
         call,
-        world.tables.vgpuprofiles.put({
+        state.tables.vgpuprofiles.put({
           id: randomUUID(),
           name: params.need('name'),
           description: params.text('description') ?? params.need('name'),
@@ -167,13 +167,13 @@ export const gpu: Commands = {
     )
   },
   updateVgpuProfile: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const one = needProfile(call, params.need('id'))
     if (params.text('name') !== null) refuseSameName(call, params.need('name'), one.id)
     return object(
       profileView(
         call,
-        world.tables.vgpuprofiles.put({
+        state.tables.vgpuprofiles.put({
           ...one,
           name: params.text('name') ?? one.name,
           description: params.text('description') ?? one.description,
@@ -184,18 +184,18 @@ export const gpu: Commands = {
   },
   deleteVgpuProfile: (call) => {
     const one = needProfile(call, call.params.need('id'))
-    if (call.world.tables.gpudevices.find((device) => device.vgpuprofileid === one.id) !== null)
+    if (call.state.tables.gpudevices.find((device) => device.vgpuprofileid === one.id) !== null)
       throw invalid(`Cannot delete vGPU profile ${one.name} as it is in use by one or more GPU devices`)
-    call.world.tables.vgpuprofiles.remove(one.id)
+    call.state.tables.vgpuprofiles.remove(one.id)
     return success()
   },
 }
 
 /** What the host's scripts find and the platform has no record of; records of what is gone stay, as upstream. */
 function addFound(call: Call, hostid: string): void {
-  const { gpudevices } = call.world.tables
+  const { gpudevices } = call.state.tables
   const known = new Map(gpudevices.by('host', hostid).map((one) => [one.busaddress, one.id]))
-  for (const { parentbusaddress, ...found } of call.world.gpu_hardware.get(hostid) ?? []) {
+  for (const { parentbusaddress, ...found } of call.state.gpu_hardware.get(hostid) ?? []) {
     if (known.has(found.busaddress)) continue
     const device = gpudevices.put({
       id: randomUUID(),
@@ -213,34 +213,34 @@ function addFound(call: Call, hostid: string): void {
 
 /** Every failure of these two comes as 530, a bad id included. */
 function manage(call: Call, managedstate: GpuDevice['managedstate'], verb: string): ReturnType<typeof success> {
-  const { world } = call
+  const { state } = call
   const devices = call.params.list('ids').map((id) => {
-    const device = world.tables.gpudevices.get(id)
+    const device = state.tables.gpudevices.get(id)
     if (device === null) throw internal(`Failed to ${verb} GPU device: GPU device with ID: ${id} not found`)
     if (managedstate === 'Unmanaged' && device.virtualmachineid !== null)
       throw internal(
-        `Failed to ${verb} GPU device: device ${device.busaddress} is in use by VM ${world.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
+        `Failed to ${verb} GPU device: device ${device.busaddress} is in use by VM ${state.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
       )
     return device
   })
-  for (const device of devices) world.tables.gpudevices.put({ ...device, managedstate })
+  for (const device of devices) state.tables.gpudevices.put({ ...device, managedstate })
   return success()
 }
 
 function needDevice(call: Call, id: string): GpuDevice {
-  const device = call.world.tables.gpudevices.get(id)
+  const device = call.state.tables.gpudevices.get(id)
   if (device === null) throw invalid(`GPU device with ID ${id} not found`)
   return device
 }
 
 function needProfile(call: Call, id: string): VgpuProfile {
-  const one = call.world.tables.vgpuprofiles.get(id)
+  const one = call.state.tables.vgpuprofiles.get(id)
   if (one === null) throw invalid(`vGPU profile with ID ${id} not found`)
   return one
 }
 
 function refuseSameName(call: Call, name: string, but: string | null): void {
-  if (call.world.tables.vgpuprofiles.find((one) => one.name === name && one.id !== but) !== null)
+  if (call.state.tables.vgpuprofiles.find((one) => one.name === name && one.id !== but) !== null)
     throw invalid(`vGPU profile with name ${name} already exists`)
 }
 
@@ -264,7 +264,7 @@ function numbers(
 }
 
 function profileView(call: Call, one: VgpuProfile): Record<string, Json> {
-  const card = call.world.tables.gpucards.get(one.gpucardid)
+  const card = call.state.tables.gpucards.get(one.gpucardid)
   return {
     ...one,
     gpucardname: card?.name ?? null,
@@ -276,7 +276,7 @@ function profileView(call: Call, one: VgpuProfile): Record<string, Json> {
 }
 
 function deviceView(call: Call, one: GpuDevice): Record<string, Json> {
-  const { tables } = call.world
+  const { tables } = call.state
   const vm = tables.vms.get(one.virtualmachineid)
   return {
     ...one,

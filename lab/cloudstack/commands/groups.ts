@@ -10,18 +10,18 @@ import { listRows } from './infrastructure.ts'
 
 export const groups: Commands = {
   createAffinityGroup: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const type = params.need('type')
     if (!AFFINITY_TYPES.includes(type))
       throw invalid(`Unable to create affinity group, invalid affinity group type ${type}`)
     const owner = { accountid: ownerAccount(call), projectid: params.text('projectid') }
     if (
-      world.tables.affinitygroups.find(
+      state.tables.affinitygroups.find(
         (one) => one.name === params.need('name') && one.accountid === owner.accountid,
       ) !== null
     )
       throw invalid(`Unable to create affinity group, a group with name ${params.need('name')} already exists.`)
-    const group = world.tables.affinitygroups.put({
+    const group = state.tables.affinitygroups.put({
       id: randomUUID(),
       name: params.need('name'),
       description: params.text('description'),
@@ -44,19 +44,19 @@ export const groups: Commands = {
     })
   },
   deleteAffinityGroup: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const group =
-      world.tables.affinitygroups.get(params.text('id')) ??
-      world.tables.affinitygroups.find((one) => one.name === params.text('name'))
+      state.tables.affinitygroups.get(params.text('id')) ??
+      state.tables.affinitygroups.find((one) => one.name === params.text('name'))
     if (group === null) throw invalid('Unable to find affinity group: entity does not exist')
     return job({
       instancetype: 'AffinityGroup',
       instanceid: group.id,
       duration_ms: 200,
       end: () => {
-        for (const vm of world.tables.vms.filter((one) => one.affinitygroupids.includes(group.id)))
-          setVm(world, vm.id, { affinitygroupids: vm.affinitygroupids.filter((id) => id !== group.id) })
-        world.tables.affinitygroups.remove(group.id)
+        for (const vm of state.tables.vms.filter((one) => one.affinitygroupids.includes(group.id)))
+          setVm(state, vm.id, { affinitygroupids: vm.affinitygroupids.filter((id) => id !== group.id) })
+        state.tables.affinitygroups.remove(group.id)
         return null
       },
     })
@@ -66,10 +66,10 @@ export const groups: Commands = {
     const byId = idTest(call)
     const keyword = keywordTest(call)
     const tests = (['name', 'type'] as const).map((name) => ({ name, test: same(call, name) }))
-    const vm = call.world.tables.vms.get(call.params.text('virtualmachineid'))
+    const vm = call.state.tables.vms.get(call.params.text('virtualmachineid'))
     return paged(
       call,
-      call.world.tables.affinitygroups.filter(
+      call.state.tables.affinitygroups.filter(
         (one) =>
           mine(one) &&
           byId(one.id) &&
@@ -81,12 +81,12 @@ export const groups: Commands = {
     )
   },
   listAffinityGroupTypes: (call) => paged(call, AFFINITY_TYPES, (type) => ({ type })),
-  listUserData: (call) => listRows(call, call.world.tables.userdata.values(), ['name']),
+  listUserData: (call) => listRows(call, call.state.tables.userdata.values(), ['name']),
   registerUserData: (call) => {
-    const { params, world } = call
-    if (world.tables.userdata.find((one) => one['name'] === params.need('name')) !== null)
+    const { params, state } = call
+    if (state.tables.userdata.find((one) => one['name'] === params.need('name')) !== null)
       throw invalid(`A userdata with name: ${params.need('name')} already exists.`)
-    const row = world.tables.userdata.put({
+    const row = state.tables.userdata.put({
       id: randomUUID(),
       name: params.need('name'),
       userdata: params.need('userdata'),
@@ -95,7 +95,7 @@ export const groups: Commands = {
     })
     return { kind: 'object', value: { ...row } }
   },
-  listSSHKeyPairs: (call) => listRows(call, call.world.tables.sshkeypairs.values(), ['name', 'fingerprint']),
+  listSSHKeyPairs: (call) => listRows(call, call.state.tables.sshkeypairs.values(), ['name', 'fingerprint']),
 }
 
 const AFFINITY_TYPES = [
@@ -109,16 +109,16 @@ function ownerAccount(call: Call): string {
   const name = call.params.text('account')
   const domainid = call.params.text('domainid')
   if (name === null) return call.caller.account.id
-  const account = call.world.tables.accounts.find((one) => one.name === name && one.domainid === domainid)
+  const account = call.state.tables.accounts.find((one) => one.name === name && one.domainid === domainid)
   if (account === null) throw invalid(`Unable to find account ${name} in domain ${domainid ?? ''}`)
   return account.id
 }
 
 function groupView(call: Call, id: string): Record<string, Json> {
-  const group = call.world.tables.affinitygroups.get(id)
+  const group = call.state.tables.affinitygroups.get(id)
   if (group === null) return {}
-  const account = call.world.tables.accounts.get(group.accountid)
-  const members = call.world.tables.vms.by('account', group.accountid).filter((vm) => vm.affinitygroupids.includes(id))
+  const account = call.state.tables.accounts.get(group.accountid)
+  const members = call.state.tables.vms.by('account', group.accountid).filter((vm) => vm.affinitygroupids.includes(id))
   return {
     id,
     name: group.name,

@@ -19,13 +19,13 @@ const REMOTE = 'remote-app'
 
 export const imports: Commands = {
   listUnmanagedInstances: (call) => {
-    const { clusters, unmanaged } = call.world.tables
+    const { clusters, unmanaged } = call.state.tables
     const named = (one: Row): Row => ({ ...one, clustername: text(clusters.get(text(one['clusterid']))?.['name']) })
     return listRows(call, [...unmanaged.values()].map(named), ['clusterid', 'name'], ({ id: _id, ...shown }) => shown)
   },
   listVmsForImport: (call) => {
     requireKvm(call)
-    if (call.world.tables.hosts.find((host) => host.state === 'Up') === null) {
+    if (call.state.tables.hosts.find((host) => host.state === 'Up') === null) {
       throw internal('No hosts available to perform this operation')
     }
     const keyword = keywordTest(call)
@@ -50,7 +50,7 @@ export const imports: Commands = {
   },
   importUnmanagedInstance: (call) => {
     const name = call.params.need('name')
-    const { unmanaged } = call.world.tables
+    const { unmanaged } = call.state.tables
     const found = unmanaged.find((one) => one['name'] === name && one['clusterid'] === call.params.need('clusterid'))
     if (found === null) throw invalid(`Unable to find the unmanaged instance ${name} in the cluster`)
     return takeIn(call, { hostid: text(found['hostid']), running: found['powerstate'] === 'PowerOn' }, () => {
@@ -72,12 +72,12 @@ function requireKvm(call: Call): void {
 }
 
 function takeIn(call: Call, from: { hostid: string | null; running: boolean }, done: () => void): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const owner = ownerFor(call)
-  const offering = world.tables.serviceofferings.get(params.need('serviceofferingid'))
+  const offering = state.tables.serviceofferings.get(params.need('serviceofferingid'))
   if (offering === null) throw invalid('Unable to find service offering: entity does not exist')
   const size = resolveCompute(offering, params.merged('details'), null)
-  requireQuota(world, owner, [
+  requireQuota(state, owner, [
     [0, 1],
     [8, size.cpunumber],
     [9, size.memory],
@@ -89,11 +89,11 @@ function takeIn(call: Call, from: { hostid: string | null; running: boolean }, d
     duration_ms: 3000,
     event: vmEvent('VM.IMPORT', 'importing VM', vm),
     end: () => {
-      world.tables.vms.put(vm)
+      state.tables.vms.put(vm)
       putRootDisk(call, vm)
       done()
       const { hostid, running } = from
-      return vmView(world, setVm(world, vm.id, running ? { state: 'Running', hostid, lasthostid: hostid } : {}))
+      return vmView(state, setVm(state, vm.id, running ? { state: 'Running', hostid, lasthostid: hostid } : {}))
     },
   })
 }
@@ -104,11 +104,11 @@ function newVm(
   offering: ServiceOffering,
   size: { cpunumber: number; cpuspeed: number; memory: number },
 ): Vm {
-  const { params, world } = call
+  const { params, state } = call
   const id = randomUUID()
   const owner = ownerFor(call)
   const template =
-    world.tables.templates.get(params.text('templateid')) ?? world.tables.templates.find((one) => !one.iso)
+    state.tables.templates.get(params.text('templateid')) ?? state.tables.templates.find((one) => !one.iso)
   const nics = params.maps('nicnetworklist').map((one, deviceid) => {
     const network = needNetwork(call, one['network'] ?? '')
     requireNetworkRight(owner, network)
@@ -117,12 +117,12 @@ function newVm(
   })
   return {
     id,
-    number: world.nextNumber('vm'),
+    number: state.nextNumber('vm'),
     name: params.text('hostname') ?? params.need('name'),
     displayname: params.text('displayname') ?? params.need('name'),
     state: 'Stopped',
     ...owner,
-    zoneid: world.tables.zones.values().next().value?.id ?? '',
+    zoneid: state.tables.zones.values().next().value?.id ?? '',
     hostid: null,
     lasthostid: null,
     templateid: template?.id ?? '',
@@ -155,15 +155,15 @@ function newVm(
 }
 
 function putRootDisk(call: Call, vm: Vm): void {
-  const { world } = call
-  world.tables.volumes.put({
+  const { state } = call
+  state.tables.volumes.put({
     id: randomUUID(),
     name: `ROOT-${vm.number}`,
     type: 'ROOT',
     state: 'Ready',
     size_bytes: 20 * GIB,
     zoneid: vm.zoneid,
-    storageid: defaultPool(world),
+    storageid: defaultPool(state),
     virtualmachineid: vm.id,
     deviceid: 0,
     diskofferingid: null,

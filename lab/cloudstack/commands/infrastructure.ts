@@ -5,10 +5,10 @@ import type { Call, Commands, Outcome } from '../call.ts'
 import { overcommit } from '../capacity.ts'
 import type { Host } from '../records.ts'
 import type { Json, Row } from '../row.ts'
-import { noise } from '../../world.ts'
+import { noise } from '../../site.ts'
 import { idTest, keywordTest, paged, pagedByLength, same } from '../scope.ts'
 import { text } from '../owner-view.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { inline, list, object, success, wireDate } from '../wire.ts'
 
 /** Lists a kind that is kept in the shape of its answer, filtered by the named fields. */
@@ -34,7 +34,7 @@ export function listRows(
 
 export const infrastructure: Commands = {
   listZones: (call) => {
-    const outcome = call.world.tables.zones.filter((zone) => {
+    const outcome = call.state.tables.zones.filter((zone) => {
       const available = call.params.bool('available')
       return (
         idTest(call)(zone.id) &&
@@ -44,19 +44,19 @@ export const infrastructure: Commands = {
         (available !== true || zone['allocationstate'] === 'Enabled')
       )
     })
-    return paged(call, outcome, (zone) => ({ ...zone, ...gpuTotals(call.world) }))
+    return paged(call, outcome, (zone) => ({ ...zone, ...gpuTotals(call.state) }))
   },
-  listPods: (call) => listRows(call, call.world.tables.pods.values(), ['name', 'zoneid', 'allocationstate']),
+  listPods: (call) => listRows(call, call.state.tables.pods.values(), ['name', 'zoneid', 'allocationstate']),
   listClusters: (call) => {
     const { params } = call
     const hypervisor = params.text('hypervisor')
-    const rows = call.world.tables.clusters.filter(
+    const rows = call.state.tables.clusters.filter(
       (cluster) => hypervisor === null || text(cluster['hypervisortype']) === hypervisor,
     )
     return listRows(call, rows, ['name', 'podid', 'zoneid', 'clustertype', 'allocationstate', 'managedstate', 'arch'])
   },
   listHosts: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const keyword = keywordTest(call)
     const tests = (['clusterid', 'name', 'podid', 'state', 'zoneid', 'resourcestate'] as const).map((name) => ({
       name,
@@ -71,32 +71,32 @@ export const infrastructure: Commands = {
       params.bool('hahost') === true
     )
       return paged(call, [], () => null)
-    const found = world.tables.hosts.filter(
+    const found = state.tables.hosts.filter(
       (host) =>
         byId(host.id) && keyword(host.name, host.ipaddress) && tests.every(({ name, test }) => test(host[name])),
     )
     const sample = call.sample()
-    return paged(call, found, (host) => hostView(world, host, sample))
+    return paged(call, found, (host) => hostView(state, host, sample))
   },
   listStoragePools: (call) => {
-    const rows = [...call.world.tables.storagepools.values()].map((pool) => poolView(call.world, pool))
+    const rows = [...call.state.tables.storagepools.values()].map((pool) => poolView(call.state, pool))
     return listRows(call, rows, ['name', 'zoneid', 'scope', 'path', 'ipaddress'])
   },
-  listImageStores: (call) => listRows(call, call.world.tables.imagestores.values(), ['name', 'protocol', 'zoneid']),
+  listImageStores: (call) => listRows(call, call.state.tables.imagestores.values(), ['name', 'protocol', 'zoneid']),
   listManagementServers: (call) =>
     listRows(
       call,
-      [...call.world.tables.managementservers.values()].map((server) => ({
+      [...call.state.tables.managementservers.values()].map((server) => ({
         ...server,
         pendingjobscount: 0,
-        agentscount: call.world.tables.hosts.size,
+        agentscount: call.state.tables.hosts.size,
       })),
       ['name'],
     ),
-  listPhysicalNetworks: (call) => listRows(call, call.world.tables.physicalnetworks.values(), ['zoneid', 'name']),
-  listTrafficTypes: (call) => listRows(call, call.world.tables.traffictypes.values(), ['physicalnetworkid']),
+  listPhysicalNetworks: (call) => listRows(call, call.state.tables.physicalnetworks.values(), ['zoneid', 'name']),
+  listTrafficTypes: (call) => listRows(call, call.state.tables.traffictypes.values(), ['physicalnetworkid']),
   listHypervisors: (call) => pagedByLength(call, ['KVM', 'VMware', 'XenServer'], (name) => ({ name })),
-  listRoles: (call) => listRows(call, call.world.tables.roles.values(), ['name', 'type', 'state']),
+  listRoles: (call) => listRows(call, call.state.tables.roles.values(), ['name', 'type', 'state']),
   /** The zone is an advanced one without security groups. */
   listSecurityGroups: () => list([], 0),
   listCapabilities: () => object(CAPABILITIES),
@@ -141,21 +141,21 @@ export const infrastructure: Commands = {
           throw internal(`Unable to prepare for maintenance: host is in resource state ${now.resourcestate}`)
         if (now.state !== 'Up')
           throw invalid(`Unable to prepare host for maintenance: it is not in Up state (${now.state})`)
-        call.world.tables.hosts.put({ ...now, resourcestate: 'PrepareForMaintenance' })
+        call.state.tables.hosts.put({ ...now, resourcestate: 'PrepareForMaintenance' })
       },
       end: () => {
-        evacuate(call.world, host.id)
-        const left = call.world.hostUse(host.id).vms > 0
+        evacuate(call.state, host.id)
+        const left = call.state.hostUse(host.id).vms > 0
         return hostView(
-          call.world,
-          call.world.tables.hosts.put({
+          call.state,
+          call.state.tables.hosts.put({
             ...needHost(call, host.id),
             resourcestate: left ? 'ErrorInMaintenance' : 'Maintenance',
           }),
           call.sample(),
         )
       },
-      fail: () => call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
+      fail: () => call.state.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
     })
   },
   cancelHostMaintenance: (call) => {
@@ -172,8 +172,8 @@ export const infrastructure: Commands = {
       },
       end: () =>
         hostView(
-          call.world,
-          call.world.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
+          call.state,
+          call.state.tables.hosts.put({ ...needHost(call, host.id), resourcestate: 'Enabled' }),
           call.sample(),
         ),
     })
@@ -184,11 +184,11 @@ export const infrastructure: Commands = {
       throw internal(
         `Host ${host.name} cannot be deleted as it is not in maintenance mode. Either put the host into maintenance or perform a forced deletion.`,
       )
-    for (const vm of call.world.tables.vms.by('host', host.id))
-      call.world.tables.vms.put({ ...vm, state: 'Stopped', hostid: null })
-    for (const device of call.world.tables.gpudevices.by('host', host.id))
-      call.world.tables.gpudevices.remove(device.id)
-    call.world.tables.hosts.remove(host.id)
+    for (const vm of call.state.tables.vms.by('host', host.id))
+      call.state.tables.vms.put({ ...vm, state: 'Stopped', hostid: null })
+    for (const device of call.state.tables.gpudevices.by('host', host.id))
+      call.state.tables.gpudevices.remove(device.id)
+    call.state.tables.hosts.remove(host.id)
     call.event(subject('HOST.DELETE', 'deleting host', host))
     return success()
   },
@@ -198,14 +198,14 @@ export const infrastructure: Commands = {
     if (wanted !== null && wanted !== 'Enable' && wanted !== 'Disable')
       throw invalid(`Unable to resolve ${wanted} to a supported resource state event`)
     const resourcestate = wanted === null ? host.resourcestate : wanted === 'Enable' ? 'Enabled' : 'Disabled'
-    const next = call.world.tables.hosts.put({
+    const next = call.state.tables.hosts.put({
       ...host,
       resourcestate,
       name: call.params.text('name') ?? host.name,
       annotation: call.params.text('annotation') ?? host.annotation,
       hosttags: call.params.has('hosttags') ? call.params.list('hosttags').join(',') : host.hosttags,
     })
-    return object(hostView(call.world, next, call.sample()))
+    return object(hostView(call.state, next, call.sample()))
   },
   reconnectHost: (call) => {
     const host = needHost(call, call.params.need('id'))
@@ -215,13 +215,13 @@ export const infrastructure: Commands = {
       duration_ms: 1000,
       event: subject('HOST.RECONNECT', 'reconnecting host', host),
       end: () =>
-        hostView(call.world, call.world.tables.hosts.put({ ...needHost(call, host.id), state: 'Up' }), call.sample()),
+        hostView(call.state, call.state.tables.hosts.put({ ...needHost(call, host.id), state: 'Up' }), call.sample()),
     })
   },
 }
 
 export function needHost(call: Call, id: string): Host {
-  const host = call.world.tables.hosts.get(id)
+  const host = call.state.tables.hosts.get(id)
   if (host === null) throw invalid(`Unable to find host with ID ${id}: entity does not exist`)
   return host
 }
@@ -241,23 +241,23 @@ function subject(
 }
 
 /** Moves running machines to the emptiest other host of the same cluster; what finds no place stays. */
-function evacuate(world: World, hostid: string): void {
-  const host = world.tables.hosts.get(hostid)
+function evacuate(state: SimulatorState, hostid: string): void {
+  const host = state.tables.hosts.get(hostid)
   if (host === null) return
-  for (const vm of world.tables.vms.by('host', hostid)) {
-    const [target] = world
+  for (const vm of state.tables.vms.by('host', hostid)) {
+    const [target] = state
       .hostsOf(host.clusterid)
       .filter((one) => one.id !== hostid && one.state === 'Up' && one.resourcestate === 'Enabled')
-      .sort((a, b) => world.hostUse(a.id).memory_bytes - world.hostUse(b.id).memory_bytes)
-    const pinned = world.tables.gpudevices.by('vm', vm.id).length > 0
-    if (target !== undefined && !pinned) world.tables.vms.put({ ...vm, hostid: target.id, lasthostid: hostid })
+      .sort((a, b) => state.hostUse(a.id).memory_bytes - state.hostUse(b.id).memory_bytes)
+    const pinned = state.tables.gpudevices.by('vm', vm.id).length > 0
+    if (target !== undefined && !pinned) state.tables.vms.put({ ...vm, hostid: target.id, lasthostid: hostid })
   }
 }
 
-export function hostView(world: World, host: Host, sample: number): Record<string, Json> {
-  const use = world.hostUse(host.id)
-  const cluster = world.tables.clusters.get(host.clusterid)
-  const factor = overcommit(world, host.clusterid)
+export function hostView(state: SimulatorState, host: Host, sample: number): Record<string, Json> {
+  const use = state.hostUse(host.id)
+  const cluster = state.tables.clusters.get(host.clusterid)
+  const factor = overcommit(state, host.clusterid)
   const cpu_mhz = host.cpunumber * host.cpuspeed
   const load =
     use.cpu_mhz === 0
@@ -266,7 +266,7 @@ export function hostView(world: World, host: Host, sample: number): Record<strin
           95,
           (use.cpu_mhz / (cpu_mhz * factor.cpu)) * 100 * (0.3 + 0.5 * noise(sample, host.cpunumber + host.name.length)),
         )
-  const gpus = world.tables.gpudevices.by('host', host.id).filter((device) => device.gpudevicetype !== 'VGPUOnly')
+  const gpus = state.tables.gpudevices.by('host', host.id).filter((device) => device.gpudevicetype !== 'VGPUOnly')
   return {
     id: host.id,
     name: host.name,
@@ -274,9 +274,9 @@ export function hostView(world: World, host: Host, sample: number): Record<strin
     type: 'Routing',
     ipaddress: host.ipaddress,
     zoneid: host.zoneid,
-    zonename: text(world.tables.zones.get(host.zoneid)?.['name']),
+    zonename: text(state.tables.zones.get(host.zoneid)?.['name']),
     podid: host.podid,
-    podname: text(world.tables.pods.get(host.podid)?.['name']),
+    podname: text(state.tables.pods.get(host.podid)?.['name']),
     clusterid: host.clusterid,
     clustername: text(cluster?.['name']),
     clustertype: 'CloudManaged',
@@ -317,7 +317,7 @@ export function hostView(world: World, host: Host, sample: number): Record<strin
     islocalstorageactive: false,
     arch: 'x86_64',
     annotation: host.annotation,
-    managementserverid: world.tables.managementservers.values().next().value?.id ?? null,
+    managementserverid: state.tables.managementservers.values().next().value?.id ?? null,
     managementservername: 'mgmt-01',
     hasannotations: host.annotation !== null,
   }
@@ -327,13 +327,13 @@ function percent(part: number, whole: number): string {
   return `${whole === 0 ? '0.00' : ((part / whole) * 100).toFixed(2)}%`
 }
 
-function gpuTotals(world: World): Record<string, number> {
-  const devices = world.tables.gpudevices.filter((device) => device.gpudevicetype !== 'VGPUOnly')
+function gpuTotals(state: SimulatorState): Record<string, number> {
+  const devices = state.tables.gpudevices.filter((device) => device.gpudevicetype !== 'VGPUOnly')
   return { gputotal: devices.length, gpuused: devices.filter((device) => device.state === 'Allocated').length }
 }
 
-function poolView(world: World, pool: Row): Row {
-  const allocated = world.poolUse(pool.id)
+function poolView(state: SimulatorState, pool: Row): Row {
+  const allocated = state.poolUse(pool.id)
   return {
     ...pool,
     disksizeallocated: allocated,

@@ -8,7 +8,7 @@ import { inline, wireDate, wireDateOrNull } from '../wire.ts'
 
 export const jobs: Commands = {
   queryAsyncJobResult: (call) => {
-    const job = call.world.tables.jobs.get(call.params.need('jobid'))
+    const job = call.state.tables.jobs.get(call.params.need('jobid'))
     if (job === null) throw invalid('Unable to find a job by id: entity does not exist')
     return inline(jobView(call, job))
   },
@@ -17,8 +17,8 @@ export const jobs: Commands = {
     const keyword = keywordTest(call)
     const mine = visible(call)
     const server = call.params.text('managementserverid')
-    const here = call.world.tables.managementservers.values().next().value?.id
-    const found = call.world.tables.jobs.filter(
+    const here = call.state.tables.managementservers.values().next().value?.id
+    const found = call.state.tables.jobs.filter(
       (job) =>
         (from === null || job.created >= from) &&
         keyword(job.cmd) &&
@@ -30,7 +30,7 @@ export const jobs: Commands = {
 }
 
 function jobView(call: Call, job: Job): Record<string, Json> {
-  const { tables } = call.world
+  const { tables } = call.state
   const account = tables.accounts.get(job.accountid)
   const server = tables.managementservers.values().next().value
   return {

@@ -24,7 +24,7 @@ export const limits: Commands = {
     return pagedByLength(call, types, (one) => limitView(call, owner, one))
   },
   updateResourceLimit: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const owner = ownerOf(call)
     const type = params.int('resourcetype') ?? -1
     if (RESOURCES[type] === undefined) throw invalid('Please specify valid resource type')
@@ -32,15 +32,15 @@ export const limits: Commands = {
     if (max < -1) throw invalid("Please specify either '-1' for an infinite limit, or a limit that is at least '0'.")
     const domain = owner.kind === 'domain' ? needDomain(call, owner.id) : null
     if (domain?.level === 0) throw denied('Cannot update resource limit for ROOT domain')
-    const parent = world.tables.domains.get(domain?.parentid)
+    const parent = state.tables.domains.get(domain?.parentid)
     if (parent !== null && parent.level > 0) {
-      const above = limitOf(world, 'domain', parent.id, type)
+      const above = limitOf(state, 'domain', parent.id, type)
       if (above !== -1 && (max === -1 || max > above))
         throw invalid(
           `Domain ${parent.name}(id: ${parent.id}) has maximum allowed resource limit ${above} for ${RESOURCES[type]}, please specify a value less than or equal to ${above}`,
         )
     }
-    world.tables.limits.put({
+    state.tables.limits.put({
       id: `${owner.id}/${type}`,
       owner: owner.kind,
       ownerid: owner.id,
@@ -50,11 +50,11 @@ export const limits: Commands = {
     return object(limitView(call, owner, type))
   },
   updateResourceCount: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const name = params.text('account')
-    const account = name === null ? null : accountNamed(world, name, params.need('domainid'))
+    const account = name === null ? null : accountNamed(state, name, params.need('domainid'))
     const type = params.int('resourcetype')
-    const use = account === null ? null : useOf(world, account.id)
+    const use = account === null ? null : useOf(state, account.id)
     const rows = [...RESOURCES.entries()]
       .filter(([one]) => type === null || one === type)
       .map(([one, resource]) => ({
@@ -67,8 +67,8 @@ export const limits: Commands = {
     return list(rows, rows.length)
   },
   addLdapConfiguration: (call) => {
-    const { params, world } = call
-    const row = world.tables.ldap.put({
+    const { params, state } = call
+    const row = state.tables.ldap.put({
       id: randomUUID(),
       hostname: params.need('hostname'),
       port: params.int('port'),
@@ -77,32 +77,32 @@ export const limits: Commands = {
     return object({ ...row })
   },
   listLdapConfigurations: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const domainid = params.text('domainid')
     return paged(
       call,
-      world.tables.ldap.filter((one) => domainid === null || one['domainid'] === domainid),
+      state.tables.ldap.filter((one) => domainid === null || one['domainid'] === domainid),
       (one) => ({ ...one }),
     )
   },
   deleteLdapConfiguration: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const row =
-      world.tables.ldap.get(params.text('id')) ??
-      world.tables.ldap.find(
+      state.tables.ldap.get(params.text('id')) ??
+      state.tables.ldap.find(
         (one) =>
           one['hostname'] === params.text('hostname') &&
           (params.text('domainid') === null || one['domainid'] === params.text('domainid')),
       )
     if (row === null) throw internal('Cannot find configuration with hostname')
-    world.tables.ldap.remove(row.id)
+    state.tables.ldap.remove(row.id)
     return object({ ...row })
   },
   linkDomainToLdap: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const domain = needDomain(call, params.need('domainid'))
     const type = params.int('accounttype') ?? -1
-    if (setting(world, 'ldap.basedn', domain.id) === '')
+    if (setting(state, 'ldap.basedn', domain.id) === '')
       throw invalid('can not link a domain unless a basedn is set for it')
     if (type !== 0 && type !== 2) throw invalid('Only account type 0 and 2 are supported')
     if (params.need('type') !== 'GROUP' && params.need('type') !== 'OU')
@@ -110,23 +110,23 @@ export const limits: Commands = {
     const name = params.text('ldapdomain') ?? params.text('name')
     if (name === null) throw internal('Unable to link the domain: ldapDomain is needed')
     const link = { domainid: domain.id, type: params.need('type'), ldapdomain: name, name, accounttype: type }
-    world.tables.ldaplinks.put({ id: domain.id, ...link })
+    state.tables.ldaplinks.put({ id: domain.id, ...link })
     return object(link)
   },
   authorizeSamlSso: (call) => {
-    const { params, world } = call
-    const user = world.tables.users.get(params.need('userid'))
+    const { params, state } = call
+    const user = state.tables.users.get(params.need('userid'))
     if (user === null) throw invalid('Unable to find user: entity does not exist')
     const on = params.bool('enable') === true
-    world.tables.users.put({ ...user, usersource: on ? 'saml2' : 'native' })
-    world.tables.samlauthorizations.put({ id: user.id, userid: user.id, status: on, idpid: params.text('entityid') })
+    state.tables.users.put({ ...user, usersource: on ? 'saml2' : 'native' })
+    state.tables.samlauthorizations.put({ id: user.id, userid: user.id, status: on, idpid: params.text('entityid') })
     return success()
   },
   listSamlAuthorization: (call) => {
     const userid = call.params.text('userid')
     return paged(
       call,
-      call.world.tables.samlauthorizations.filter((one) => userid === null || one.id === userid),
+      call.state.tables.samlauthorizations.filter((one) => userid === null || one.id === userid),
       (one) => ({ userid: one.id, status: one['status'] ?? false, idpid: one['idpid'] ?? null }),
     )
   },
@@ -134,24 +134,24 @@ export const limits: Commands = {
 }
 
 function ownerOf(call: Call): Owner {
-  const { params, world } = call
+  const { params, state } = call
   const projectid = params.text('projectid')
   if (projectid !== null && projectid !== '-1') return { kind: 'project', id: projectid }
   const name = params.text('account')
   const domainid = params.text('domainid')
-  if (name !== null) return { kind: 'account', id: accountNamed(world, name, domainid).id }
+  if (name !== null) return { kind: 'account', id: accountNamed(state, name, domainid).id }
   if (domainid !== null) return { kind: 'domain', id: needDomain(call, domainid).id }
   return { kind: 'account', id: call.caller.account.id }
 }
 
 function limitView(call: Call, owner: Owner, type: number): Record<string, Json> {
-  const { tables } = call.world
+  const { tables } = call.state
   const account = owner.kind === 'account' ? tables.accounts.get(owner.id) : null
   const domain = tables.domains.get(owner.kind === 'domain' ? owner.id : (account?.domainid ?? null))
   return {
     resourcetype: String(type),
     resourcetypename: RESOURCES[type] ?? null,
-    max: limitOf(call.world, owner.kind, owner.id, type),
+    max: limitOf(call.state, owner.kind, owner.id, type),
     account: account?.name ?? null,
     domainid: domain?.id ?? null,
     domain: domain?.name ?? null,

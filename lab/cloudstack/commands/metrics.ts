@@ -10,9 +10,9 @@ import { vmMetricsView } from '../vm-view.ts'
 
 export const metrics: Commands = {
   listVirtualMachinesMetrics: (call) =>
-    listMachines(call, (vm, details) => vmMetricsView(call.world, vm, details, call.sample())),
+    listMachines(call, (vm, details) => vmMetricsView(call.state, vm, details, call.sample())),
   listVirtualMachinesUsageHistory: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const from = params.date('startdate')
     const to = params.date('enddate')
     if (from !== null && to !== null && from > to) throw invalid('startDate cannot be after endDate.')
@@ -20,10 +20,10 @@ export const metrics: Commands = {
     const name = params.text('name')?.toLowerCase() ?? null
     const keyword = keywordTest(call)
     const id = params.text('id')
-    const one = id === null ? null : world.tables.vms.get(id)
+    const one = id === null ? null : state.tables.vms.get(id)
     const found =
       id === null
-        ? world.tables.vms.filter(
+        ? state.tables.vms.filter(
             (vm) =>
               byId(vm.id) &&
               (name === null || vm.name.toLowerCase().includes(name)) &&

@@ -14,7 +14,7 @@ import { needNetwork } from './vm-deploy.ts'
 
 export const networks: Commands = {
   listNetworks: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const mine = visible(call)
     const byId = idTest(call)
     const keyword = keywordTest(call)
@@ -26,7 +26,7 @@ export const networks: Commands = {
     const traffic = params.text('traffictype')
     const restart = params.bool('restartrequired')
     const vlan = params.text('vlan')
-    const found = world.tables.networks.filter(
+    const found = state.tables.networks.filter(
       (one) =>
         // A shared network is there for everybody.
         (mine(one) ||
@@ -41,11 +41,11 @@ export const networks: Commands = {
         params.bool('issystem') !== true,
     )
     if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
-    return paged(call, found, (one) => networkView(world, one))
+    return paged(call, found, (one) => networkView(state, one))
   },
-  createNetwork: (call) => object(networkView(call.world, create(call))),
+  createNetwork: (call) => object(networkView(call.state, create(call))),
   updateNetwork: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const before = needNetwork(call, params.need('id'))
     checkUpdate(call, before)
     return job({
@@ -55,8 +55,8 @@ export const networks: Commands = {
       end: () => {
         const now = needNetwork(call, before.id)
         return networkView(
-          world,
-          world.tables.networks.put({
+          state,
+          state.tables.networks.put({
             ...now,
             name: params.text('name') ?? now.name,
             displaytext: params.text('displaytext') ?? now.displaytext,
@@ -74,7 +74,7 @@ export const networks: Commands = {
     })
   },
   restartNetwork: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const network = needNetwork(call, params.need('id'))
     return job({
       ...networkJob(network),
@@ -86,7 +86,7 @@ export const networks: Commands = {
           throw invalid(`Network is not in the right state to be restarted. Correct states are: Implemented, Setup`)
       },
       end: () => {
-        world.tables.networks.put({
+        state.tables.networks.put({
           ...needNetwork(call, network.id),
           restartrequired: false,
           redundantrouter: params.bool('makeredundant') ?? network.redundantrouter,
@@ -97,7 +97,7 @@ export const networks: Commands = {
   },
   deleteNetwork: (call) => {
     const network = needNetwork(call, call.params.need('id'))
-    const { tables } = call.world
+    const { tables } = call.state
     return job({
       ...networkJob(network),
       duration_ms: 1500,
@@ -147,15 +147,15 @@ function networkEvent(
 }
 
 function machinesIn(call: Call, networkid: string): Vm[] {
-  return call.world.tables.vms.filter((vm) => vm.nics.some((nic) => nic.networkid === networkid))
+  return call.state.tables.vms.filter((vm) => vm.nics.some((nic) => nic.networkid === networkid))
 }
 
 function create(call: Call): Network {
-  const { params, world } = call
-  const offering = world.tables.networkofferings.get(params.need('networkofferingid'))
+  const { params, state } = call
+  const offering = state.tables.networkofferings.get(params.need('networkofferingid'))
   if (offering === null) throw invalid('Unable to find network offering: entity does not exist')
   const owner = ownerFor(call)
-  requireQuota(world, owner, [[6, 1]])
+  requireQuota(state, owner, [[6, 1]])
   const type = offering['guestiptype']
   const kind = type === 'Shared' || type === 'L2' ? type : 'Isolated'
   const given = params.int('vlan')
@@ -163,11 +163,11 @@ function create(call: Call): Network {
     throw invalid("Can't specify a VLAN for a network offering that does not allow it")
   if (kind !== 'Isolated' && given === null) throw invalid('VLAN ID is required for this network offering')
   const vlan = given ?? freeVlan(call)
-  if (world.tables.networks.find((one) => one.vlan === vlan) !== null)
+  if (state.tables.networks.find((one) => one.vlan === vlan) !== null)
     throw invalid(`The VLAN ${vlan} is already in use by another network`)
   const gateway = params.text('gateway') ?? (kind === 'L2' ? null : freeGateway(call))
   const netmask = params.text('netmask') ?? (kind === 'L2' ? null : '255.255.255.0')
-  const network = world.tables.networks.put({
+  const network = state.tables.networks.put({
     id: randomUUID(),
     name: params.need('name'),
     displaytext: params.text('displaytext') ?? params.need('name'),
@@ -175,7 +175,7 @@ function create(call: Call): Network {
     state: kind === 'Isolated' ? 'Allocated' : 'Setup',
     zoneid: params.need('zoneid'),
     physicalnetworkid:
-      params.text('physicalnetworkid') ?? world.tables.physicalnetworks.values().next().value?.id ?? '',
+      params.text('physicalnetworkid') ?? state.tables.physicalnetworks.values().next().value?.id ?? '',
     networkofferingid: offering.id,
     cidr: gateway === null || netmask === null ? null : cidrOf(gateway, netmask),
     gateway,
@@ -211,25 +211,25 @@ function cidrOf(gateway: string, netmask: string): string {
 
 /** The lowest free tag of the physical network's range, above the ones given by hand. */
 function freeVlan(call: Call): number {
-  const used = new Set([...call.world.tables.networks.values()].map((one) => one.vlan))
+  const used = new Set([...call.state.tables.networks.values()].map((one) => one.vlan))
   for (let vlan = 500; vlan <= 1099; vlan += 1) if (!used.has(vlan)) return vlan
   throw internal('Failed to allocate a VLAN: insufficient capacity in the guest VLAN range')
 }
 
 function freeGateway(call: Call): string {
-  const used = new Set([...call.world.tables.networks.values()].map((one) => one.gateway))
+  const used = new Set([...call.state.tables.networks.values()].map((one) => one.gateway))
   for (let third = 1; third < 250; third += 1) if (!used.has(`10.1.${third}.1`)) return `10.1.${third}.1`
   throw internal('no free guest CIDR')
 }
 
 function checkUpdate(call: Call, network: Network): void {
-  const { params, world } = call
+  const { params, state } = call
   const offering = params.text('networkofferingid')
   if (offering !== null && network.type !== 'Isolated')
     throw invalid('NetworkOffering update can be performed for Isolated networks only')
   if (offering !== null && offering !== network.networkofferingid && params.bool('forced') !== true) {
     throw internal(
-      `The new offering:${String(world.tables.networkofferings.get(offering)?.['name'] ?? '')} will remove the following services ${servicesOf(network).slice(-2).join(',')} along with all the related configuration currently in use. will not proceed with the network update. set forced parameter to true for forcing an update.`,
+      `The new offering:${String(state.tables.networkofferings.get(offering)?.['name'] ?? '')} will remove the following services ${servicesOf(network).slice(-2).join(',')} along with all the related configuration currently in use. will not proceed with the network update. set forced parameter to true for forcing an update.`,
     )
   }
   const guest = params.text('guestvmcidr')

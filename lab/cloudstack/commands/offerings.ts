@@ -21,23 +21,23 @@ const RATES: readonly (readonly [param: string, field: string])[] = [
 
 export const offerings: Commands = {
   listServiceOfferings: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const name = same(call, 'name')
     const keyword = keywordTest(call)
-    const state = params.text('state') ?? 'Active'
+    const wanted = params.text('state') ?? 'Active'
     const profile = same(call, 'vgpuprofileid')
     const gpu = params.bool('gpuenabled')
     const cpu = params.int('cpunumber')
     const memory = params.int('memory')
-    const vm = world.tables.vms.get(params.text('virtualmachineid'))
+    const vm = state.tables.vms.get(params.text('virtualmachineid'))
     if (params.bool('issystem') === true) return paged(call, [], () => null)
-    const found = world.tables.serviceofferings.filter(
+    const found = state.tables.serviceofferings.filter(
       (one) =>
         byId(one.id) &&
         name(one.name) &&
         keyword(one.name, one.displaytext) &&
-        (state.toLowerCase() === 'all' || one.state === state) &&
+        (wanted.toLowerCase() === 'all' || one.state === wanted) &&
         profile(one.vgpuprofileid) &&
         (gpu === null || (one.vgpuprofileid !== null) === gpu) &&
         (cpu === null || one.iscustomized || (one.cpunumber ?? 0) >= cpu) &&
@@ -47,7 +47,7 @@ export const offerings: Commands = {
     return paged(call, found, (one) => serviceView(call, one))
   },
   createServiceOffering: (call) => {
-    const one = call.world.tables.serviceofferings.put(newServiceOffering(call))
+    const one = call.state.tables.serviceofferings.put(newServiceOffering(call))
     call.event({
       type: 'SERVICE.OFFERING.CREATE',
       description: `creating service offering ${one.name}`,
@@ -58,9 +58,9 @@ export const offerings: Commands = {
     return object(serviceView(call, one))
   },
   updateServiceOffering: (call) => {
-    const { params, world } = call
-    const one = need(world.tables.serviceofferings.get(params.need('id')), 'service offering')
-    const next = world.tables.serviceofferings.put({
+    const { params, state } = call
+    const one = need(state.tables.serviceofferings.get(params.need('id')), 'service offering')
+    const next = state.tables.serviceofferings.put({
       ...one,
       name: params.text('name') ?? one.name,
       displaytext: params.text('displaytext') ?? one.displaytext,
@@ -70,28 +70,28 @@ export const offerings: Commands = {
     return object(serviceView(call, next))
   },
   deleteServiceOffering: (call) => {
-    const one = need(call.world.tables.serviceofferings.get(call.params.need('id')), 'service offering')
-    call.world.tables.serviceofferings.put({ ...one, state: 'Inactive' })
+    const one = need(call.state.tables.serviceofferings.get(call.params.need('id')), 'service offering')
+    call.state.tables.serviceofferings.put({ ...one, state: 'Inactive' })
     return success()
   },
   listDiskOfferings: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const name = same(call, 'name')
     const storage = same(call, 'storagetype')
     const keyword = keywordTest(call)
-    const state = params.text('state') ?? 'Active'
+    const wanted = params.text('state') ?? 'Active'
     const zoneid = params.text('zoneid')
     const domainid = params.text('domainid')
     const vm = params.text('virtualmachineid')
     const encrypt = params.bool('encrypt')
-    const found = world.tables.diskofferings.filter(
+    const found = state.tables.diskofferings.filter(
       (one) =>
         byId(one.id) &&
         name(one.name) &&
         storage(one.storagetype) &&
         keyword(one.name, one.displaytext) &&
-        (state.toLowerCase() === 'all' || one.state === state) &&
+        (wanted.toLowerCase() === 'all' || one.state === wanted) &&
         (encrypt === null || one.encrypt === encrypt) &&
         (zoneid === null || one.zoneids.length === 0 || one.zoneids.includes(zoneid)) &&
         (domainid === null || one.domainids.length === 0 || one.domainids.includes(domainid)),
@@ -102,7 +102,7 @@ export const offerings: Commands = {
     }))
   },
   createDiskOffering: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const customized = params.bool('customized') ?? false
     const disksize = params.int('disksize')
     if (!customized && disksize === null) throw invalid('Disksize is required for a non-customized disk offering')
@@ -115,7 +115,7 @@ export const offerings: Commands = {
     const provisioningtype = params.text('provisioningtype') ?? 'thin'
     if (!['thin', 'sparse', 'fat'].includes(provisioningtype))
       throw invalid(`Invalid provisioning type ${provisioningtype}`)
-    const one = world.tables.diskofferings.put(
+    const one = state.tables.diskofferings.put(
       diskOffering(randomUUID(), params.need('name'), Date.now(), {
         displaytext: params.text('displaytext') ?? params.need('name'),
         disksize: disksize ?? 0,
@@ -143,9 +143,9 @@ export const offerings: Commands = {
     return object(diskView(call, one))
   },
   updateDiskOffering: (call) => {
-    const { params, world } = call
-    const one = need(world.tables.diskofferings.get(params.need('id')), 'disk offering')
-    const next = world.tables.diskofferings.put({
+    const { params, state } = call
+    const one = need(state.tables.diskofferings.get(params.need('id')), 'disk offering')
+    const next = state.tables.diskofferings.put({
       ...one,
       name: params.text('name') ?? one.name,
       displaytext: params.text('displaytext') ?? one.displaytext,
@@ -161,21 +161,21 @@ export const offerings: Commands = {
     return object(diskView(call, next))
   },
   deleteDiskOffering: (call) => {
-    const one = need(call.world.tables.diskofferings.get(call.params.need('id')), 'disk offering')
-    call.world.tables.diskofferings.put({ ...one, state: 'Inactive' })
+    const one = need(call.state.tables.diskofferings.get(call.params.need('id')), 'disk offering')
+    call.state.tables.diskofferings.put({ ...one, state: 'Inactive' })
     return success()
   },
   listNetworkOfferings: (call) => {
     const networkid = call.params.text('networkid')
-    const network = call.world.tables.networks.get(networkid)
+    const network = call.state.tables.networks.get(networkid)
     const forvpc = call.params.bool('forvpc')
-    const rows = call.world.tables.networkofferings.filter(
+    const rows = call.state.tables.networkofferings.filter(
       (one) =>
         (forvpc === null || one['forvpc'] === forvpc) && (network === null || one['guestiptype'] === network.type),
     )
     return listRows(call, rows, ['name', 'traffictype', 'state', 'guestiptype', 'availability'])
   },
-  listVPCOfferings: (call) => listRows(call, call.world.tables.vpcofferings.values(), ['name', 'state']),
+  listVPCOfferings: (call) => listRows(call, call.state.tables.vpcofferings.values(), ['name', 'state']),
 }
 
 function need<T>(one: T | null, kind: string): T {
@@ -196,7 +196,7 @@ function places(call: Call, name: 'domainid' | 'zoneid', everywhere: string): st
   if (value === null) return null
   if (value === everywhere) return []
   const ids = value.split(',').map((one) => one.trim())
-  const table = name === 'domainid' ? call.world.tables.domains : call.world.tables.zones
+  const table = name === 'domainid' ? call.state.tables.domains : call.state.tables.zones
   for (const id of ids)
     if (!table.has(id)) throw invalid(`Please specify a valid ${name === 'domainid' ? 'domain' : 'zone'} id: ${id}`)
   return ids
@@ -212,11 +212,11 @@ function rates(call: Call, before: Record<string, number>): Record<string, numbe
 }
 
 function newServiceOffering(call: Call): ServiceOffering {
-  const { params, world } = call
+  const { params, state } = call
   const customized = params.bool('customized') ?? (params.int('cpunumber') === null || params.int('memory') === null)
   const profileid = params.text('vgpuprofileid')
   const count = params.int('gpucount')
-  if (profileid !== null && world.tables.vgpuprofiles.get(profileid) === null)
+  if (profileid !== null && state.tables.vgpuprofiles.get(profileid) === null)
     throw invalid('Please specify a valid vGPU profile.')
   if (profileid === null && count !== null) throw invalid('GPU count can be specified only along with a vGPU profile.')
   if (profileid !== null && count !== null && count < 1) throw invalid('GPU count must be greater than or equal to 1.')
@@ -257,7 +257,7 @@ function newServiceOffering(call: Call): ServiceOffering {
 }
 
 function serviceView(call: Call, one: ServiceOffering): Record<string, Json> {
-  const { tables } = call.world
+  const { tables } = call.state
   const profile = tables.vgpuprofiles.get(one.vgpuprofileid)
   const details: Record<string, Json> = {}
   for (const name of ['mincpunumber', 'maxcpunumber', 'minmemory', 'maxmemory'] as const)
@@ -326,7 +326,7 @@ function diskView(call: Call, one: DiskOffering): Record<string, Json> {
       ? {}
       : {
           domainid: one.domainids.join(','),
-          domain: one.domainids.map((id) => call.world.tables.domains.get(id)?.name ?? '').join(','),
+          domain: one.domainids.map((id) => call.state.tables.domains.get(id)?.name ?? '').join(','),
         }),
     ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }),
     hasannotations: false,

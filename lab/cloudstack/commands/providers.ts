@@ -57,14 +57,14 @@ const SINGLE = new Set(['Netscaler', 'ConfigDrive', 'Tungsten', 'NiciraNvp', 'Ns
 
 export const providers: Commands = {
   addNetworkServiceProvider: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const name = params.need('name')
     const services = SERVICES[name]
     if (services === undefined) throw invalid(`Invalid Network Service Provider=${name}`)
     const physicalnetworkid = params.need('physicalnetworkid')
-    if (!world.tables.physicalnetworks.has(physicalnetworkid))
+    if (!state.tables.physicalnetworks.has(physicalnetworkid))
       throw invalid('Unable to find physical network: entity does not exist')
-    if (world.tables.providers.find((one) => one.name === name && one.physicalnetworkid === physicalnetworkid) !== null)
+    if (state.tables.providers.find((one) => one.name === name && one.physicalnetworkid === physicalnetworkid) !== null)
       throw internal(`The '${name}' provider already exists on physical network : ${physicalnetworkid}`)
     const wanted = params.list('servicelist')
     if (wanted.length > 0 && wanted.length < services.length && !SINGLE.has(name))
@@ -73,7 +73,7 @@ export const providers: Commands = {
       )
     const unknown = wanted.find((one) => !services.includes(one))
     if (unknown !== undefined) throw invalid(`Service ${unknown} is not supported by the provider ${name}`)
-    const one = world.tables.providers.put({
+    const one = state.tables.providers.put({
       id: randomUUID(),
       name,
       physicalnetworkid,
@@ -91,7 +91,7 @@ export const providers: Commands = {
     })
   },
   updateNetworkServiceProvider: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const one = need(call, params.need('id'))
     const wanted = params.text('state')
     const services = params.list('servicelist')
@@ -111,7 +111,7 @@ export const providers: Commands = {
       },
       end: () =>
         view(
-          world.tables.providers.put({
+          state.tables.providers.put({
             ...need(call, one.id),
             state: wanted === null ? one.state : /^enabled$/i.test(wanted) ? 'Enabled' : 'Disabled',
             servicelist: services.length > 0 ? services : one.servicelist,
@@ -132,7 +132,7 @@ export const providers: Commands = {
           )
       },
       end: () => {
-        call.world.tables.providers.remove(one.id)
+        call.state.tables.providers.remove(one.id)
         return null
       },
     })
@@ -142,7 +142,7 @@ export const providers: Commands = {
     const keyword = keywordTest(call)
     return paged(
       call,
-      call.world.tables.providers.filter(
+      call.state.tables.providers.filter(
         (one) => keyword(one.name) && tests.every(({ name, test }) => test(one[name])),
       ),
       view,
@@ -187,7 +187,7 @@ export const providers: Commands = {
 }
 
 function need(call: Call, id: string): Provider {
-  const one = call.world.tables.providers.get(id)
+  const one = call.state.tables.providers.get(id)
   if (one === null) throw invalid("Network Service Provider doesn't exist: entity does not exist")
   return one
 }
@@ -240,21 +240,21 @@ function isReady(call: Call, one: Provider): boolean {
   if (NEEDS_DEVICE.has(one.name)) return false
   return (
     !NEEDS_ELEMENT.has(one.name) ||
-    call.world.tables.elements.find((element) => element.nspid === one.id && element.enabled) !== null
+    call.state.tables.elements.find((element) => element.nspid === one.id && element.enabled) !== null
   )
 }
 
 function createElement(kind: Element['kind'], names: string[], refusal: string): Handler {
   return (call) => {
-    const { params, world } = call
-    const provider = world.tables.providers.get(params.need('nspid'))
+    const { params, state } = call
+    const provider = state.tables.providers.get(params.need('nspid'))
     if (
       provider === null ||
       !names.includes(provider.name) ||
-      world.tables.elements.find((one) => one.nspid === provider.id) !== null
+      state.tables.elements.find((one) => one.nspid === provider.id) !== null
     )
       throw internal(refusal)
-    const element = world.tables.elements.put({ id: randomUUID(), kind, nspid: provider.id, enabled: false })
+    const element = state.tables.elements.put({ id: randomUUID(), kind, nspid: provider.id, enabled: false })
     return job({
       instancetype: 'None',
       instanceid: element.id,
@@ -267,19 +267,19 @@ function createElement(kind: Element['kind'], names: string[], refusal: string):
 
 function configureElement(kind: Element['kind'], refusal: string): Handler {
   return (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const id = params.need('id')
     return job({
       instancetype: 'None',
       instanceid: id,
       duration_ms: 300,
       begin: () => {
-        if (world.tables.elements.get(id)?.kind !== kind) throw internal(refusal)
+        if (state.tables.elements.get(id)?.kind !== kind) throw internal(refusal)
       },
       end: () => {
-        const element = world.tables.elements.get(id)
+        const element = state.tables.elements.get(id)
         if (element === null) throw internal(refusal)
-        return elementView(world.tables.elements.put({ ...element, enabled: params.bool('enabled') ?? false }))
+        return elementView(state.tables.elements.put({ ...element, enabled: params.bool('enabled') ?? false }))
       },
     })
   }
@@ -292,7 +292,7 @@ function listElements(kind: Element['kind']): Handler {
     const enabled = call.params.bool('enabled')
     return pagedByLength(
       call,
-      call.world.tables.elements.filter(
+      call.state.tables.elements.filter(
         (one) => one.kind === kind && byId(one.id) && nsp(one.nspid) && (enabled === null || one.enabled === enabled),
       ),
       elementView,

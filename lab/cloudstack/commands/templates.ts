@@ -23,17 +23,17 @@ export const templates: Commands = {
     const description = call.params.text('description')
     return listRows(
       call,
-      [...call.world.tables.ostypes.values()].filter(
+      [...call.state.tables.ostypes.values()].filter(
         (one) => description === null || one['description'] === description,
       ),
       ['oscategoryid'],
     )
   },
-  listOsCategories: (call) => listRows(call, call.world.tables.oscategories.values(), ['name']),
+  listOsCategories: (call) => listRows(call, call.state.tables.oscategories.values(), ['name']),
 }
 
 function listImages(call: Call, iso: boolean, filter: string): Outcome {
-  const { params, world, caller } = call
+  const { params, state, caller } = call
   if (!FILTERS.has(filter)) throw invalid(`Please specify a valid ${iso ? 'iso' : 'template'} filter`)
   const tests = (['name', 'zoneid', 'hypervisor', 'templatetype'] as const).map((name) => ({
     name,
@@ -44,7 +44,7 @@ function listImages(call: Call, iso: boolean, filter: string): Outcome {
   const ready = params.bool('isready')
   const bootable = params.bool('bootable')
   const mine = filter.startsWith('self')
-  const found = world.tables.templates.filter(
+  const found = state.tables.templates.filter(
     (one) =>
       one.iso === iso &&
       byId(one.id) &&
@@ -60,7 +60,7 @@ function listImages(call: Call, iso: boolean, filter: string): Outcome {
 }
 
 function imageView(call: Call, one: Template): Record<string, Json> {
-  const { world } = call
+  const { state } = call
   return {
     id: one.id,
     name: one.name,
@@ -74,10 +74,10 @@ function imageView(call: Call, one: Template): Record<string, Json> {
     isfeatured: one.isfeatured,
     crossZones: false,
     ostypeid: one.ostypeid,
-    ostypename: text(world.tables.ostypes.get(one.ostypeid)?.['description']),
+    ostypename: text(state.tables.ostypes.get(one.ostypeid)?.['description']),
     accountid: one.accountid,
-    ...ownerFields(world, one),
-    ...zoneFields(world, one.zoneid),
+    ...ownerFields(state, one),
+    ...zoneFields(state, one.zoneid),
     status: one.status,
     size: one.size_bytes,
     physicalsize: one.isready ? Math.round(one.size_bytes / 4) : 0,
@@ -103,7 +103,7 @@ function imageView(call: Call, one: Template): Record<string, Json> {
 }
 
 function register(call: Call, iso: boolean): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const ostypeid = params.text('ostypeid')
   if (ostypeid === null && (!iso || (params.bool('bootable') ?? true))) throw invalid('Please provide a guest OS type')
   const zones = [params.text('zoneid'), ...params.list('zoneids')].filter((id) => id !== null)
@@ -116,7 +116,7 @@ function register(call: Call, iso: boolean): Outcome {
   if (!iso && !['QCOW2', 'RAW', 'VHD', 'OVA', 'VMDK'].includes(format))
     throw invalid(`Please specify a valid format for the template: ${format}`)
   const owner = ownerFor(call)
-  const template = world.tables.templates.put({
+  const template = state.tables.templates.put({
     id: randomUUID(),
     name: params.need('name'),
     displaytext: params.text('displaytext') ?? params.need('name'),
@@ -154,8 +154,8 @@ function register(call: Call, iso: boolean): Outcome {
 }
 
 function remove(call: Call, iso: boolean): Outcome {
-  const { params, world } = call
-  const template = world.tables.templates.get(params.need('id'))
+  const { params, state } = call
+  const template = state.tables.templates.get(params.need('id'))
   if (template === null || template.iso !== iso)
     throw invalid(`Unable to find ${iso ? 'iso' : 'template'} with id ${params.need('id')}`)
   return job({
@@ -170,7 +170,7 @@ function remove(call: Call, iso: boolean): Outcome {
       resourcename: template.name,
     },
     begin: () => {
-      const users = world.tables.vms.filter((vm) =>
+      const users = state.tables.vms.filter((vm) =>
         iso ? vm.isoid === template.id : vm.templateid === template.id && vm.state !== 'Destroyed',
       )
       if (users.length > 0 && params.bool('forced') !== true)
@@ -182,7 +182,7 @@ function remove(call: Call, iso: boolean): Outcome {
         )
     },
     end: () => {
-      world.tables.templates.remove(template.id)
+      state.tables.templates.remove(template.id)
       return null
     },
   })

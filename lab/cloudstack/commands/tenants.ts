@@ -15,7 +15,7 @@ import { listRows } from './infrastructure.ts'
 
 export const tenants: Commands = {
   listDomains: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const name = same(call, 'name')
     const keyword = keywordTest(call)
@@ -27,7 +27,7 @@ export const tenants: Commands = {
       params.text('name') !== null ||
       params.text('keyword') !== null
     const own = call.caller.account.domainid
-    const found = world.tables.domains.filter(
+    const found = state.tables.domains.filter(
       (one) =>
         byId(one.id) &&
         name(one.name) &&
@@ -35,23 +35,23 @@ export const tenants: Commands = {
         (level === null || one.level === level) &&
         (everything || one.id === own || one.parentid === own),
     )
-    return paged(call, found, (one) => domainView(world, one, !minimal))
+    return paged(call, found, (one) => domainView(state, one, !minimal))
   },
   createDomain: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const name = params.need('name')
     const parent = needDomain(call, params.text('parentdomainid') ?? call.caller.account.domainid)
     if (name.includes('/') || name.trim() === '') throw invalid(`Invalid domain name: ${name}`)
     if (
-      world.tables.domains.find(
+      state.tables.domains.find(
         (one) => one.parentid === parent.id && one.name.toLowerCase() === name.toLowerCase(),
       ) !== null
     )
       throw invalid(`Domain with name ${name} already exists for the parent id=${parent.id}`)
     const networkdomain = checkNetworkDomain(params.text('networkdomain'))
     const id = params.text('domainid') ?? randomUUID()
-    if (!isUuid(id) || world.known(id)) throw invalid(`Domain with UUID ${id} already exists or is not a UUID`)
-    const domain = world.tables.domains.put({
+    if (!isUuid(id) || state.known(id)) throw invalid(`Domain with UUID ${id} already exists or is not a UUID`)
+    const domain = state.tables.domains.put({
       id,
       name,
       parentid: parent.id,
@@ -68,27 +68,27 @@ export const tenants: Commands = {
       resourceid: id,
       resourcename: name,
     })
-    return object(domainView(world, domain, true))
+    return object(domainView(state, domain, true))
   },
   updateDomain: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const domain = needDomain(call, params.need('id'))
     if (domain.level === 0) throw denied('ROOT domain can not be edited')
     const name = params.text('name') ?? domain.name
-    const parent = world.tables.domains.get(domain.parentid)
+    const parent = state.tables.domains.get(domain.parentid)
     const networkdomain = params.has('networkdomain')
       ? checkNetworkDomain(params.text('networkdomain'))
       : domain.networkdomain
     return object(
       domainView(
-        world,
-        world.tables.domains.put({ ...domain, name, path: `${parent?.path ?? ''}/${name}`, networkdomain }),
+        state,
+        state.tables.domains.put({ ...domain, name, path: `${parent?.path ?? ''}/${name}`, networkdomain }),
         true,
       ),
     )
   },
   deleteDomain: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const domain = needDomain(call, params.need('id'))
     if (domain.level === 0) throw denied('ROOT domain cannot be deleted')
     return job({
@@ -104,39 +104,39 @@ export const tenants: Commands = {
       },
       begin: () => {
         const full =
-          world.tables.accounts.by('domain', domain.id).length > 0 ||
-          world.tables.domains.find((one) => one.parentid === domain.id) !== null
+          state.tables.accounts.by('domain', domain.id).length > 0 ||
+          state.tables.domains.find((one) => one.parentid === domain.id) !== null
         if (full && params.bool('cleanup') !== true)
           throw invalid(
             `Failed to clean up domain resources and sub domains, delete failed on domain ${domain.name}: it has accounts or sub domains`,
           )
       },
       end: () => {
-        for (const account of [...world.tables.accounts.values()].filter((one) =>
-          domainTest(world, domain.id, true)(one.id),
+        for (const account of [...state.tables.accounts.values()].filter((one) =>
+          domainTest(state, domain.id, true)(one.id),
         ))
           removeAccount(call, account)
-        for (const range of world.tables.vlans.filter((one) => one.domainid === domain.id))
-          world.tables.vlans.put({ ...range, domainid: null, accountid: null })
-        for (const one of world.tables.domains.filter((each) => each.path.startsWith(`${domain.path}/`)))
-          world.tables.domains.remove(one.id)
-        world.tables.domains.remove(domain.id)
+        for (const range of state.tables.vlans.filter((one) => one.domainid === domain.id))
+          state.tables.vlans.put({ ...range, domainid: null, accountid: null })
+        for (const one of state.tables.domains.filter((each) => each.path.startsWith(`${domain.path}/`)))
+          state.tables.domains.remove(one.id)
+        state.tables.domains.remove(domain.id)
         return null
       },
     })
   },
   listAccounts: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const tests = (['name', 'state'] as const).map((name) => ({ name, test: same(call, name) }))
     const keyword = keywordTest(call)
     const type = params.int('accounttype')
     const domainid = params.text('domainid')
-    const inside = domainid === null ? null : domainTest(world, domainid, params.bool('isrecursive') ?? false)
+    const inside = domainid === null ? null : domainTest(state, domainid, params.bool('isrecursive') ?? false)
     const minimal = params.list('details').includes('min')
     const own =
       params.bool('listall') === true || domainid !== null || params.text('id') !== null ? null : call.caller.account.id
-    const found = world.tables.accounts.filter(
+    const found = state.tables.accounts.filter(
       (one) =>
         !one.system &&
         byId(one.id) &&
@@ -146,22 +146,22 @@ export const tenants: Commands = {
         (own === null || one.id === own) &&
         tests.every(({ name, test }) => test(one[name])),
     )
-    return paged(call, found, (one) => accountView(world, one, !minimal))
+    return paged(call, found, (one) => accountView(state, one, !minimal))
   },
   createAccount: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const type = params.int('accounttype')
     const roleid = params.text('roleid')
     if (type === null && roleid === null) throw invalid('Neither account type and role ID are not provided')
     const domain = needDomain(call, params.text('domainid') ?? call.caller.account.domainid)
     const username = params.need('username')
     const name = params.text('account') ?? username
-    if (world.tables.accounts.find((one) => one.name === name && one.domainid === domain.id) !== null)
+    if (state.tables.accounts.find((one) => one.name === name && one.domainid === domain.id) !== null)
       throw invalid(`The specified account: ${name} already exists`)
     refuseSameUser(call, username, domain.id)
     if (type !== null && ![0, 1, 2, 4].includes(type)) throw invalid(`Invalid account type: ${type}`)
-    const accounttype = type ?? TYPE_OF_ROLE[text(world.tables.roles.get(roleid)?.['type']) ?? 'User'] ?? 0
-    const account = world.tables.accounts.put({
+    const accounttype = type ?? TYPE_OF_ROLE[text(state.tables.roles.get(roleid)?.['type']) ?? 'User'] ?? 0
+    const account = state.tables.accounts.put({
       id: randomUUID(),
       name,
       accounttype,
@@ -180,7 +180,7 @@ export const tenants: Commands = {
       resourceid: account.id,
       resourcename: name,
     })
-    return object(accountView(world, account, true))
+    return object(accountView(state, account, true))
   },
   deleteAccount: (call) => {
     const account = needAccount(call)
@@ -203,7 +203,7 @@ export const tenants: Commands = {
   },
   enableAccount: (call) => {
     const account = needAccount(call)
-    const next = call.world.tables.accounts.put({ ...account, state: 'enabled' })
+    const next = call.state.tables.accounts.put({ ...account, state: 'enabled' })
     call.event({
       type: 'ACCOUNT.ENABLE',
       description: 'enabling account',
@@ -211,15 +211,15 @@ export const tenants: Commands = {
       resourceid: account.id,
       resourcename: account.name,
     })
-    return object(accountView(call.world, next, true))
+    return object(accountView(call.state, next, true))
   },
   lockAccount: (call) => {
     const account = needAccount(call)
     if (account.state === 'disabled') throw invalid(`Account ${account.name} is disabled and cannot be locked`)
-    return object(accountView(call.world, call.world.tables.accounts.put({ ...account, state: 'locked' }), true))
+    return object(accountView(call.state, call.state.tables.accounts.put({ ...account, state: 'locked' }), true))
   },
   disableAccount: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const account = needAccount(call)
     const lock = params.bool('lock') === true
     if (account.id === call.caller.account.id || account.system)
@@ -236,48 +236,48 @@ export const tenants: Commands = {
         resourcename: account.name,
       },
       end: () => {
-        const next = world.tables.accounts.put({ ...account, state: lock ? 'locked' : 'disabled' })
+        const next = state.tables.accounts.put({ ...account, state: lock ? 'locked' : 'disabled' })
         // Disabling stops every machine of the account; locking lets them run.
         if (!lock)
-          for (const vm of world.tables.vms.by('account', account.id))
-            if (vm.projectid === null && vm.state === 'Running') putStopped(world, vm.id)
-        return accountView(world, next, true)
+          for (const vm of state.tables.vms.by('account', account.id))
+            if (vm.projectid === null && vm.state === 'Running') putStopped(state, vm.id)
+        return accountView(state, next, true)
       },
     })
   },
   listUsers: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const byId = idTest(call)
     const tests = (['username', 'state'] as const).map((name) => ({ name, test: same(call, name) }))
     const keyword = keywordTest(call)
     const domainid = params.text('domainid')
-    const inside = domainid === null ? null : domainTest(world, domainid, params.bool('isrecursive') ?? false)
+    const inside = domainid === null ? null : domainTest(state, domainid, params.bool('isrecursive') ?? false)
     const name = params.text('account')
-    const found = world.tables.users.filter(
+    const found = state.tables.users.filter(
       (one) =>
         one.username !== 'system' &&
         byId(one.id) &&
         keyword(one.username, one.email) &&
         (inside === null || inside(one.accountid)) &&
-        (name === null || world.tables.accounts.get(one.accountid)?.name === name) &&
+        (name === null || state.tables.accounts.get(one.accountid)?.name === name) &&
         tests.every(({ name: field, test }) => test(one[field])),
     )
-    return paged(call, found, (one) => userView(world, one))
+    return paged(call, found, (one) => userView(state, one))
   },
   createUser: (call) => {
     const account = accountNamed(
-      call.world,
+      call.state,
       call.params.need('account'),
       call.params.text('domainid') ?? call.caller.account.domainid,
     )
     refuseSameUser(call, call.params.need('username'), account.domainid)
-    return object(userView(call.world, putUser(call, account)))
+    return object(userView(call.state, putUser(call, account)))
   },
   updateUser: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const user = needUser(call)
     const access = params.text('apikeyaccess')?.toUpperCase()
-    const next = world.tables.users.put({
+    const next = state.tables.users.put({
       ...user,
       email: params.text('email') ?? user.email,
       firstname: params.text('firstname') ?? user.firstname,
@@ -286,13 +286,13 @@ export const tenants: Commands = {
       password: params.text('password') ?? user.password,
       apikeyaccess: access === 'ENABLED' || access === 'DISABLED' || access === 'INHERIT' ? access : user.apikeyaccess,
     })
-    return object(userView(world, next))
+    return object(userView(state, next))
   },
   registerUserKeys: (call) => {
     const user = needUser(call)
     const apikey = randomBytes(32).toString('base64url')
     const secretkey = createHash('sha256').update(randomBytes(64)).digest('base64url')
-    call.world.tables.users.put({ ...user, apikey, secretkey })
+    call.state.tables.users.put({ ...user, apikey, secretkey })
     return object({ apikey, secretkey })
   },
   getUserKeys: (call) => {
@@ -300,8 +300,8 @@ export const tenants: Commands = {
     return object({ apikey: user.apikey, secretkey: user.secretkey, apikeyaccess: user.apikeyaccess })
   },
   listProjects: (call) =>
-    listRows(call, call.world.tables.projects.values(), ['name', 'state', 'domainid', 'displaytext'], (one) =>
-      projectView(call.world, one),
+    listRows(call, call.state.tables.projects.values(), ['name', 'state', 'domainid', 'displaytext'], (one) =>
+      projectView(call.state, one),
     ),
   suspendProject: (call) => switchProject(call, 'Suspended'),
   activateProject: (call) => switchProject(call, 'Active'),
@@ -316,26 +316,26 @@ const ROLE_OF_TYPE: Readonly<Record<number, string>> = {
 }
 
 export function needDomain(call: Call, id: string): Domain {
-  const domain = call.world.tables.domains.get(id)
+  const domain = call.state.tables.domains.get(id)
   if (domain === null) throw invalid(`Unable to find domain with id ${id}: entity does not exist`)
   return domain
 }
 
 function needAccount(call: Call): Account {
-  const { params, world } = call
+  const { params, state } = call
   const id = params.text('id')
   if (id === null && params.text('account') === null)
     throw invalid('Either the account id or account name with domain id is needed')
   const account =
     id === null
-      ? accountNamed(world, params.text('account') ?? '', params.text('domainid'))
-      : world.tables.accounts.get(id)
+      ? accountNamed(state, params.text('account') ?? '', params.text('domainid'))
+      : state.tables.accounts.get(id)
   if (account === null) throw invalid('Unable to find account: entity does not exist')
   return account
 }
 
 function needUser(call: Call): User {
-  const user = call.world.tables.users.get(call.params.need('id'))
+  const user = call.state.tables.users.get(call.params.need('id'))
   if (user === null) throw invalid(`unable to find user for id: entity does not exist`)
   return user
 }
@@ -353,15 +353,15 @@ function checkNetworkDomain(name: string | null): string | null {
 }
 
 function refuseSameUser(call: Call, username: string, domainid: string): void {
-  const same = call.world.tables.users.find(
-    (one) => one.username === username && call.world.tables.accounts.get(one.accountid)?.domainid === domainid,
+  const same = call.state.tables.users.find(
+    (one) => one.username === username && call.state.tables.accounts.get(one.accountid)?.domainid === domainid,
   )
   if (same !== null) throw invalid(`The user ${username} already exists in domain ${domainid}`)
 }
 
 function putUser(call: Call, account: Account): User {
-  const { params, world } = call
-  return world.tables.users.put({
+  const { params, state } = call
+  return state.tables.users.put({
     id: randomUUID(),
     username: params.need('username'),
     firstname: params.need('firstname'),
@@ -379,10 +379,10 @@ function putUser(call: Call, account: Account): User {
 }
 
 function removeAccount(call: Call, account: Account): void {
-  const { tables } = call.world
+  const { tables } = call.state
   for (const vm of tables.vms.by('account', account.id)) {
-    setVm(call.world, vm.id, { state: 'Expunging', hostid: null })
-    expunge(call.world, vm.id)
+    setVm(call.state, vm.id, { state: 'Expunging', hostid: null })
+    expunge(call.state, vm.id)
   }
   for (const volume of tables.volumes.by('account', account.id)) tables.volumes.remove(volume.id)
   for (const address of tables.addresses.filter((one) => one.accountid === account.id && one.state !== 'Free'))
@@ -402,26 +402,26 @@ function removeAccount(call: Call, account: Account): void {
   tables.accounts.remove(account.id)
 }
 
-function switchProject(call: Call, state: 'Active' | 'Suspended'): ReturnType<typeof job> {
-  const { world } = call
-  const project = world.tables.projects.get(call.params.need('id'))
+function switchProject(call: Call, next: 'Active' | 'Suspended'): ReturnType<typeof job> {
+  const { state } = call
+  const project = state.tables.projects.get(call.params.need('id'))
   if (project === null) throw invalid('Unable to find the project: entity does not exist')
   return job({
     instancetype: 'Project',
     instanceid: project.id,
     duration_ms: 800,
     event: {
-      type: state === 'Active' ? 'PROJECT.ACTIVATE' : 'PROJECT.SUSPEND',
-      description: `changing project to ${state}`,
+      type: next === 'Active' ? 'PROJECT.ACTIVATE' : 'PROJECT.SUSPEND',
+      description: `changing project to ${next}`,
       resourcetype: 'Project',
       resourceid: project.id,
       resourcename: text(project['name']),
     },
     end: () => {
-      if (state === 'Suspended')
-        for (const vm of world.tables.vms.by('project', project.id))
-          if (vm.state === 'Running') putStopped(world, vm.id)
-      return projectView(world, world.tables.projects.put({ ...project, state }))
+      if (next === 'Suspended')
+        for (const vm of state.tables.vms.by('project', project.id))
+          if (vm.state === 'Running') putStopped(state, vm.id)
+      return projectView(state, state.tables.projects.put({ ...project, state: next }))
     },
   })
 }

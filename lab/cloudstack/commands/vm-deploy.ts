@@ -18,18 +18,18 @@ const GIB = 1024 ** 3
 
 export const vmDeploy: Commands = {
   deployVirtualMachine: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const owner = ownerFor(call)
-    const account = world.tables.accounts.get(owner.accountid)
+    const account = state.tables.accounts.get(owner.accountid)
     if (account !== null) requireUsable(account)
-    if (world.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled')
+    if (state.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled')
       throw denied('Cannot perform this operation, Zone is currently disabled')
     checkBoot(call)
     const offering = needOffering(call)
     const template = needTemplate(call)
     const size = resolveCompute(offering, params.merged('details'), null)
     const disks = plannedDisks(call, template)
-    requireQuota(world, owner, [
+    requireQuota(state, owner, [
       [0, 1],
       [8, size.cpunumber],
       [9, size.memory],
@@ -48,27 +48,27 @@ export const vmDeploy: Commands = {
       event: vmEvent(start ? 'VM.START' : 'VM.CREATE', start ? 'starting Vm' : 'creating Vm', vm),
       begin: () => {
         if (!template.isready) {
-          setVm(world, vm.id, { state: 'Error' })
+          setVm(state, vm.id, { state: 'Error' })
           throw invalid(`Template ${template.name} has not been completely downloaded to zone ${template.zoneid}`)
         }
         if (!start) return
         try {
-          beginStart(world, vm.id, wish)
+          beginStart(state, vm.id, wish)
         } catch (error) {
-          setVm(world, vm.id, { state: 'Error' })
+          setVm(state, vm.id, { state: 'Error' })
           throw error
         }
       },
       end: () => {
-        const view = vmView(world, start ? endStart(world, vm.id) : setVm(world, vm.id, { state: 'Stopped' }))
+        const view = vmView(state, start ? endStart(state, vm.id) : setVm(state, vm.id, { state: 'Stopped' }))
         // Told once, here: a list never shows it.
         return start && template.passwordenabled
           ? { ...view, passwordenabled: true, password: randomBytes(9).toString('base64url') }
           : view
       },
       fail: () => {
-        releaseGpus(world, vm.id)
-        setVm(world, vm.id, { state: 'Error', hostid: null })
+        releaseGpus(state, vm.id)
+        setVm(state, vm.id, { state: 'Error', hostid: null })
       },
     })
   },
@@ -89,23 +89,23 @@ function checkBoot(call: Call): void {
 
 function needOffering(call: Call): ServiceOffering {
   const id = call.params.need('serviceofferingid')
-  const offering = call.world.tables.serviceofferings.get(id)
+  const offering = call.state.tables.serviceofferings.get(id)
   if (offering === null || offering.state !== 'Active') throw invalid(`Unable to find service offering: ${id}`)
   return offering
 }
 
 function needTemplate(call: Call): Template {
-  const { params, world } = call
+  const { params, state } = call
   const sources = [params.text('templateid'), params.text('volumeid'), params.text('snapshotid')].filter(
     (id) => id !== null,
   )
   if (sources.length !== 1)
     throw invalid('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
-  const volume = world.tables.volumes.get(
-    params.text('volumeid') ?? world.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null,
+  const volume = state.tables.volumes.get(
+    params.text('volumeid') ?? state.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null,
   )
   const id = params.text('templateid') ?? volume?.templateid ?? null
-  const template = world.tables.templates.get(id)
+  const template = state.tables.templates.get(id)
   if (template === null) throw invalid(`Unable to use template ${id ?? ''}`)
   if (template.iso && params.text('hypervisor') === null)
     throw invalid('Hypervisor parameter is needed to deploy VM or the hypervisor parameter value passed is invalid')
@@ -148,7 +148,7 @@ export function diskSize(
   offeringid: string,
   size_gb: number | null,
 ): { size_gb: number; offering: DiskOffering } {
-  const offering = call.world.tables.diskofferings.get(offeringid)
+  const offering = call.state.tables.diskofferings.get(offeringid)
   if (offering === null || offering.state !== 'Active') throw invalid(`Unable to find disk offering ${offeringid}`)
   if (!offering.iscustomized) {
     if (size_gb !== null) throw invalid('This disk offering does not allow custom size')
@@ -166,9 +166,9 @@ function makeVm(
   template: Template,
   size: { cpunumber: number; cpuspeed: number; memory: number },
 ): Vm {
-  const { params, world } = call
+  const { params, state } = call
   const id = randomUUID()
-  const number = world.nextNumber('vm')
+  const number = state.nextNumber('vm')
   const name = params.text('name') ?? `VM-${id}`
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
     throw invalid(
@@ -183,7 +183,7 @@ function makeVm(
   if (boottype === 'UEFI' && bootmode !== null) details['UEFI'] = bootmode
   if (offering.iscustomized) Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
   const days = params.int('leaseduration')
-  return world.tables.vms.put({
+  return state.tables.vms.put({
     id,
     number,
     name,
@@ -223,7 +223,7 @@ function makeVm(
 }
 
 function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
-  const { params, world } = call
+  const { params, state } = call
   const wanted: { networkid: string; ip: string | null; mac: string | null }[] = params
     .list('networkids')
     .map((networkid) => ({ networkid, ip: null, mac: null }))
@@ -233,7 +233,7 @@ function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
   for (const one of mapped)
     wanted.push({ networkid: one['networkid'] ?? '', ip: one['ip'] ?? null, mac: one['mac'] ?? null })
   if (wanted.length === 0) {
-    const only = world.tables.networks.filter(
+    const only = state.tables.networks.filter(
       (network) =>
         network.type === 'Isolated' && network.accountid === owner.accountid && network.projectid === owner.projectid,
     )
@@ -261,7 +261,7 @@ export function requireNetworkRight(owner: Owned, network: Network): void {
 }
 
 export function needNetwork(call: Call, id: string): Network {
-  const network = call.world.tables.networks.get(id)
+  const network = call.state.tables.networks.get(id)
   if (network === null) throw invalid(`Unable to find network by id ${id}: entity does not exist`)
   return network
 }
@@ -274,10 +274,10 @@ export function makeNic(
   ip: string | null,
   mac: string | null,
 ): Nic {
-  const { world } = call
-  if (ip !== null && !isFree(world, network, ip))
+  const { state } = call
+  if (ip !== null && !isFree(state, network, ip))
     throw noCapacity(`Unable to acquire Guest IP address ${ip} for network ${network.name}`)
-  const ipaddress = ip ?? nextFreeIp(world, network)
+  const ipaddress = ip ?? nextFreeIp(state, network)
   if (ipaddress === null && network.cidr !== null)
     throw noCapacity(`Insufficient address capacity: unable to allocate a guest IP in network ${network.name}`)
   const id = randomUUID()
@@ -294,12 +294,12 @@ export function makeNic(
 
 /** Names are unique in a network domain only. */
 function refuseSameName(call: Call, name: string, networkid: string): void {
-  const same = call.world.tables.vms
+  const same = call.state.tables.vms
     .by('name', name)
     .some((vm) => vm.state !== 'Destroyed' && vm.nics.some((nic) => nic.networkid === networkid))
   if (same)
     throw invalid(
-      `The vm with hostName ${name} already exists in the network domain: ${call.world.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`,
+      `The vm with hostName ${name} already exists in the network domain: ${call.state.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`,
     )
 }
 
@@ -308,7 +308,7 @@ export function checkGroups(call: Call, owner: Owned): void {
   if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0)
     throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
   for (const id of ids) {
-    const group = call.world.tables.affinitygroups.get(id)
+    const group = call.state.tables.affinitygroups.get(id)
     if (group === null) throw invalid(`Unable to find affinity group by id ${id}`)
     if (group.accountid !== owner.accountid)
       throw denied(`Affinity Group ${group.name} does not belong to the VM's account`)
@@ -340,10 +340,10 @@ function safeDecode(value: string): string {
 }
 
 function putDisk(call: Call, vm: Vm, disk: PlannedDisk): void {
-  const { world } = call
-  const deviceid = world.tables.volumes.by('vm', vm.id).length
+  const { state } = call
+  const deviceid = state.tables.volumes.by('vm', vm.id).length
   const root = disk.type === 'ROOT'
-  world.tables.volumes.put({
+  state.tables.volumes.put({
     id: randomUUID(),
     name: `${root ? 'ROOT' : 'DATA'}-${vm.number}`,
     type: disk.type,

@@ -17,7 +17,7 @@ import {
   wishOf,
 } from '../machines.ts'
 import type { Host } from '../records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { keywordTest, paged } from '../scope.ts'
 import { object } from '../wire.ts'
 import { vmView } from '../vm-view.ts'
@@ -25,151 +25,151 @@ import { hostView } from './infrastructure.ts'
 
 export const vmPower: Commands = {
   startVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     const wish = wishOf(call)
     return job({
       ...vmJob(vm),
       duration_ms: 1200,
       event: vmEvent('VM.START', 'starting Vm', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         if (now.state === 'Running') throw invalid(`The virtual machine ${now.name} is already running`)
         requireState(
           now,
           ['Stopped'],
           `Unable to start virtual machine ${now.name}: it is not in the Stopped state (${now.state})`,
         )
-        const owner = world.tables.accounts.get(now.accountid)
+        const owner = state.tables.accounts.get(now.accountid)
         if (owner?.state === 'disabled') throw internal(`The owner of ${now.name} is disabled: ${owner.name}`)
-        beginStart(world, vm.id, wish)
+        beginStart(state, vm.id, wish)
       },
-      end: () => vmView(world, endStart(world, vm.id)),
-      fail: () => putStopped(world, vm.id),
+      end: () => vmView(state, endStart(state, vm.id)),
+      fail: () => putStopped(state, vm.id),
     })
   },
   stopVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     return job({
       ...vmJob(vm),
       duration_ms: params.bool('forced') === true ? 400 : 1200,
       event: vmEvent('VM.STOP', 'stopping user Vm', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         if (now.state === 'Stopped') return
-        const host = world.tables.hosts.get(now.hostid)
+        const host = state.tables.hosts.get(now.hostid)
         if (now.state !== 'Running' && params.bool('forced') !== true)
           throw invalid(`Unable to stop virtual machine ${now.name}: it is in state ${now.state}`)
         if (host !== null && host.state !== 'Up' && params.bool('forced') !== true)
           throw internal(`Unable to contact the agent to stop the virtual machine ${now.name}`)
-        setVm(world, vm.id, { state: 'Stopping' })
+        setVm(state, vm.id, { state: 'Stopping' })
       },
-      end: () => vmView(world, putStopped(world, vm.id)),
+      end: () => vmView(state, putStopped(state, vm.id)),
       fail: () => {
-        if (needVm(world, vm.id).state === 'Stopping') setVm(world, vm.id, { state: 'Running' })
+        if (needVm(state, vm.id).state === 'Stopping') setVm(state, vm.id, { state: 'Running' })
       },
     })
   },
   rebootVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     return job({
       ...vmJob(vm),
       duration_ms: 1500,
       event: vmEvent('VM.REBOOT', 'rebooting Vm', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         requireState(now, ['Running'], `Vm id=${vm.id} is not running, unable to reboot it`)
-        const host = world.tables.hosts.get(now.hostid)
+        const host = state.tables.hosts.get(now.hostid)
         if (params.bool('forced') === true && (host?.state !== 'Up' || host.resourcestate !== 'Enabled'))
           throw internal(`Unable to force reboot the VM: host ${host?.name ?? ''} is not in the right state`)
       },
-      end: () => vmView(world, setVm(world, vm.id, {})),
+      end: () => vmView(state, setVm(state, vm.id, {})),
     })
   },
   destroyVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     if (vm.deleteprotection)
       throw invalid(`Instance [id = ${vm.id}, name = ${vm.name}] has delete protection enabled. Cannot be deleted.`)
     for (const id of params.list('volumeids'))
-      if (world.tables.volumes.get(id)?.virtualmachineid !== vm.id)
+      if (state.tables.volumes.get(id)?.virtualmachineid !== vm.id)
         throw invalid(`Unable to find volume with ID ${id} attached to the VM`)
     return job({
       ...vmJob(vm),
       duration_ms: 1000,
       event: vmEvent('VM.DESTROY', 'destroying Vm', vm),
       begin: () => {
-        if (needVm(world, vm.id).state === 'Running') setVm(world, vm.id, { state: 'Stopping' })
+        if (needVm(state, vm.id).state === 'Running') setVm(state, vm.id, { state: 'Stopping' })
       },
       end: () => {
-        for (const id of params.list('volumeids')) world.tables.volumes.remove(id)
-        releaseGpus(world, vm.id)
-        const gone = setVm(world, vm.id, { state: 'Destroyed', hostid: null })
-        if (params.bool('expunge') !== true) return vmView(world, gone)
-        const last = vmView(world, { ...gone, state: 'Expunging' })
-        expunge(world, vm.id)
+        for (const id of params.list('volumeids')) state.tables.volumes.remove(id)
+        releaseGpus(state, vm.id)
+        const gone = setVm(state, vm.id, { state: 'Destroyed', hostid: null })
+        if (params.bool('expunge') !== true) return vmView(state, gone)
+        const last = vmView(state, { ...gone, state: 'Expunging' })
+        expunge(state, vm.id)
         return last
       },
       fail: () => {
-        if (vm.state === 'Running') setVm(world, vm.id, { state: 'Running' })
+        if (vm.state === 'Running') setVm(state, vm.id, { state: 'Running' })
       },
     })
   },
   expungeVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     return job({
       ...vmJob(vm),
       duration_ms: 1000,
       event: vmEvent('VM.EXPUNGE', 'expunging Vm', vm),
       begin: () => {
         requireState(
-          needVm(world, vm.id),
+          needVm(state, vm.id),
           ['Destroyed', 'Error', 'Expunging'],
           `Please destroy vm with specified vmId before expunge: ${vm.id}`,
         )
-        setVm(world, vm.id, { state: 'Expunging' })
+        setVm(state, vm.id, { state: 'Expunging' })
       },
       end: () => {
-        expunge(world, vm.id)
+        expunge(state, vm.id)
         return null
       },
     })
   },
   recoverVirtualMachine: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('id'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('id'))
     requireState(
       vm,
       ['Destroyed'],
       `Unable to recover virtual machine ${vm.name}: it is not in the right state (${vm.state})`,
     )
-    requireQuota(world, vm, [
+    requireQuota(state, vm, [
       [0, 1],
       [8, vm.cpunumber],
       [9, vm.memory],
     ])
-    const next = setVm(world, vm.id, { state: 'Stopped' })
+    const next = setVm(state, vm.id, { state: 'Stopped' })
     call.event(vmEvent('VM.RECOVER', 'recovering Vm', vm))
-    return object(vmView(world, next))
+    return object(vmView(state, next))
   },
   migrateVirtualMachineWithVolume: (call) => migrate(call),
   migrateVirtualMachine: (call) => migrate(call),
   findHostsForMigration: (call) => {
-    const { world, params } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
+    const { state, params } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
     requireState(vm, ['Running'], `VM is not running, cannot migrate the vm with specified id`)
     const keyword = keywordTest(call)
-    const found = world.tables.hosts.filter(
+    const found = state.tables.hosts.filter(
       (host) => host.id !== vm.hostid && host.state === 'Up' && keyword(host.name),
     )
     return paged(call, found, (host) => {
-      const suits = fits(world, host, vm) && host.resourcestate === 'Enabled'
+      const suits = fits(state, host, vm) && host.resourcestate === 'Enabled'
       return {
-        ...hostView(world, host, call.sample()),
-        requiresStorageMotion: !reachesDisks(world, host, vm.id),
+        ...hostView(state, host, call.sample()),
+        requiresStorageMotion: !reachesDisks(state, host, vm.id),
         hasenoughcapacity: suits,
         suitableformigration: suits,
       }
@@ -178,8 +178,8 @@ export const vmPower: Commands = {
 }
 
 function migrate(call: Call): Outcome {
-  const { world, params } = call
-  const vm = needVm(world, params.need('virtualmachineid'))
+  const { state, params } = call
+  const vm = needVm(state, params.need('virtualmachineid'))
   const hostid = params.text('hostid')
   const storageid = params.text('storageid')
   const auto = params.bool('autoselect') === true
@@ -190,55 +190,55 @@ function migrate(call: Call): Outcome {
     duration_ms: 4000,
     event: vmEvent('VM.MIGRATE', 'Attempting to migrate VM', vm),
     begin: () => {
-      const now = needVm(world, vm.id)
+      const now = needVm(state, vm.id)
       if (storageid !== null) {
         requireState(now, ['Stopped'], `VM is not Stopped, unable to migrate the vm ${vm.id} to storage`)
         return
       }
       requireState(now, ['Running'], `VM is not Running, unable to migrate the vm ${vm.id}`)
-      if (world.tables.gpudevices.by('vm', vm.id).length > 0)
+      if (state.tables.gpudevices.by('vm', vm.id).length > 0)
         throw invalid('Live Migration of GPU enabled VM is not supported')
       if (hostid === now.hostid)
         throw invalid(
           'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
         )
-      const host = hostid === null ? emptiest(call, vm.id) : world.tables.hosts.get(hostid)
+      const host = hostid === null ? emptiest(call, vm.id) : state.tables.hosts.get(hostid)
       if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
         throw invalid('Cannot migrate VM, destination host is not in correct state')
-      if (call.spec.name !== 'migrateVirtualMachineWithVolume' && !reachesDisks(world, host, vm.id))
+      if (call.spec.name !== 'migrateVirtualMachineWithVolume' && !reachesDisks(state, host, vm.id))
         throw invalid('Cannot migrate VM, the destination host cannot access its volumes: migrate with storage')
-      if (!fits(world, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
+      if (!fits(state, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
       // The machine is accounted on its destination from the start of the move.
-      setVm(world, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
+      setVm(state, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })
     },
     end: () => {
-      if (storageid === null) return vmView(world, setVm(world, vm.id, { state: 'Running' }))
-      for (const volume of world.tables.volumes.by('vm', vm.id)) world.tables.volumes.put({ ...volume, storageid })
-      return vmView(world, needVm(world, vm.id))
+      if (storageid === null) return vmView(state, setVm(state, vm.id, { state: 'Running' }))
+      for (const volume of state.tables.volumes.by('vm', vm.id)) state.tables.volumes.put({ ...volume, storageid })
+      return vmView(state, needVm(state, vm.id))
     },
     fail: () => {
-      const now = needVm(world, vm.id)
-      if (now.state === 'Migrating') setVm(world, vm.id, { state: 'Running', hostid: now.lasthostid })
+      const now = needVm(state, vm.id)
+      if (now.state === 'Migrating') setVm(state, vm.id, { state: 'Running', hostid: now.lasthostid })
     },
   })
 }
 
 /** Storage of one cluster is out of reach from another. */
-function reachesDisks(world: World, host: Host, vmid: string): boolean {
-  return world.tables.volumes.by('vm', vmid).every(({ storageid }) => {
-    const pool = storageid === null ? null : world.tables.storagepools.get(storageid)
+function reachesDisks(state: SimulatorState, host: Host, vmid: string): boolean {
+  return state.tables.volumes.by('vm', vmid).every(({ storageid }) => {
+    const pool = storageid === null ? null : state.tables.storagepools.get(storageid)
     return pool === null || pool['scope'] !== 'CLUSTER' || pool['clusterid'] === host.clusterid
   })
 }
 
 function emptiest(call: Call, vmid: string): Host | null {
-  const vm = needVm(call.world, vmid)
-  const here = call.world.tables.hosts.get(vm.hostid)
-  const others = call.world
+  const vm = needVm(call.state, vmid)
+  const here = call.state.tables.hosts.get(vm.hostid)
+  const others = call.state
     .hostsOf(here?.clusterid ?? '')
     .filter(
       (host) =>
-        host.id !== vm.hostid && host.state === 'Up' && host.resourcestate === 'Enabled' && fits(call.world, host, vm),
+        host.id !== vm.hostid && host.state === 'Up' && host.resourcestate === 'Enabled' && fits(call.state, host, vm),
     )
-  return others.sort((a, b) => call.world.hostUse(a.id).memory_bytes - call.world.hostUse(b.id).memory_bytes)[0] ?? null
+  return others.sort((a, b) => call.state.hostUse(a.id).memory_bytes - call.state.hostUse(b.id).memory_bytes)[0] ?? null
 }

@@ -20,14 +20,14 @@ import { checkGroups, extraConfig } from './vm-deploy.ts'
 const FORBIDDEN_DETAILS = ['extraconfig', 'leaseexpirydate', 'leaseexpiryaction', 'leaseactionexecution']
 
 export const vms: Commands = {
-  listVirtualMachines: (call) => listMachines(call, (vm, details) => vmView(call.world, vm, details, call.sample())),
+  listVirtualMachines: (call) => listMachines(call, (vm, details) => vmView(call.state, vm, details, call.sample())),
   updateVirtualMachine: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('id'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('id'))
     if (vm.state === 'Error' || vm.state === 'Expunging')
       throw invalid(`Unable to update virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
     const ha = params.bool('haenable')
-    if (ha === true && world.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
+    if (ha === true && state.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
       throw invalid(`Can't enable ha for the vm as it's created from the Service offering having HA disabled`)
     if ((params.has('securitygroupids') || params.has('securitygroupnames')) && vm.state !== 'Stopped')
       throw invalid('Virtual machine must be stopped prior to update security groups')
@@ -35,7 +35,7 @@ export const vms: Commands = {
     if (name !== null && !/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
       throw invalid('Invalid name. Vm name can contain only ASCII letters, digits and the hyphen')
     const days = params.int('leaseduration')
-    const next = setVm(world, vm.id, {
+    const next = setVm(state, vm.id, {
       displayname: params.text('displayname') ?? vm.displayname,
       name: name ?? vm.name,
       group: params.text('group') ?? vm.group,
@@ -52,35 +52,35 @@ export const vms: Commands = {
       leaseexpirydate: days === null ? vm.leaseexpirydate : Date.now() + days * 86_400_000,
     })
     call.event(vmEvent('VM.UPDATE', 'updating Vm', vm))
-    return object(vmView(world, next))
+    return object(vmView(state, next))
   },
   resetUserDataForVirtualMachine: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('id'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('id'))
     requireState(vm, ['Stopped'], `Vm id=${vm.id} should be stopped to do UserData reset`)
     checkUserData(call)
-    const next = setVm(world, vm.id, { userdata: params.text('userdata'), userdataid: params.text('userdataid') })
+    const next = setVm(state, vm.id, { userdata: params.text('userdata'), userdataid: params.text('userdataid') })
     call.event(vmEvent('VM.RESETUSERDATA', 'resetting VM userdata', vm))
-    return object(vmView(world, next))
+    return object(vmView(state, next))
   },
   getVirtualMachineUserData: (call) => {
-    const vm = needVm(call.world, call.params.need('virtualmachineid'))
+    const vm = needVm(call.state, call.params.need('virtualmachineid'))
     return object({ virtualmachineid: vm.id, userdata: vm.userdata })
   },
   resetPasswordForVirtualMachine: (call) => {
-    const vm = needVm(call.world, call.params.need('id'))
+    const vm = needVm(call.state, call.params.need('id'))
     requireState(vm, ['Stopped'], `Vm id=${vm.id} should be stopped to do password reset`)
     return job({
       ...vmJob(vm),
       duration_ms: 800,
       event: vmEvent('VM.RESETPASSWORD', 'resetting Vm password', vm),
-      end: () => ({ ...vmView(call.world, needVm(call.world, vm.id)), password: randomBytes(6).toString('hex') }),
+      end: () => ({ ...vmView(call.state, needVm(call.state, vm.id)), password: randomBytes(6).toString('hex') }),
     })
   },
   scaleVirtualMachine: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('id'))
-    const offering = world.tables.serviceofferings.get(params.need('serviceofferingid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('id'))
+    const offering = state.tables.serviceofferings.get(params.need('serviceofferingid'))
     if (offering === null) throw invalid('Unable to find service offering: entity does not exist')
     const size = resolveCompute(offering, params.merged('details'), vm)
     return job({
@@ -88,23 +88,23 @@ export const vms: Commands = {
       duration_ms: 1500,
       event: vmEvent(vm.state === 'Running' ? 'VM.DYNAMIC.SCALE' : 'VM.UPGRADE', 'scaling Vm', vm),
       begin: () => {
-        checkScale(call, needVm(world, vm.id), offering.id, size)
+        checkScale(call, needVm(state, vm.id), offering.id, size)
       },
       end: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         const details = { ...now.details }
         delete details['cpuNumber']
         delete details['memory']
         delete details['cpuSpeed']
         if (offering.iscustomized)
           Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
-        return vmView(world, setVm(world, vm.id, { ...size, serviceofferingid: offering.id, details }))
+        return vmView(state, setVm(state, vm.id, { ...size, serviceofferingid: offering.id, details }))
       },
     })
   },
   updateVMAffinityGroup: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('id'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('id'))
     checkGroups(call, vm)
     return job({
       ...vmJob(vm),
@@ -112,21 +112,21 @@ export const vms: Commands = {
       event: vmEvent('VM.AG.UPDATE', 'updating affinity groups of VM', vm),
       begin: () => {
         requireState(
-          needVm(world, vm.id),
+          needVm(state, vm.id),
           ['Stopped'],
           `Unable to update affinity groups of the virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped and not in an error state before updating.`,
         )
       },
-      end: () => vmView(world, setVm(world, vm.id, { affinitygroupids: params.list('affinitygroupids') })),
+      end: () => vmView(state, setVm(state, vm.id, { affinitygroupids: params.list('affinitygroupids') })),
     })
   },
   createConsoleEndpoint: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
     // Failure is told with status 200: only `success` says whether there is a console.
     if (vm.state !== 'Running')
       return object({ success: false, details: `VM ${instanceName(vm)} must be running to connect console for VM` })
-    const proxy = world.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
+    const proxy = state.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
     if (proxy?.['state'] !== 'Running')
       return object({ success: false, details: 'Console proxy is not available; it will be ready in a few minutes' })
     const token = randomBytes(32).toString('base64url')
@@ -138,11 +138,11 @@ export const vms: Commands = {
     })
   },
   listRouters: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const mine = visible(call)
     const networkid = params.text('networkid')
     const forvpc = params.bool('forvpc')
-    const found = world.tables.routers.filter(
+    const found = state.tables.routers.filter(
       (router) =>
         mine({ accountid: text(router['accountid']) ?? '', projectid: null }) &&
         (networkid === null || router['guestnetworkid'] === networkid) &&
@@ -152,17 +152,17 @@ export const vms: Commands = {
       call,
       found.map((router) => ({
         ...router,
-        clusterid: world.tables.hosts.get(text(router['hostid']))?.clusterid ?? null,
+        clusterid: state.tables.hosts.get(text(router['hostid']))?.clusterid ?? null,
       })),
       ['zoneid', 'hostid', 'podid', 'clusterid', 'state', 'vpcid', 'version', 'name'],
       ({ clusterid: _cluster, accountid, ...router }) => ({
         ...router,
-        ...ownerFields(world, { accountid: text(accountid) ?? '', projectid: null }),
+        ...ownerFields(state, { accountid: text(accountid) ?? '', projectid: null }),
       }),
     )
   },
   listSystemVms: (call) =>
-    listRows(call, call.world.tables.systemvms.values(), [
+    listRows(call, call.state.tables.systemvms.values(), [
       'systemvmtype',
       'zoneid',
       'hostid',
@@ -171,16 +171,16 @@ export const vms: Commands = {
       'name',
     ]),
   listDetailOptions: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const type = params.need('resourcetype')
     if (type !== 'UserVm' && type !== 'Template') throw invalid(`Resource type not supported: ${type}`)
     const id = params.text('resourceid')
-    if (id !== null && type === 'UserVm') needVm(world, id)
+    if (id !== null && type === 'UserVm') needVm(state, id)
     return object({ details: id === null ? COMMON_OPTIONS : { ...COMMON_OPTIONS, ...KVM_OPTIONS } })
   },
   listResourceDetails: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('resourceid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('resourceid'))
     if (params.need('resourcetype') !== 'UserVm')
       throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
     const key = params.text('key')
@@ -188,32 +188,32 @@ export const vms: Commands = {
     return paged(call, found, ([name, value]) => ({ key: name, value, resourceid: vm.id, resourcetype: 'UserVm' }))
   },
   addResourceDetail: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('resourceid'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('resourceid'))
     const added: Record<string, string> = {}
     for (const one of params.maps('details')) if (one['key'] !== undefined) added[one['key']] = one['value'] ?? ''
     return job({
       ...vmJob(vm),
       duration_ms: 300,
       end: () => {
-        setVm(world, vm.id, { details: { ...needVm(world, vm.id).details, ...added } })
+        setVm(state, vm.id, { details: { ...needVm(state, vm.id).details, ...added } })
         return null
       },
     })
   },
   removeResourceDetail: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     if (params.need('resourcetype') !== 'UserVm')
       throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
-    const vm = needVm(world, params.need('resourceid'))
+    const vm = needVm(state, params.need('resourceid'))
     const key = params.text('key')
     return job({
       ...vmJob(vm),
       duration_ms: 300,
       end: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         setVm(
-          world,
+          state,
           vm.id,
           key === null
             ? { details: {}, extraconfig: {} }
@@ -224,7 +224,7 @@ export const vms: Commands = {
     })
   },
   unmanageVirtualMachine: (call) => {
-    const vm = needVm(call.world, call.params.need('id'))
+    const vm = needVm(call.state, call.params.need('id'))
     if (vm.isoid !== null) throw invalid(`VM has an ISO attached; unmanaging it is not possible`)
     throw unavailable('Unmanaging VMs of this hypervisor is not supported')
   },
@@ -247,16 +247,16 @@ export const vms: Commands = {
 }
 
 function tagJob(call: Call, change: (tags: Record<string, string>) => Record<string, string>): ReturnType<typeof job> {
-  const { params, world } = call
+  const { params, state } = call
   if (params.need('resourcetype') !== 'UserVm')
     throw invalid(`Tags are kept for UserVm only, not for ${params.need('resourcetype')}`)
-  const ids = params.list('resourceids').map((id) => needVm(world, id).id)
+  const ids = params.list('resourceids').map((id) => needVm(state, id).id)
   return job({
     instancetype: 'Tag',
     instanceid: null,
     duration_ms: 200,
     end: () => {
-      for (const id of ids) setVm(world, id, { tags: change(needVm(world, id).tags) })
+      for (const id of ids) setVm(state, id, { tags: change(needVm(state, id).tags) })
       return null
     },
   })
@@ -264,7 +264,7 @@ function tagJob(call: Call, change: (tags: Record<string, string>) => Record<str
 
 /** The map is replaced as a whole and only index 0 is read; extraconfig keys are the server's own. */
 function nextDetails(call: Call, vm: Vm): Record<string, string> {
-  const { params, world } = call
+  const { params, state } = call
   // Details that are not for display stay whatever is sent.
   const hidden = Object.fromEntries(
     Object.entries(vm.details).filter(([name]) => FORBIDDEN_DETAILS.includes(name.toLowerCase())),
@@ -276,19 +276,19 @@ function nextDetails(call: Call, vm: Vm): Record<string, string> {
   if (forbidden !== undefined) throw invalid(`'${forbidden}' should not be included in details as key`)
   const kept = Object.entries(given).filter(([name]) => !name.startsWith('extraconfig'))
   const next = { ...Object.fromEntries(kept), ...hidden }
-  const offering = world.tables.serviceofferings.get(vm.serviceofferingid)
+  const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
   if (offering?.iscustomized === true) resolveCompute(offering, next, null)
   return next
 }
 
 function nextExtraConfig(call: Call, vm: Vm): Record<string, string> {
-  const { params, world } = call
+  const { params, state } = call
   const value = params.text('extraconfig')
   if (value === null) return vm.extraconfig
-  if (setting(world, 'enable.additional.vm.configuration', vm.accountid) !== 'true')
+  if (setting(state, 'enable.additional.vm.configuration', vm.accountid) !== 'true')
     throw denied('Additional VM configuration is not enabled for this account')
   const added = extraConfig(value)
-  const allowed = setting(world, 'allow.additional.vm.configuration.list.kvm', vm.accountid)
+  const allowed = setting(state, 'allow.additional.vm.configuration.list.kvm', vm.accountid)
     .split(',')
     .map((one) => one.trim())
   for (const snippet of Object.values(added)) {
@@ -303,7 +303,7 @@ function checkUserData(call: Call): void {
   const userdata = call.params.text('userdata')
   if (userdata === null) return
   if (!/^[A-Za-z0-9+/\s]*={0,2}$/.test(userdata)) throw invalid('User data needs to be base64 encoded')
-  const longest = Number(setting(call.world, 'vm.userdata.max.length'))
+  const longest = Number(setting(call.state, 'vm.userdata.max.length'))
   if (userdata.length > longest) throw invalid(`User data has exceeded configurable max length : ${longest}`)
 }
 
@@ -313,9 +313,9 @@ function checkScale(
   offeringid: string,
   size: { cpunumber: number; cpuspeed: number; memory: number },
 ): void {
-  const { world } = call
-  const current = world.tables.serviceofferings.get(vm.serviceofferingid)
-  const next = world.tables.serviceofferings.get(offeringid)
+  const { state } = call
+  const current = state.tables.serviceofferings.get(vm.serviceofferingid)
+  const next = state.tables.serviceofferings.get(offeringid)
   if (vm.state !== 'Running' && vm.state !== 'Stopped')
     throw invalid(
       `Unable to upgrade virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped/running`,
@@ -323,7 +323,7 @@ function checkScale(
   if (offeringid === vm.serviceofferingid && next?.iscustomized !== true)
     throw invalid(`Not upgrading vm ${vm.name} since it already has the requested service offering`)
   if (vm.state === 'Stopped') return
-  if (setting(world, 'enable.dynamic.scale.vm', vm.zoneid) !== 'true')
+  if (setting(state, 'enable.dynamic.scale.vm', vm.zoneid) !== 'true')
     throw denied('Dynamic scaling of running VMs is disabled in the zone')
   if (current?.iscustomized !== true)
     throw invalid('Unable to live scale VM on KVM when current service offering is a "Fixed Offering"')

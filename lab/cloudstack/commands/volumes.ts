@@ -19,18 +19,18 @@ const GIB = 1024 ** 3
 
 export const volumes: Commands = {
   listVolumes: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const tests = [visible(call), volumeTest(call)]
     const vmid = params.text('virtualmachineid')
-    const rows = vmid === null ? world.tables.volumes.values() : world.tables.volumes.by('vm', vmid)
+    const rows = vmid === null ? state.tables.volumes.values() : state.tables.volumes.by('vm', vmid)
     const found = [...rows].filter((volume) => tests.every((test) => test(volume)))
     if (params.bool('retrieveonlyresourcecount') === true) return list([], found.length)
-    return paged(call, found, (volume) => volumeView(world, volume))
+    return paged(call, found, (volume) => volumeView(state, volume))
   },
   createVolume: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const offeringid = params.text('diskofferingid')
-    const snapshot = world.tables.snapshots.get(params.text('snapshotid'))
+    const snapshot = state.tables.snapshots.get(params.text('snapshotid'))
     if (offeringid === null && snapshot === null)
       throw invalid('Either disk Offering Id or snapshot Id must be passed whilst creating volume')
     const size_gb =
@@ -40,16 +40,16 @@ export const volumes: Commands = {
     if (params.text('zoneid') === null && snapshot === null)
       throw invalid('Zone id or snapshot id is needed to create a volume')
     const owner = ownerFor(call)
-    requireQuota(world, owner, [
+    requireQuota(state, owner, [
       [2, 1],
       [10, size_gb],
     ])
     // A root admin may choose the id; one that is taken is refused before anything is made.
     const customid = params.text('customid')
     if (customid !== null && !isUuid(customid)) throw invalid(`UUID: ${customid} doesn't follow the UUID format`)
-    if (customid !== null && world.tables.volumes.has(customid))
+    if (customid !== null && state.tables.volumes.has(customid))
       throw invalid(`UUID: ${customid} already exists so can't create with custom id`)
-    const volume = world.tables.volumes.put({
+    const volume = state.tables.volumes.put({
       id: customid ?? randomUUID(),
       name: params.text('name') ?? `volume-${Date.now()}`,
       type: 'DATADISK',
@@ -77,10 +77,10 @@ export const volumes: Commands = {
       event: volumeEvent('VOLUME.CREATE', 'creating volume', volume),
       end: () =>
         volumeView(
-          world,
+          state,
           snapshot === null
             ? need(call, volume.id)
-            : world.tables.volumes.put({ ...need(call, volume.id), state: 'Ready', storageid: defaultPool(world) }),
+            : state.tables.volumes.put({ ...need(call, volume.id), state: 'Ready', storageid: defaultPool(state) }),
         ),
     })
   },
@@ -95,12 +95,12 @@ export const volumes: Commands = {
       throw invalid(
         `Volume [id = ${volume.id}, name = ${volume.name}] has delete protection enabled. Cannot be deleted.`,
       )
-    call.world.tables.volumes.remove(volume.id)
+    call.state.tables.volumes.remove(volume.id)
     call.event(volumeEvent('VOLUME.DELETE', 'deleting volume', volume))
     return success()
   },
   destroyVolume: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const volume = need(call, params.need('id'))
     return job({
       ...volumeJob(volume),
@@ -111,16 +111,16 @@ export const volumes: Commands = {
           throw invalid('Please specify a volume that is not attached to any VM.')
       },
       end: () => {
-        const gone = volumeView(world, world.tables.volumes.put({ ...need(call, volume.id), state: 'Destroy' }))
-        if (params.bool('expunge') === true) world.tables.volumes.remove(volume.id)
+        const gone = volumeView(state, state.tables.volumes.put({ ...need(call, volume.id), state: 'Destroy' }))
+        if (params.bool('expunge') === true) state.tables.volumes.remove(volume.id)
         return gone
       },
     })
   },
   attachIso: (call) => {
-    const { params, world } = call
-    const vm = needVm(world, params.need('virtualmachineid'))
-    const iso = world.tables.templates.get(params.need('id'))
+    const { params, state } = call
+    const vm = needVm(state, params.need('virtualmachineid'))
+    const iso = state.tables.templates.get(params.need('id'))
     if (iso === null || !iso.iso) throw invalid('Unable to find an ISO with id: entity does not exist')
     return job({
       ...vmJob(vm),
@@ -128,32 +128,32 @@ export const volumes: Commands = {
       event: vmEvent('ISO.ATTACH', `attaching ISO: ${iso.id} to VM`, vm),
       begin: () => {
         requireState(
-          needVm(world, vm.id),
+          needVm(state, vm.id),
           ['Stopped', 'Running'],
           'Please specify a VM that is either Stopped or Running.',
         )
         if (!iso.isready || iso.zoneid !== vm.zoneid) throw invalid('ISO is not available in the zone the VM is in.')
       },
-      end: () => vmView(world, setVm(world, vm.id, { isoid: iso.id })),
+      end: () => vmView(state, setVm(state, vm.id, { isoid: iso.id })),
     })
   },
   detachIso: (call) => {
-    const { world } = call
-    const vm = needVm(world, call.params.need('virtualmachineid'))
+    const { state } = call
+    const vm = needVm(state, call.params.need('virtualmachineid'))
     return job({
       ...vmJob(vm),
       duration_ms: 600,
       event: vmEvent('ISO.DETACH', 'detaching ISO from VM', vm),
       begin: () => {
-        const now = needVm(world, vm.id)
+        const now = needVm(state, vm.id)
         if (now.isoid === null) throw invalid('The specified VM has no ISO attached to it.')
         requireState(now, ['Stopped', 'Running'], 'Please specify a VM that is either Stopped or Running.')
       },
-      end: () => vmView(world, setVm(world, vm.id, { isoid: null })),
+      end: () => vmView(state, setVm(state, vm.id, { isoid: null })),
     })
   },
   updateVolume: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const volume = need(call, params.need('id'))
     return job({
       ...volumeJob(volume),
@@ -161,8 +161,8 @@ export const volumes: Commands = {
       end: () => {
         const now = need(call, volume.id)
         return volumeView(
-          world,
-          world.tables.volumes.put({
+          state,
+          state.tables.volumes.put({
             ...now,
             name: params.text('name') ?? now.name,
             deleteprotection: params.bool('deleteprotection') ?? now.deleteprotection,
@@ -174,7 +174,7 @@ export const volumes: Commands = {
 }
 
 function need(call: Call, id: string | null): Volume {
-  const volume = call.world.tables.volumes.get(id)
+  const volume = call.state.tables.volumes.get(id)
   if (volume === null) throw invalid(`Unable to find volume with ID: ${id ?? ''}: entity does not exist`)
   return volume
 }
@@ -199,7 +199,7 @@ function volumeEvent(type: string, description: string, volume: Volume): EventSu
 }
 
 function volumeTest(call: Call): (volume: Volume) => boolean {
-  const { params, world } = call
+  const { params, state } = call
   const byId = idTest(call)
   const keyword = keywordTest(call)
   const tests = (['name', 'zoneid', 'type', 'state', 'storageid', 'diskofferingid', 'serviceofferingid'] as const).map(
@@ -210,13 +210,13 @@ function volumeTest(call: Call): (volume: Volume) => boolean {
     byId(volume.id) &&
     keyword(volume.name, volume.type) &&
     tests.every(({ name, test }) => test(volume[name])) &&
-    (hostid === null || world.tables.vms.get(volume.virtualmachineid)?.hostid === hostid)
+    (hostid === null || state.tables.vms.get(volume.virtualmachineid)?.hostid === hostid)
 }
 
 function attach(call: Call): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const volume = need(call, params.need('id'))
-  const vm = needVm(world, params.need('virtualmachineid'))
+  const vm = needVm(state, params.need('virtualmachineid'))
   const wanted = params.int('deviceid')
   return job({
     instancetype: 'Volume',
@@ -232,31 +232,31 @@ function attach(call: Call): Outcome {
       if (!['Allocated', 'Ready', 'Uploaded'].includes(now.state))
         throw invalid(`Volume state must be in Allocated, Ready or in Uploaded state`)
       requireState(
-        needVm(world, vm.id),
+        needVm(state, vm.id),
         ['Running', 'Stopped'],
         'Please specify a VM that is either running or stopped.',
       )
       if (now.zoneid !== vm.zoneid) throw invalid('Please specify a VM that is in the same zone as the volume.')
       if (now.accountid !== vm.accountid)
         throw invalid('Unable to attach volume: volume and VM belong to different accounts')
-      if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+      if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
         throw invalid('Unable to attach volume, please specify a VM that does not have VM snapshots')
-      const used = new Set(world.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
+      const used = new Set(state.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
       if (wanted !== null && (wanted === 0 || wanted === 3 || used.has(wanted)))
         throw invalid(`deviceId ${wanted} is used by vm ${vm.name}`)
-      world.tables.volumes.put({ ...now, state: 'Attaching' })
+      state.tables.volumes.put({ ...now, state: 'Attaching' })
     },
     end: () => {
-      const used = new Set(world.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
+      const used = new Set(state.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
       let deviceid = wanted ?? 1
       // Slot 3 belongs to the CD drive.
       while (wanted === null && (used.has(deviceid) || deviceid === 3)) deviceid += 1
       return volumeView(
-        world,
-        world.tables.volumes.put({
+        state,
+        state.tables.volumes.put({
           ...need(call, volume.id),
           state: 'Ready',
-          storageid: volume.storageid ?? defaultPool(world),
+          storageid: volume.storageid ?? defaultPool(state),
           virtualmachineid: vm.id,
           deviceid,
           attached: Date.now(),
@@ -264,13 +264,13 @@ function attach(call: Call): Outcome {
       )
     },
     fail: () => {
-      world.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
+      state.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
     },
   })
 }
 
 function detach(call: Call): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const id = params.text('id')
   const vmid = params.text('virtualmachineid')
   const deviceid = params.int('deviceid')
@@ -278,7 +278,7 @@ function detach(call: Call): Outcome {
     throw invalid('Please provide either a volume id, or a tuple(device id, instance id)')
   const volume =
     id === null
-      ? (world.tables.volumes.by('vm', vmid).find((one) => one.deviceid === deviceid) ?? need(call, null))
+      ? (state.tables.volumes.by('vm', vmid).find((one) => one.deviceid === deviceid) ?? need(call, null))
       : need(call, id)
   return job({
     ...volumeJob(volume),
@@ -287,7 +287,7 @@ function detach(call: Call): Outcome {
     begin: () => {
       const now = need(call, volume.id)
       if (now.virtualmachineid === null) throw invalid('The specified volume is not attached to a VM.')
-      const vm = needVm(world, now.virtualmachineid)
+      const vm = needVm(state, now.virtualmachineid)
       requireState(
         vm,
         now.type === 'ROOT' ? ['Stopped', 'Destroyed'] : ['Running', 'Stopped', 'Destroyed'],
@@ -295,14 +295,14 @@ function detach(call: Call): Outcome {
           ? 'Please specify a VM that is stopped or destroyed to detach its ROOT volume'
           : 'Please specify a VM that is either running or stopped or destroyed.',
       )
-      if (world.tables.vmsnapshots.by('vm', vm.id).length > 0)
+      if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
         throw invalid('Unable to detach volume, please specify a VM that does not have VM snapshots')
-      world.tables.volumes.put({ ...now, state: 'Detaching' })
+      state.tables.volumes.put({ ...now, state: 'Detaching' })
     },
     end: () =>
       volumeView(
-        world,
-        world.tables.volumes.put({
+        state,
+        state.tables.volumes.put({
           ...need(call, volume.id),
           state: 'Ready',
           virtualmachineid: null,
@@ -311,16 +311,16 @@ function detach(call: Call): Outcome {
         }),
       ),
     fail: () => {
-      world.tables.volumes.put({ ...need(call, volume.id), state: 'Ready' })
+      state.tables.volumes.put({ ...need(call, volume.id), state: 'Ready' })
     },
   })
 }
 
 function resize(call: Call, offeringid: string | null): Outcome {
-  const { params, world } = call
+  const { params, state } = call
   const volume = need(call, params.need('id'))
   const size = params.int('size')
-  const next = world.tables.diskofferings.get(offeringid ?? volume.diskofferingid)
+  const next = state.tables.diskofferings.get(offeringid ?? volume.diskofferingid)
   if (volume.state !== 'Ready' && volume.state !== 'Allocated')
     throw invalid(
       `Volume should be in ready or allocated state before attempting a resize. Volume ${volume.id} is in state ${volume.state}.`,
@@ -337,25 +337,25 @@ function resize(call: Call, offeringid: string | null): Outcome {
     throw invalid(
       `Going from existing size of ${volume.size_bytes} to size of ${size_gb * GIB} would shrink the volume. Need to sign off by supplying the shrinkok parameter with value of true.`,
     )
-  if (!shrinks) requireQuota(world, volume, [[10, size_gb - Math.ceil(volume.size_bytes / GIB)]])
+  if (!shrinks) requireQuota(state, volume, [[10, size_gb - Math.ceil(volume.size_bytes / GIB)]])
   return job({
     ...volumeJob(volume),
     duration_ms: 1000,
     event: volumeEvent('VOLUME.RESIZE', 'resizing volume', volume),
     begin: () => {
-      const pool = world.tables.storagepools.get(volume.storageid)
+      const pool = state.tables.storagepools.get(volume.storageid)
       const room =
         Number(pool?.['disksizetotal'] ?? 0) *
         Number(pool?.['overprovisionfactor'] ?? 1) *
-        Number(setting(world, 'pool.storage.allocated.capacity.disablethreshold', pool?.id ?? null))
-      if (pool !== null && world.poolUse(pool.id) - volume.size_bytes + size_gb * GIB > room)
+        Number(setting(state, 'pool.storage.allocated.capacity.disablethreshold', pool?.id ?? null))
+      if (pool !== null && state.poolUse(pool.id) - volume.size_bytes + size_gb * GIB > room)
         throw internal('Storage pool does not have enough space to resize the volume')
-      world.tables.volumes.put({ ...need(call, volume.id), state: 'Resizing' })
+      state.tables.volumes.put({ ...need(call, volume.id), state: 'Resizing' })
     },
     end: () =>
       volumeView(
-        world,
-        world.tables.volumes.put({
+        state,
+        state.tables.volumes.put({
           ...need(call, volume.id),
           state: volume.state,
           size_bytes: size_gb * GIB,
@@ -365,7 +365,7 @@ function resize(call: Call, offeringid: string | null): Outcome {
         }),
       ),
     fail: () => {
-      world.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
+      state.tables.volumes.put({ ...need(call, volume.id), state: volume.state })
     },
   })
 }

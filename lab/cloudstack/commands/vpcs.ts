@@ -15,7 +15,7 @@ import { listRows } from './infrastructure.ts'
 export const vpcs: Commands = {
   listVPCs: (call) => {
     const mine = visible(call)
-    const rows = call.world.tables.vpcs.filter((vpc) =>
+    const rows = call.state.tables.vpcs.filter((vpc) =>
       mine({ accountid: text(vpc['accountid']) ?? '', projectid: text(vpc['projectid']) }),
     )
     return listRows(
@@ -25,14 +25,14 @@ export const vpcs: Commands = {
     )
   },
   createVPC: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const cidr = params.text('cidr')
     if (cidr === null || cidrRange(cidr) === null) throw invalid(`Invalid format of CIDR: ${cidr ?? ''}`)
-    if (!world.tables.vpcofferings.has(params.need('vpcofferingid')))
+    if (!state.tables.vpcofferings.has(params.need('vpcofferingid')))
       throw invalid('Unable to find vpc offering: entity does not exist')
     const owner = ownerFor(call)
-    requireQuota(world, owner, [[7, 1]])
-    const vpc = world.tables.vpcs.put({
+    requireQuota(state, owner, [[7, 1]])
+    const vpc = state.tables.vpcs.put({
       id: randomUUID(),
       name: params.need('name'),
       displaytext: params.text('displaytext') ?? params.need('name'),
@@ -73,11 +73,11 @@ export const vpcs: Commands = {
         resourcename: text(vpc['name']),
       },
       begin: () => {
-        const tiers = call.world.tables.networks.filter((network) => network.vpcid === vpc.id)
+        const tiers = call.state.tables.networks.filter((network) => network.vpcid === vpc.id)
         if (tiers.length > 0) throw invalid(`Can't delete VPC ${vpc.id} as its used by ${tiers.length} networks`)
       },
       end: () => {
-        call.world.tables.vpcs.remove(vpc.id)
+        call.state.tables.vpcs.remove(vpc.id)
         return null
       },
     })
@@ -85,7 +85,7 @@ export const vpcs: Commands = {
 }
 
 function needVpc(call: Call): Row {
-  const vpc = call.world.tables.vpcs.get(call.params.need('id'))
+  const vpc = call.state.tables.vpcs.get(call.params.need('id'))
   if (vpc === null) throw invalid('Unable to find VPC: entity does not exist')
   return vpc
 }
@@ -95,13 +95,13 @@ function vpcJob(vpc: Row): { instancetype: string; instanceid: string; queue: st
 }
 
 function view(call: Call, vpc: Row): Record<string, Json | undefined> {
-  const { world } = call
+  const { state } = call
   const { accountid, projectid, ...rest } = vpc
-  const tiers = world.tables.networks.filter((network) => network.vpcid === vpc.id)
+  const tiers = state.tables.networks.filter((network) => network.vpcid === vpc.id)
   return {
     ...rest,
-    ...ownerFields(world, { accountid: text(accountid) ?? '', projectid: text(projectid) }),
-    zonename: text(world.tables.zones.get(text(vpc['zoneid']))?.['name']),
-    network: tiers.map((network) => networkView(world, network)),
+    ...ownerFields(state, { accountid: text(accountid) ?? '', projectid: text(projectid) }),
+    zonename: text(state.tables.zones.get(text(vpc['zoneid']))?.['name']),
+    network: tiers.map((network) => networkView(state, network)),
   }
 }

@@ -10,18 +10,18 @@ import { object, success, wireDate } from '../wire.ts'
 
 export const webhooks: Commands = {
   createWebhook: (call) => {
-    const { params, world, caller } = call
+    const { params, state, caller } = call
     const payloadurl = checkUrl(params.need('payloadurl'))
     if (
-      world.tables.webhooks.find((one) => one.name === params.need('name') && one.accountid === caller.account.id) !==
+      state.tables.webhooks.find((one) => one.name === params.need('name') && one.accountid === caller.account.id) !==
       null
     )
       throw invalid(`Webhook with name ${params.need('name')} already exists`)
     if (
-      world.tables.webhooks.find((one) => one.payloadurl === payloadurl && one.accountid === caller.account.id) !== null
+      state.tables.webhooks.find((one) => one.payloadurl === payloadurl && one.accountid === caller.account.id) !== null
     )
       throw invalid(`Payload URL: ${payloadurl} is already in use by another webhook`)
-    const webhook = world.tables.webhooks.put({
+    const webhook = state.tables.webhooks.put({
       id: randomUUID(),
       name: params.need('name'),
       description: params.text('description'),
@@ -43,17 +43,17 @@ export const webhooks: Commands = {
     const keyword = keywordTest(call)
     return paged(
       call,
-      call.world.tables.webhooks.filter(
+      call.state.tables.webhooks.filter(
         (one) => byId(one.id) && name(one.name) && state(one.state) && scope(one.scope) && keyword(one.name),
       ),
       (one) => view(call, one),
     )
   },
   updateWebhook: (call) => {
-    const { params, world } = call
+    const { params, state } = call
     const webhook = need(call, params.need('id'))
     const url = params.text('payloadurl')
-    const next = world.tables.webhooks.put({
+    const next = state.tables.webhooks.put({
       ...webhook,
       name: params.text('name') ?? webhook.name,
       description: params.text('description') ?? webhook.description,
@@ -67,9 +67,9 @@ export const webhooks: Commands = {
   },
   deleteWebhook: (call) => {
     const webhook = need(call, call.params.need('id'))
-    for (const delivery of call.world.tables.deliveries.by('webhook', webhook.id))
-      call.world.tables.deliveries.remove(delivery.id)
-    call.world.tables.webhooks.remove(webhook.id)
+    for (const delivery of call.state.tables.deliveries.by('webhook', webhook.id))
+      call.state.tables.deliveries.remove(delivery.id)
+    call.state.tables.webhooks.remove(webhook.id)
     return success()
   },
   executeWebhookDelivery: async (call) => {
@@ -105,14 +105,14 @@ export const webhooks: Commands = {
     const type = same(call, 'eventtype')
     return paged(
       call,
-      call.world.tables.deliveries.filter((one) => byId(one.id) && webhookid(one.webhookid) && type(one.eventtype)),
+      call.state.tables.deliveries.filter((one) => byId(one.id) && webhookid(one.webhookid) && type(one.eventtype)),
       (one) => deliveryView(call, one),
     )
   },
 }
 
 function need(call: Call, id: string): Webhook {
-  const webhook = call.world.tables.webhooks.get(id)
+  const webhook = call.state.tables.webhooks.get(id)
   if (webhook === null) throw invalid('Unable to find Webhook: entity does not exist')
   return webhook
 }
@@ -140,7 +140,7 @@ function view(call: Call, one: Webhook): Record<string, Json> {
     name: one.name,
     description: one.description,
     state: one.state,
-    ...ownerFields(call.world, { accountid: one.accountid, projectid: null }),
+    ...ownerFields(call.state, { accountid: one.accountid, projectid: null }),
     payloadurl: one.payloadurl,
     secretkey: one.secretkey,
     sslverification: one.sslverification,
@@ -155,7 +155,7 @@ function deliveryView(call: Call, one: Delivery): Record<string, Json> {
     eventid: one.eventid,
     eventtype: one.eventtype,
     webhookid: one.webhookid,
-    webhookname: call.world.tables.webhooks.get(one.webhookid)?.name ?? null,
+    webhookname: call.state.tables.webhooks.get(one.webhookid)?.name ?? null,
     headers: one.headers,
     payload: one.payload,
     success: one.success,

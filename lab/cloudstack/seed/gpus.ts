@@ -1,10 +1,10 @@
 /** Two GPU hosts: whole cards handed through on the first, one card cut into vGPUs on the second. */
-import { hostFacts, seededId, wellKnown } from '../../world.ts'
+import { hostFacts, seededId, wellKnown } from '../../site.ts'
 import type { GpuDevice } from '../records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 
-export function seedGpus(world: World): void {
-  const { tables } = world
+export function seedGpus(state: SimulatorState): void {
+  const { tables } = state
   const { gpu_cards: cards, vgpu_profiles: profiles } = wellKnown
   tables.gpucards.put({
     id: cards['NVIDIA A2'],
@@ -57,14 +57,14 @@ export function seedGpus(world: World): void {
   const first = seededId('host', hostFacts(0).name)
   const second = seededId('host', hostFacts(1).name)
   for (const bus of ['3b:00.0', 'af:00.0'])
-    device(world, `kvm-01/${bus}`, {
+    device(state, `kvm-01/${bus}`, {
       hostid: first,
       busaddress: bus,
       gpucardid: cards['NVIDIA A2'],
       vgpuprofileid: profiles['A2 passthrough'],
     })
   if (!tables.hosts.has(second)) return
-  device(world, 'kvm-02/3b:00.0', {
+  device(state, 'kvm-02/3b:00.0', {
     hostid: second,
     busaddress: '3b:00.0',
     gpudevicetype: 'VGPUOnly',
@@ -73,7 +73,7 @@ export function seedGpus(world: World): void {
   })
   for (let slot = 0; slot < 4; slot += 1) {
     const name = `kvm-02/mdev-${slot}`
-    device(world, name, {
+    device(state, name, {
       hostid: second,
       busaddress: seededId('mdev', name),
       gpudevicetype: 'MDEV',
@@ -85,11 +85,11 @@ export function seedGpus(world: World): void {
 }
 
 function device(
-  world: World,
+  state: SimulatorState,
   name: string,
   set: Partial<GpuDevice> & Pick<GpuDevice, 'hostid' | 'busaddress' | 'gpucardid' | 'vgpuprofileid'>,
 ): void {
-  world.tables.gpudevices.put({
+  state.tables.gpudevices.put({
     id: seededId('gpudevice', name),
     gpudevicetype: 'PCI',
     virtualmachineid: null,

@@ -1,7 +1,7 @@
 /** Operating systems, templates and ISOs. */
-import { seededId, wellKnown } from '../../world.ts'
+import { seededId, wellKnown } from '../../site.ts'
 import type { Template } from '../records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 
 const GIB = 1024 ** 3
 
@@ -13,7 +13,7 @@ export const OS_TYPES = {
   other: seededId('ostype', 'Other Linux (64-bit)'),
 }
 
-export function seedImages(world: World): void {
+export function seedImages(state: SimulatorState): void {
   const categories: [string, string][] = [
     ['Debian', 'Debian GNU/Linux 12 (64-bit)'],
     ['Ubuntu', 'Ubuntu 24.04 LTS'],
@@ -23,8 +23,8 @@ export function seedImages(world: World): void {
   ]
   for (const [category, description] of categories) {
     const oscategoryid = seededId('oscategory', category)
-    world.tables.oscategories.put({ id: oscategoryid, name: category, isfeatured: category !== 'Other' })
-    world.tables.ostypes.put({
+    state.tables.oscategories.put({ id: oscategoryid, name: category, isfeatured: category !== 'Other' })
+    state.tables.ostypes.put({
       id: seededId('ostype', description),
       name: description,
       description,
@@ -35,16 +35,16 @@ export function seedImages(world: World): void {
     })
   }
   const { templates, isos } = wellKnown
-  image(world, templates['Debian 12'], { name: 'Debian 12', ostypeid: OS_TYPES.debian, size_bytes: 8 * GIB })
-  image(world, templates['Ubuntu 24.04'], { name: 'Ubuntu 24.04', ostypeid: OS_TYPES.ubuntu, size_bytes: 10 * GIB })
-  image(world, templates['Rocky Linux 9'], { name: 'Rocky Linux 9', ostypeid: OS_TYPES.rocky, size_bytes: 10 * GIB })
-  image(world, templates['Windows Server 2022'], {
+  image(state, templates['Debian 12'], { name: 'Debian 12', ostypeid: OS_TYPES.debian, size_bytes: 8 * GIB })
+  image(state, templates['Ubuntu 24.04'], { name: 'Ubuntu 24.04', ostypeid: OS_TYPES.ubuntu, size_bytes: 10 * GIB })
+  image(state, templates['Rocky Linux 9'], { name: 'Rocky Linux 9', ostypeid: OS_TYPES.rocky, size_bytes: 10 * GIB })
+  image(state, templates['Windows Server 2022'], {
     name: 'Windows Server 2022',
     ostypeid: OS_TYPES.windows,
     size_bytes: 40 * GIB,
     passwordenabled: true,
   })
-  image(world, templates['Alpine 3.20 (downloading)'], {
+  image(state, templates['Alpine 3.20 (downloading)'], {
     name: 'Alpine 3.20 (downloading)',
     ostypeid: OS_TYPES.other,
     size_bytes: GIB,
@@ -53,19 +53,19 @@ export function seedImages(world: World): void {
     percent: 42,
     downloadstate: 'DOWNLOAD_IN_PROGRESS',
   })
-  image(world, isos['debian-12-netinst'], {
+  image(state, isos['debian-12-netinst'], {
     name: 'debian-12-netinst',
     ostypeid: OS_TYPES.debian,
     size_bytes: 660 * 1024 ** 2,
     iso: true,
   })
-  image(world, isos['windows-server-2022'], {
+  image(state, isos['windows-server-2022'], {
     name: 'windows-server-2022',
     ostypeid: OS_TYPES.windows,
     size_bytes: 5 * GIB,
     iso: true,
   })
-  image(world, isos['virtio-win'], {
+  image(state, isos['virtio-win'], {
     name: 'virtio-win',
     ostypeid: OS_TYPES.windows,
     size_bytes: 700 * 1024 ** 2,
@@ -74,9 +74,9 @@ export function seedImages(world: World): void {
   })
 }
 
-function image(world: World, id: string, set: Partial<Template> & { name: string; ostypeid: string }): void {
+function image(state: SimulatorState, id: string, set: Partial<Template> & { name: string; ostypeid: string }): void {
   const iso = set.iso === true
-  world.tables.templates.put({
+  state.tables.templates.put({
     id,
     displaytext: set.name,
     iso,
@@ -93,7 +93,7 @@ function image(world: World, id: string, set: Partial<Template> & { name: string
     isdynamicallyscalable: !iso,
     checksum: null,
     url: `http://10.0.0.60/images/${encodeURIComponent(set.name)}`,
-    created: world.seeded_at - 60 * 86_400_000,
+    created: state.seeded_at - 60 * 86_400_000,
     status: 'Download Complete',
     percent: 100,
     downloadstate: 'DOWNLOADED',

@@ -1,10 +1,10 @@
 /** The virtual machines with their disks, in mixed states, spread over hosts, tenants and networks. */
-import { noise, seededId, tenantName, vmName, wellKnown } from '../../world.ts'
-import type { WorldSize } from '../../world.ts'
+import { noise, seededId, tenantName, vmName, wellKnown } from '../../site.ts'
+import type { SiteSize } from '../../site.ts'
 import { macOf, nextFreeIp } from '../addressing.ts'
 import type { Network } from '../network-records.ts'
 import type { Host, Nic, ServiceOffering, Vm, VmState } from '../records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { OS_TYPES } from './images.ts'
 
 const GIB = 1024 ** 3
@@ -18,22 +18,28 @@ const STATES: Readonly<Record<string, VmState>> = {
   'elastic-02': 'Error',
 }
 
-export function seedMachines(world: World, size: WorldSize): void {
-  const hosts = [...world.tables.hosts.values()]
-  const offerings = [...world.tables.serviceofferings.values()]
-  for (let index = 0; index < size.vms; index += 1) machine(world, size, index, hosts, offerings)
-  const gpu = world.tables.vms.get(wellKnown.vms['render-gpu'])
-  const device = world.tables.gpudevices.find((one) => one.vgpuprofileid === wellKnown.vgpu_profiles['A2 passthrough'])
+export function seedMachines(state: SimulatorState, size: SiteSize): void {
+  const hosts = [...state.tables.hosts.values()]
+  const offerings = [...state.tables.serviceofferings.values()]
+  for (let index = 0; index < size.vms; index += 1) machine(state, size, index, hosts, offerings)
+  const gpu = state.tables.vms.get(wellKnown.vms['render-gpu'])
+  const device = state.tables.gpudevices.find((one) => one.vgpuprofileid === wellKnown.vgpu_profiles['A2 passthrough'])
   if (gpu !== null && device !== null)
-    world.tables.gpudevices.put({ ...device, virtualmachineid: gpu.id, state: 'Allocated' })
-  seedAddressUse(world)
+    state.tables.gpudevices.put({ ...device, virtualmachineid: gpu.id, state: 'Allocated' })
+  seedAddressUse(state)
 }
 
-function machine(world: World, size: WorldSize, index: number, hosts: Host[], offerings: ServiceOffering[]): void {
+function machine(
+  state: SimulatorState,
+  size: SiteSize,
+  index: number,
+  hosts: Host[],
+  offerings: ServiceOffering[],
+): void {
   const name = vmName(index)
   const id = seededId('vm', name)
-  const number = world.nextNumber('vm')
-  const state = index < 40 ? (STATES[name] ?? 'Running') : noise(index, 3) < 0.12 ? 'Stopped' : 'Running'
+  const number = state.nextNumber('vm')
+  const power = index < 40 ? (STATES[name] ?? 'Running') : noise(index, 3) < 0.12 ? 'Stopped' : 'Running'
   const gpu = name === 'render-gpu'
   const host = gpu ? hosts[0] : hosts[index % hosts.length]
   const custom = name === 'gitlab' || name === 'erp-db'
@@ -50,14 +56,14 @@ function machine(world: World, size: WorldSize, index: number, hosts: Host[], of
   const template = windows
     ? wellKnown.templates['Windows Server 2022']
     : wellKnown.templates[index % 2 === 0 ? 'Debian 12' : 'Ubuntu 24.04']
-  const running = state === 'Running'
-  const created = world.seeded_at - (1 + (index % 40)) * 86_400_000
+  const running = power === 'Running'
+  const created = state.seeded_at - (1 + (index % 40)) * 86_400_000
   const vm: Vm = {
     id,
     number,
     name,
     displayname: name,
-    state,
+    state: power,
     accountid,
     projectid: project ? wellKnown.project : null,
     zoneid: wellKnown.zone,
@@ -75,7 +81,7 @@ function machine(world: World, size: WorldSize, index: number, hosts: Host[], of
     haenable: offering.offerha,
     details: custom ? { cpuNumber: '4', memory: '8192' } : {},
     extraconfig: {},
-    nics: nics(world, size, index, id),
+    nics: nics(state, size, index, id),
     affinitygroupids: name.startsWith('kafka') ? [seededId('affinitygroup', 'kafka-apart')] : [],
     isdynamicallyscalable: custom,
     deleteprotection: name === 'erp-db',
@@ -92,9 +98,9 @@ function machine(world: World, size: WorldSize, index: number, hosts: Host[], of
     bootmode: null,
     tags: {},
   }
-  world.tables.vms.put(vm)
-  disk(world, vm, 'ROOT', 0, windows ? 40 : 20)
-  if (name.includes('db') || name === 'nextcloud') disk(world, vm, 'DATADISK', 1, 100)
+  state.tables.vms.put(vm)
+  disk(state, vm, 'ROOT', 0, windows ? 40 : 20)
+  if (name.includes('db') || name === 'nextcloud') disk(state, vm, 'DATADISK', 1, 100)
 }
 
 function find(offerings: ServiceOffering[], name: string): ServiceOffering {
@@ -103,23 +109,23 @@ function find(offerings: ServiceOffering[], name: string): ServiceOffering {
   return found
 }
 
-function nics(world: World, size: WorldSize, index: number, vmid: string): Nic[] {
-  const acme = world.tables.networks.get(wellKnown.networks['acme-net'])
-  const shared = world.tables.networks.get(wellKnown.networks['office-shared']) ?? acme
-  const l2 = world.tables.networks.get(wellKnown.networks['storage-l2'])
+function nics(state: SimulatorState, size: SiteSize, index: number, vmid: string): Nic[] {
+  const acme = state.tables.networks.get(wellKnown.networks['acme-net'])
+  const shared = state.tables.networks.get(wellKnown.networks['office-shared']) ?? acme
+  const l2 = state.tables.networks.get(wellKnown.networks['storage-l2'])
   const first = index % Math.max(2, size.tenants) === 0 ? acme : shared
   const found: Nic[] = []
-  if (first !== null) found.push(nic(world, vmid, first, 0))
-  if (l2 !== null && index % 10 === 3) found.push(nic(world, vmid, l2, 1))
+  if (first !== null) found.push(nic(state, vmid, first, 0))
+  if (l2 !== null && index % 10 === 3) found.push(nic(state, vmid, l2, 1))
   return found
 }
 
-function nic(world: World, vmid: string, network: Network, deviceid: number): Nic {
+function nic(state: SimulatorState, vmid: string, network: Network, deviceid: number): Nic {
   const id = seededId('nic', `${vmid}/${deviceid}`)
   return {
     id,
     networkid: network.id,
-    ipaddress: nextFreeIp(world, network),
+    ipaddress: nextFreeIp(state, network),
     macaddress: macOf(id),
     isdefault: deviceid === 0,
     deviceid,
@@ -127,9 +133,9 @@ function nic(world: World, vmid: string, network: Network, deviceid: number): Ni
   }
 }
 
-function disk(world: World, vm: Vm, type: 'ROOT' | 'DATADISK', deviceid: number, size_gb: number): void {
+function disk(state: SimulatorState, vm: Vm, type: 'ROOT' | 'DATADISK', deviceid: number, size_gb: number): void {
   const name = type === 'ROOT' ? `ROOT-${vm.number}` : `DATA-${vm.number}`
-  world.tables.volumes.put({
+  state.tables.volumes.put({
     id: seededId('volume', `${vm.id}/${type}`),
     name,
     type,
@@ -154,26 +160,26 @@ function disk(world: World, vm: Vm, type: 'ROOT' | 'DATADISK', deviceid: number,
 }
 
 /** A source NAT, a static NAT to the bastion's place and two forwarded ports, all on the tenant's own network. */
-function seedAddressUse(world: World): void {
-  const addresses = [...world.tables.addresses.values()]
-  const network = world.tables.networks.get(wellKnown.networks['acme-net'])
+function seedAddressUse(state: SimulatorState): void {
+  const addresses = [...state.tables.addresses.values()]
+  const network = state.tables.networks.get(wellKnown.networks['acme-net'])
   const [source, nat, forward, spare] = addresses
   if (network === null || source === undefined || nat === undefined || forward === undefined || spare === undefined)
     return
   const taken = {
     state: 'Allocated',
-    allocated: world.seeded_at - 40 * 86_400_000,
+    allocated: state.seeded_at - 40 * 86_400_000,
     associatednetworkid: network.id,
     accountid: network.accountid,
   } as const
-  world.tables.addresses.put({ ...source, ...taken, issourcenat: true })
-  world.tables.addresses.put({ ...spare, ...taken })
-  world.tables.addresses.put({ ...forward, ...taken })
-  const inside = world.tables.vms.filter(
+  state.tables.addresses.put({ ...source, ...taken, issourcenat: true })
+  state.tables.addresses.put({ ...spare, ...taken })
+  state.tables.addresses.put({ ...forward, ...taken })
+  const inside = state.tables.vms.filter(
     (vm) => vm.state === 'Running' && vm.nics.some((one) => one.networkid === network.id),
   )
   const [web, other] = inside
-  world.tables.addresses.put({
+  state.tables.addresses.put({
     ...nat,
     ...taken,
     isstaticnat: web !== undefined,
@@ -185,7 +191,7 @@ function seedAddressUse(world: World): void {
     [80, 8080],
     [443, 8443],
   ] as const) {
-    world.tables.rules.put({
+    state.tables.rules.put({
       id: seededId('rule', String(publicport)),
       protocol: 'tcp',
       publicport,

@@ -1,18 +1,18 @@
 /** Guest networks, the public range with its addresses, and the routers in front of them. */
-import { seededId, tenantName, wellKnown, ZONE_NAME } from '../../world.ts'
-import type { WorldSize } from '../../world.ts'
+import { seededId, tenantName, wellKnown, ZONE_NAME } from '../../site.ts'
+import type { SiteSize } from '../../site.ts'
 import { ipText } from '../addressing.ts'
 import type { Network } from '../network-records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { wireDate } from '../wire.ts'
 
 const PUBLIC_START = 203 * 2 ** 24 + 113 * 2 ** 8 + 10
 const PUBLIC_COUNT = 90
 
-export function seedNetworks(world: World, size: WorldSize): void {
+export function seedNetworks(state: SimulatorState, size: SiteSize): void {
   const wide = size.vms > 300
   const first = seededId('account', tenantName(0))
-  put(world, {
+  put(state, {
     id: wellKnown.networks['acme-net'],
     name: 'acme-net',
     displaytext: 'Servers of acme',
@@ -22,7 +22,7 @@ export function seedNetworks(world: World, size: WorldSize): void {
     ...plan(10, wide),
   })
   if (size.networks > 1)
-    put(world, {
+    put(state, {
       id: wellKnown.networks['office-shared'],
       name: 'office-shared',
       displaytext: 'Shared office network',
@@ -34,7 +34,7 @@ export function seedNetworks(world: World, size: WorldSize): void {
       ...plan(20, wide),
     })
   if (size.networks > 2)
-    put(world, {
+    put(state, {
       id: wellKnown.networks['storage-l2'],
       name: 'storage-l2',
       displaytext: 'Storage segment',
@@ -47,7 +47,7 @@ export function seedNetworks(world: World, size: WorldSize): void {
   for (let index = 3; index < size.networks; index += 1) {
     const tenant = tenantName(index % size.tenants)
     const name = `${tenant}-net-${index}`
-    put(world, {
+    put(state, {
       id: seededId('network', name),
       name,
       displaytext: name,
@@ -57,8 +57,8 @@ export function seedNetworks(world: World, size: WorldSize): void {
       ...plan(30 + (index % 200), false),
     })
   }
-  seedPublicAddresses(world)
-  seedRouters(world)
+  seedPublicAddresses(state)
+  seedRouters(state)
 }
 
 function plan(second: number, wide: boolean): Partial<Network> {
@@ -69,11 +69,11 @@ function plan(second: number, wide: boolean): Partial<Network> {
 }
 
 function put(
-  world: World,
+  state: SimulatorState,
   set: Partial<Network> & Pick<Network, 'id' | 'name' | 'displaytext' | 'networkofferingid' | 'accountid'>,
 ): void {
-  const traffic = world.tables.networks.size + 1
-  world.tables.networks.put({
+  const traffic = state.tables.networks.size + 1
+  state.tables.networks.put({
     type: 'Isolated',
     state: 'Implemented',
     zoneid: wellKnown.zone,
@@ -92,7 +92,7 @@ function put(
     privatemtu: 1500,
     dns1: '9.9.9.9',
     dns2: null,
-    created: world.seeded_at - 50 * 86_400_000,
+    created: state.seeded_at - 50 * 86_400_000,
     receivedbytes: traffic * 73_400_320,
     sentbytes: traffic * 31_457_280,
     projectid: null,
@@ -100,8 +100,8 @@ function put(
   })
 }
 
-function seedPublicAddresses(world: World): void {
-  world.tables.vlans.put({
+function seedPublicAddresses(state: SimulatorState): void {
+  state.tables.vlans.put({
     id: wellKnown.public_range,
     zoneid: wellKnown.zone,
     physicalnetworkid: wellKnown.physical_network,
@@ -116,7 +116,7 @@ function seedPublicAddresses(world: World): void {
   })
   for (let index = 0; index < PUBLIC_COUNT; index += 1) {
     const ipaddress = ipText(PUBLIC_START + index)
-    world.tables.addresses.put({
+    state.tables.addresses.put({
       id: seededId('address', ipaddress),
       ipaddress,
       vlanid: wellKnown.public_range,
@@ -136,7 +136,7 @@ function seedPublicAddresses(world: World): void {
   }
 }
 
-function seedRouters(world: World): void {
+function seedRouters(state: SimulatorState): void {
   const common = {
     zoneid: wellKnown.zone,
     zonename: ZONE_NAME,
@@ -144,15 +144,15 @@ function seedRouters(world: World): void {
     hypervisor: 'KVM',
     state: 'Running',
     version: '4.22.0',
-    created: wireDate(world.seeded_at - 50 * 86_400_000),
+    created: wireDate(state.seeded_at - 50 * 86_400_000),
     arch: 'x86_64',
     hasannotations: false,
   }
-  const hosts = [...world.tables.hosts.values()]
+  const hosts = [...state.tables.hosts.values()]
   let number = 10
-  for (const network of world.tables.networks.filter((one) => one.type !== 'L2')) {
+  for (const network of state.tables.networks.filter((one) => one.type !== 'L2')) {
     const host = hosts[number % hosts.length]
-    world.tables.routers.put({
+    state.tables.routers.put({
       ...common,
       id: seededId('router', network.name),
       name: `r-${number}-VM`,
@@ -180,7 +180,7 @@ function seedRouters(world: World): void {
     ['secondarystoragevm', 's-1-VM', 4],
   ] as const) {
     const host = hosts[last % hosts.length]
-    world.tables.systemvms.put({
+    state.tables.systemvms.put({
       ...common,
       id: seededId('systemvm', name),
       name,

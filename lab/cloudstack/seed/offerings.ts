@@ -1,11 +1,11 @@
 /** What can be chosen when something is made: compute, disk, network and VPC offerings. */
-import { seededId, wellKnown } from '../../world.ts'
+import { seededId, wellKnown } from '../../site.ts'
 import type { DiskOffering, ServiceOffering } from '../records.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { wireDate } from '../wire.ts'
 
-export function seedOfferings(world: World): void {
-  const created = world.seeded_at - 70 * 86_400_000
+export function seedOfferings(state: SimulatorState): void {
+  const created = state.seeded_at - 70 * 86_400_000
   const { service_offerings: service, disk_offerings: disk } = wellKnown
   const fixed: [string, string, number, number][] = [
     [service.small, 'small', 1, 1024],
@@ -14,10 +14,10 @@ export function seedOfferings(world: World): void {
     [service.xlarge, 'xlarge', 8, 16_384],
   ]
   for (const [id, name, cpunumber, memory] of fixed)
-    world.tables.serviceofferings.put(
+    state.tables.serviceofferings.put(
       offering(id, name, created, { cpunumber, memory, cpuspeed: 1000, offerha: cpunumber > 2 }),
     )
-  world.tables.serviceofferings.put(
+  state.tables.serviceofferings.put(
     offering(service.custom, 'custom', created, {
       iscustomized: true,
       cpuspeed: 1000,
@@ -29,7 +29,7 @@ export function seedOfferings(world: World): void {
       offerha: true,
     }),
   )
-  world.tables.serviceofferings.put(
+  state.tables.serviceofferings.put(
     offering(service['gpu-a2'], 'gpu-a2', created, {
       cpunumber: 8,
       memory: 32_768,
@@ -39,19 +39,19 @@ export function seedOfferings(world: World): void {
       gpucount: 1,
     }),
   )
-  world.tables.diskofferings.put(diskOffering(disk['ssd-20'], 'ssd-20', created, { disksize: 20, tags: 'ssd' }))
-  world.tables.diskofferings.put(diskOffering(disk['ssd-100'], 'ssd-100', created, { disksize: 100, tags: 'ssd' }))
-  world.tables.diskofferings.put(
+  state.tables.diskofferings.put(diskOffering(disk['ssd-20'], 'ssd-20', created, { disksize: 20, tags: 'ssd' }))
+  state.tables.diskofferings.put(diskOffering(disk['ssd-100'], 'ssd-100', created, { disksize: 100, tags: 'ssd' }))
+  state.tables.diskofferings.put(
     diskOffering(disk['custom-ssd'], 'custom-ssd', created, { iscustomized: true, tags: 'ssd' }),
   )
-  world.tables.diskofferings.put(
+  state.tables.diskofferings.put(
     diskOffering(disk['archive-500'], 'archive-500', created, {
       disksize: 500,
       tags: 'archive',
       rates: { diskIopsReadRate: 500, diskIopsWriteRate: 500 },
     }),
   )
-  seedNetworkOfferings(world, created)
+  seedNetworkOfferings(state, created)
 }
 
 export function offering(id: string, name: string, created: number, set: Partial<ServiceOffering>): ServiceOffering {
@@ -109,7 +109,7 @@ export function diskOffering(id: string, name: string, created: number, set: Par
   }
 }
 
-function seedNetworkOfferings(world: World, created: number): void {
+function seedNetworkOfferings(state: SimulatorState, created: number): void {
   const rows: [string, string, string, boolean][] = [
     [
       wellKnown.network_offerings['isolated-nat'],
@@ -123,7 +123,7 @@ function seedNetworkOfferings(world: World, created: number): void {
     [wellKnown.network_offerings['vpc-tier'], 'DefaultIsolatedNetworkOfferingForVpcNetworks', 'Isolated', true],
   ]
   for (const [id, name, guestiptype, forvpc] of rows) {
-    world.tables.networkofferings.put({
+    state.tables.networkofferings.put({
       id,
       name,
       displaytext: name,
@@ -144,7 +144,7 @@ function seedNetworkOfferings(world: World, created: number): void {
       hasannotations: false,
     })
   }
-  world.tables.vpcofferings.put({
+  state.tables.vpcofferings.put({
     id: seededId('vpcoffering', 'default'),
     name: 'Default VPC offering',
     displaytext: 'Default VPC offering',

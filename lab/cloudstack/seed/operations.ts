@@ -1,14 +1,14 @@
 /** What has happened so far and how the site is set: settings, alerts, events, copies, groups, management servers. */
-import { seededId, wellKnown } from '../../world.ts'
+import { seededId, wellKnown } from '../../site.ts'
 import { CONFIGURATIONS } from '../settings.ts'
-import type { World } from '../state.ts'
+import type { SimulatorState } from '../state.ts'
 import { wireDate } from '../wire.ts'
 
 const GIB = 1024 ** 3
 
-export function seedOperations(world: World): void {
-  const { tables } = world
-  const at = world.seeded_at
+export function seedOperations(state: SimulatorState): void {
+  const { tables } = state
+  const at = state.seeded_at
   tables.managementservers.put({
     id: seededId('managementserver', 'mgmt-01'),
     name: 'mgmt-01',
@@ -68,18 +68,18 @@ export function seedOperations(world: World): void {
     disk: [{ id: 'sda', label: 'sda', capacity: 20 * GIB, controller: 'virtio' }],
     nic: [{ id: 'net0', macaddress: '52:54:00:aa:bb:01', adaptertype: 'virtio' }],
   })
-  seedCopies(world)
-  seedAlerts(world)
-  seedEvents(world)
+  seedCopies(state)
+  seedAlerts(state)
+  seedEvents(state)
 }
 
-function seedCopies(world: World): void {
-  const vm = world.tables.vms.get(wellKnown.vms['db-01'])
-  const volume = world.tables.volumes.by('vm', vm?.id ?? null)[0]
+function seedCopies(state: SimulatorState): void {
+  const vm = state.tables.vms.get(wellKnown.vms['db-01'])
+  const volume = state.tables.volumes.by('vm', vm?.id ?? null)[0]
   if (vm === null || volume === undefined) return
   const owner = { accountid: vm.accountid, projectid: vm.projectid }
-  const created = world.seeded_at - 2 * 86_400_000
-  world.tables.snapshots.put({
+  const created = state.seeded_at - 2 * 86_400_000
+  state.tables.snapshots.put({
     id: seededId('snapshot', 'db-01'),
     name: 'db-01_ROOT',
     volumeid: volume.id,
@@ -89,7 +89,7 @@ function seedCopies(world: World): void {
     created,
     ...owner,
   })
-  world.tables.backups.put({
+  state.tables.backups.put({
     id: seededId('backup', 'db-01'),
     name: 'db-01 daily',
     description: null,
@@ -101,9 +101,9 @@ function seedCopies(world: World): void {
     created,
     ...owner,
   })
-  const web = world.tables.vms.get(wellKnown.vms['web-02'])
+  const web = state.tables.vms.get(wellKnown.vms['web-02'])
   if (web === null) return
-  world.tables.vmsnapshots.put({
+  state.tables.vmsnapshots.put({
     id: seededId('vmsnapshot', 'web-02'),
     name: `i-2-${web.number}-VM_VS_20260101`,
     displayname: 'before upgrade',
@@ -119,7 +119,7 @@ function seedCopies(world: World): void {
   })
 }
 
-function seedAlerts(world: World): void {
+function seedAlerts(state: SimulatorState): void {
   const rows: [number, string, string][] = [
     [7, 'ALERT.COMPUTE.HOST', 'Host kvm-05 lost its connection for 42 seconds'],
     [0, 'ALERT.MEMORY', 'System Alert: Low Available Memory in cluster cluster-a of availability zone Frankfurt-1'],
@@ -132,24 +132,24 @@ function seedAlerts(world: World): void {
     ],
   ]
   rows.forEach(([type, name, description], index) => {
-    world.tables.alerts.put({
+    state.tables.alerts.put({
       id: seededId('alert', String(index)),
       type,
       name,
       description,
-      sent: world.seeded_at - (index + 1) * 3_600_000,
+      sent: state.seeded_at - (index + 1) * 3_600_000,
       archived: false,
     })
   })
 }
 
-function seedEvents(world: World): void {
+function seedEvents(state: SimulatorState): void {
   let minutes = 600
-  for (const vm of [...world.tables.vms.values()].slice(0, 30)) {
+  for (const vm of [...state.tables.vms.values()].slice(0, 30)) {
     minutes -= 17
-    world.tables.events.put({
+    state.tables.events.put({
       id: seededId('event', vm.id),
-      number: world.nextNumber('event'),
+      number: state.nextNumber('event'),
       type: minutes % 2 === 0 ? 'VM.START' : 'VM.CREATE',
       level: 'INFO',
       state: 'Completed',
@@ -160,7 +160,7 @@ function seedEvents(world: World): void {
       resourceid: vm.id,
       resourcetype: 'VirtualMachine',
       resourcename: vm.name,
-      created: world.seeded_at - minutes * 60_000,
+      created: state.seeded_at - minutes * 60_000,
       parentid: null,
       archived: false,
     })

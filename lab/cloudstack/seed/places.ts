@@ -1,15 +1,15 @@
 /** Zone, pod, clusters, hosts, storage and the physical network with its service providers. */
-import { clusterName, hostFacts, POD_NAME, seededId, wellKnown, ZONE_NAME } from '../../world.ts'
-import type { WorldSize } from '../../world.ts'
-import type { World } from '../state.ts'
+import { clusterName, hostFacts, POD_NAME, seededId, wellKnown, ZONE_NAME } from '../../site.ts'
+import type { SiteSize } from '../../site.ts'
+import type { SimulatorState } from '../state.ts'
 import { wireDate } from '../wire.ts'
 
 const GIB = 1024 ** 3
 const TIB = 1024 ** 4
 const HOST_MEMORY_GIB = 512
 
-export function seedPlaces(world: World, size: WorldSize): void {
-  const { tables } = world
+export function seedPlaces(state: SimulatorState, size: SiteSize): void {
+  const { tables } = state
   tables.zones.put({
     id: wellKnown.zone,
     name: ZONE_NAME,
@@ -58,16 +58,16 @@ export function seedPlaces(world: World, size: WorldSize): void {
       },
     ],
   })
-  seedClusters(world, size)
-  seedHosts(world, size)
-  seedStorage(world, size)
-  seedPhysicalNetwork(world)
+  seedClusters(state, size)
+  seedHosts(state, size)
+  seedStorage(state, size)
+  seedPhysicalNetwork(state)
 }
 
-function seedClusters(world: World, size: WorldSize): void {
+function seedClusters(state: SimulatorState, size: SiteSize): void {
   for (let index = 0; index < size.clusters; index += 1) {
     const name = clusterName(index)
-    world.tables.clusters.put({
+    state.tables.clusters.put({
       id: seededId('cluster', name),
       name,
       podid: wellKnown.pod,
@@ -86,13 +86,13 @@ function seedClusters(world: World, size: WorldSize): void {
   }
 }
 
-/** Hosts grow with the number of VMs they must carry, so that every size of world is believable. */
-function seedHosts(world: World, size: WorldSize): void {
+/** Hosts grow with the number of VMs they must carry, so that every size of site is believable. */
+function seedHosts(state: SimulatorState, size: SiteSize): void {
   const scale = Math.max(1, Math.ceil(size.vms / size.hosts / 40))
   for (let index = 0; index < size.hosts; index += 1) {
     const facts = hostFacts(index)
     const cluster = clusterName(Math.floor((index * size.clusters) / size.hosts))
-    world.tables.hosts.put({
+    state.tables.hosts.put({
       id: seededId('host', facts.name),
       name: facts.name,
       ipaddress: facts.ip,
@@ -107,13 +107,13 @@ function seedHosts(world: World, size: WorldSize): void {
       memory_bytes: HOST_MEMORY_GIB * scale * GIB,
       ueficapability: index !== size.hosts - 1,
       hosttags: index < 2 ? 'gpu' : '',
-      created: world.seeded_at - 90 * 86_400_000,
+      created: state.seeded_at - 90 * 86_400_000,
       annotation: null,
     })
   }
 }
 
-function seedStorage(world: World, size: WorldSize): void {
+function seedStorage(state: SimulatorState, size: SiteSize): void {
   const scale = Math.max(1, Math.ceil(size.vms / 400))
   const common = {
     zoneid: wellKnown.zone,
@@ -122,12 +122,12 @@ function seedStorage(world: World, size: WorldSize): void {
     scope: 'ZONE',
     hypervisor: 'KVM',
     overprovisionfactor: '2.0',
-    created: wireDate(world.seeded_at - 90 * 86_400_000),
+    created: wireDate(state.seeded_at - 90 * 86_400_000),
     managed: false,
     provider: 'DefaultPrimary',
     hasannotations: false,
   }
-  world.tables.storagepools.put({
+  state.tables.storagepools.put({
     id: wellKnown.storage_pools['ceph-rbd'],
     name: 'ceph-rbd',
     type: 'RBD',
@@ -137,7 +137,7 @@ function seedStorage(world: World, size: WorldSize): void {
     tags: 'ssd',
     ...common,
   })
-  world.tables.storagepools.put({
+  state.tables.storagepools.put({
     id: wellKnown.storage_pools['nfs-primary'],
     name: 'nfs-primary',
     type: 'NetworkFilesystem',
@@ -147,7 +147,7 @@ function seedStorage(world: World, size: WorldSize): void {
     tags: 'archive',
     ...common,
   })
-  world.tables.imagestores.put({
+  state.tables.imagestores.put({
     id: seededId('imagestore', 'secondary'),
     name: 'secondary',
     protocol: 'nfs',
@@ -164,8 +164,8 @@ function seedStorage(world: World, size: WorldSize): void {
 }
 
 /** Every provider a fresh zone has, enabled where its element is; the rest is there to be switched on. */
-function seedPhysicalNetwork(world: World): void {
-  const { tables } = world
+function seedPhysicalNetwork(state: SimulatorState): void {
+  const { tables } = state
   const physicalnetworkid = wellKnown.physical_network
   tables.physicalnetworks.put({
     id: physicalnetworkid,

@@ -1,6 +1,6 @@
-/** Fills an empty world with a believable data centre; the same size and time give the same world. */
-import type { WorldSize } from '../../world.ts'
-import type { World } from '../state.ts'
+/** Fills an empty simulator state with a believable data centre; the same size and time give the same one. */
+import type { SiteSize } from '../../site.ts'
+import type { SimulatorState } from '../state.ts'
 import { seedGpus } from './gpus.ts'
 import { seedImages } from './images.ts'
 import { seedMachines } from './machines.ts'
@@ -15,14 +15,14 @@ export interface AdminKeys {
   secret_key: string
 }
 
-export function seed(world: World, size: WorldSize, seeded_at: number, keys: AdminKeys): void {
-  world.seeded_at = seeded_at
-  seedPlaces(world, size)
-  seedTenancy(world, size, keys)
-  seedOfferings(world)
-  seedImages(world)
-  seedNetworks(world, size)
-  seedGpus(world)
-  seedMachines(world, size)
-  seedOperations(world)
+export function seed(state: SimulatorState, size: SiteSize, seeded_at: number, keys: AdminKeys): void {
+  state.seeded_at = seeded_at
+  seedPlaces(state, size)
+  seedTenancy(state, size, keys)
+  seedOfferings(state)
+  seedImages(state)
+  seedNetworks(state, size)
+  seedGpus(state)
+  seedMachines(state, size)
+  seedOperations(state)
 }

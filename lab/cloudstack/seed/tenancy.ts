@@ -1,7 +1,7 @@
 /** Domains, accounts, users and the one project. */
-import { seededId, tenantName, wellKnown } from '../../world.ts'
-import type { WorldSize } from '../../world.ts'
-import type { World } from '../state.ts'
+import { seededId, tenantName, wellKnown } from '../../site.ts'
+import type { SiteSize } from '../../site.ts'
+import type { SimulatorState } from '../state.ts'
 import type { AdminKeys } from './seed.ts'
 
 export const ROLES = {
@@ -11,9 +11,9 @@ export const ROLES = {
   resource: seededId('role', 'Resource Admin'),
 }
 
-export function seedTenancy(world: World, size: WorldSize, keys: AdminKeys): void {
-  const { tables } = world
-  const created = world.seeded_at - 80 * 86_400_000
+export function seedTenancy(state: SimulatorState, size: SiteSize, keys: AdminKeys): void {
+  const { tables } = state
+  const created = state.seeded_at - 80 * 86_400_000
   const roles: [string, string, string][] = [
     [ROLES.root, 'Root Admin', 'Admin'],
     [ROLES.resource, 'Resource Admin', 'ResourceAdmin'],
@@ -62,21 +62,21 @@ export function seedTenancy(world: World, size: WorldSize, keys: AdminKeys): voi
     created,
     system: true,
   })
-  putUser(world, {
+  putUser(state, {
     username: 'admin',
     accountid: wellKnown.accounts.admin,
     apikey: keys.api_key,
     secretkey: keys.secret_key,
     created,
   })
-  putUser(world, {
+  putUser(state, {
     username: 'system',
     accountid: seededId('account', 'system'),
     apikey: null,
     secretkey: null,
     created,
   })
-  for (let index = 0; index < size.tenants; index += 1) seedTenant(world, tenantName(index), created, size.vms > 200)
+  for (let index = 0; index < size.tenants; index += 1) seedTenant(state, tenantName(index), created, size.vms > 200)
   tables.projects.put({
     id: wellKnown.project,
     name: 'acme-staging',
@@ -89,8 +89,8 @@ export function seedTenancy(world: World, size: WorldSize, keys: AdminKeys): voi
 }
 
 /** The limits are set apart from the defaults, so that a seeded tenant is never full by accident. */
-function seedTenant(world: World, name: string, created: number, roomy: boolean): void {
-  const { tables } = world
+function seedTenant(state: SimulatorState, name: string, created: number, roomy: boolean): void {
+  const { tables } = state
   const id = seededId('domain', name)
   tables.domains.put({
     id,
@@ -114,7 +114,7 @@ function seedTenant(world: World, name: string, created: number, roomy: boolean)
     created,
     system: false,
   })
-  putUser(world, { username: `${name}-admin`, accountid, apikey: null, secretkey: null, created })
+  putUser(state, { username: `${name}-admin`, accountid, apikey: null, secretkey: null, created })
   const limits: [number, number][] = [
     [0, 60],
     [1, 40],
@@ -131,10 +131,10 @@ function seedTenant(world: World, name: string, created: number, roomy: boolean)
 }
 
 function putUser(
-  world: World,
+  state: SimulatorState,
   user: { username: string; accountid: string; apikey: string | null; secretkey: string | null; created: number },
 ): void {
-  world.tables.users.put({
+  state.tables.users.put({
     id: seededId('user', user.username),
     firstname: user.username,
     lastname: 'user',

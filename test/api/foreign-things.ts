@@ -1,6 +1,6 @@
 // Things of globex, one of every kind that a narrowed caller of acme might name.
 import assert from 'node:assert/strict'
-import { wellKnown } from '../../lab/world.ts'
+import { wellKnown } from '../../lab/site.ts'
 import type { Lab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -38,7 +38,7 @@ function first<T>(rows: readonly T[]): T {
 }
 
 export async function foreignThings(lab: Lab): Promise<Foreign> {
-  const { tables } = lab.platform.world
+  const { tables } = lab.platform.state
   const machineOf = (accountid: string) =>
     first(tables.vms.by('account', accountid).filter((vm) => vm.state === 'Running' && vm.projectid === null))
   const vm = machineOf(GLOBEX)

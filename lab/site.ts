@@ -1,7 +1,7 @@
 /** The simulated data centre's facts that every simulator shares: its size, its names and the ids that tests may rely on. */
 import { createHash } from 'node:crypto'
 
-export interface WorldSize {
+export interface SiteSize {
   vms: number
   hosts: number
   clusters: number
@@ -9,7 +9,7 @@ export interface WorldSize {
   tenants: number
 }
 
-export const DEFAULT_SIZE: WorldSize = { vms: 40, hosts: 6, clusters: 2, networks: 3, tenants: 2 }
+export const DEFAULT_SIZE: SiteSize = { vms: 40, hosts: 6, clusters: 2, networks: 3, tenants: 2 }
 
 /** The same thing has the same id in every run, so that a test can name it without asking first. */
 export function seededId(kind: string, name: string): string {
