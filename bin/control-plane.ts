@@ -189,7 +189,7 @@ function mountServices(
       open,
       log,
       cluster_secret,
-      oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),
+      oidc: oidc === undefined ? undefined : createOidcTokens(oidc, database.db, log),
       public_url: config.public_url,
     }),
     audit: createAuditLog(database.db),

@@ -104,8 +104,16 @@ export const ConfigSchema = Type.Object(
                 description: 'Group to role; the highest counts, none means no access.',
               }),
               tenant_claim: Type.Optional(
-                Type.String({ description: 'Claim with the tenant a caller is narrowed to.' }),
+                Type.String({
+                  description:
+                    'Claim with the id of the tenant that a caller is limited to. With it, a caller without a tenant is refused; see roles_without_tenant.',
+                }),
               ),
+              roles_without_tenant: Type.Array(Type.Enum(['viewer', 'operator', 'admin']), {
+                default: [],
+                description:
+                  'With tenant_claim: roles whose callers may come without that claim. They reach the things of all tenants.',
+              }),
               allow_http: Type.Boolean({ default: false, description: 'Accept a plain-HTTP issuer (tests only).' }),
             },
             { additionalProperties: false },

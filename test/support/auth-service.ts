@@ -139,7 +139,7 @@ async function startReplica(
     open,
     log,
     cluster_secret,
-    oidc: oidc === undefined ? undefined : createOidcTokens(oidc, log),
+    oidc: oidc === undefined ? undefined : createOidcTokens(oidc, database.db, log),
     public_url,
   })
   const handlers = authHandlers({

@@ -16,6 +16,8 @@ export interface OidcProvider {
   forgedToken(claims: Claims): Promise<string>
   /** While true every request ends with its connection. */
   down: boolean
+  /** What the user info answers with; only 200 carries claims. */
+  userinfo_status: number
   /** Changes the nonce of the next ID token, as a replayed answer would. */
   wrong_nonce: boolean
   requests: string[]
@@ -62,7 +64,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       case '/token':
         return token(request, response)
       case '/userinfo':
-        return json(response, 200, { sub: provider.person.sub, ...provider.person.userinfo })
+        return json(response, provider.userinfo_status, { sub: provider.person.sub, ...provider.person.userinfo })
       default:
         return json(response, 404, {})
     }
@@ -122,6 +124,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
       ),
     forgedToken: (claims) => sign(foreign.privateKey, claims, provider.issuer, oidcClient.audience, 300),
     down: false,
+    userinfo_status: 200,
     wrong_nonce: false,
     requests: [],
     close: () =>

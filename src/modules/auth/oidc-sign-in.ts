@@ -10,7 +10,7 @@ import { credentialHash, credentialKey, newCredential } from '#src/store/credent
 import type { Database } from '#src/store/database.ts'
 import { insertOidcLogin, takeOidcLogin } from '#src/store/oidc-logins.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
-import { type Claims, claimAt, type OidcConfig, oidcCaller } from './oidc-claims.ts'
+import { type OidcConfig, oidcCaller } from './oidc-claims.ts'
 import { identityError, requireTls } from './oidc-tokens.ts'
 
 export interface OidcSignInDeps {
@@ -77,8 +77,8 @@ export function createOidcSignIn(deps: OidcSignInDeps): OidcSignIn {
       const pending = await takePending(deps, answer.state, browser_secret)
       const address = new URL(redirect_uri)
       address.search = new URLSearchParams(answer).toString()
-      const claims = await claimsFor(await provider(), address, pending, answer.state, deps.config)
-      return { caller: { kind: 'session', ...oidcCaller(claims, deps.config) }, return_to: pending.return_to }
+      const caller = await personFor(deps, await provider(), address, pending, answer.state)
+      return { caller: { kind: 'session', ...caller }, return_to: pending.return_to }
     },
   }
 }
@@ -97,13 +97,13 @@ async function takePending(deps: OidcSignInDeps, state: string | undefined, brow
   return pending
 }
 
-async function claimsFor(
+async function personFor(
+  { config, database: { db } }: OidcSignInDeps,
   configuration: Configuration,
   address: URL,
   pending: { code_verifier: string; nonce: string },
   state: string | undefined,
-  config: OidcConfig,
-): Promise<Claims> {
+) {
   const client = await import('openid-client')
   try {
     const tokens = await client.authorizationCodeGrant(configuration, address, {
@@ -112,11 +112,12 @@ async function claimsFor(
       expectedState: state ?? '',
       idTokenExpected: true,
     })
-    const claims: Claims = { ...tokens.claims() }
-    const asked = claimAt(claims, config.role_claim) !== undefined
-    if (asked || configuration.serverMetadata().userinfo_endpoint === undefined) return claims
-    // Some providers keep groups out of the ID token.
-    return { ...(await client.fetchUserInfo(configuration, tokens.access_token, String(claims.sub))), ...claims }
+    const claims = { ...tokens.claims() }
+    return await oidcCaller({ config, db }, claims, async () => {
+      // Some providers keep groups out of the ID token.
+      if (configuration.serverMetadata().userinfo_endpoint === undefined) return {}
+      return { ...(await client.fetchUserInfo(configuration, tokens.access_token, String(claims.sub))) }
+    })
   } catch (error) {
     throw refusalOf(error)
   }

@@ -1,11 +1,13 @@
 // Checks access tokens of the identity provider: signature by its published keys, issuer, audience, times.
 import type { errors as joseErrors, JWTPayload, JWTVerifyGetKey } from 'jose'
-import { Type } from 'typebox'
+import { LRUCache } from 'lru-cache'
+import { type Static, type TSchema, Type } from 'typebox'
 import Value from 'typebox/value'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import { credentialHash, heldCredential, type LiveCredential } from '#src/store/credentials.ts'
-import { type OidcConfig, oidcCaller } from './oidc-claims.ts'
+import { credentialHash, credentialKey, heldCredential, type LiveCredential } from '#src/store/credentials.ts'
+import type { Db } from '#src/store/database.ts'
+import { type Claims, type OidcConfig, oidcCaller } from './oidc-claims.ts'
 
 export interface OidcTokens {
   /** Throws UNAUTHENTICATED, FORBIDDEN, or UpstreamError when the provider's keys cannot be had. */
@@ -19,23 +21,41 @@ const CLOCK_TOLERANCE_S = 10
 /** Signatures by key pairs alone: a shared secret cannot be published. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519']
 
-const Discovery = Type.Object({ issuer: Type.String(), jwks_uri: Type.String() })
+/** User info of one token: groups and tenant of a person change rarely, and each question is a request to the provider. */
+const USER_INFO_TTL_MS = 60_000
+const MAX_USER_INFOS = 10_000
 
-export function createOidcTokens(config: OidcConfig, log: Log): OidcTokens {
-  let keys: Promise<JWTVerifyGetKey> | undefined
+const Discovery = Type.Object({
+  issuer: Type.String(),
+  jwks_uri: Type.String(),
+  userinfo_endpoint: Type.Optional(Type.String()),
+})
+const UserInfo = Type.Record(Type.String(), Type.Unknown())
+
+export function createOidcTokens(config: OidcConfig, db: Db, log: Log): OidcTokens {
+  let provider: Promise<Provider> | undefined
+  const user_infos = new LRUCache<string, Promise<Claims>>({ max: MAX_USER_INFOS, ttl: USER_INFO_TTL_MS })
   let failed_at = Number.NEGATIVE_INFINITY
 
-  function published(): Promise<JWTVerifyGetKey> {
-    if (keys === undefined && performance.now() - failed_at < RETRY_MS) {
+  function known(): Promise<Provider> {
+    if (provider === undefined && performance.now() - failed_at < RETRY_MS) {
       throw identityError('unavailable', 'discovery failed a moment ago')
     }
-    keys ??= publishedKeys(config).catch((error: unknown) => {
-      keys = undefined
+    provider ??= openProvider(config).catch((error: unknown) => {
+      provider = undefined
       failed_at = performance.now()
       log.warn({ err: error }, 'identity provider keys cannot be read')
       throw error
     })
-    return keys
+    return provider
+  }
+
+  function userInfo(endpoint: string, token: string, sub: unknown): Promise<Claims> {
+    const key = credentialKey(token)
+    const asked = user_infos.get(key) ?? readUserInfo(endpoint, token, sub)
+    user_infos.set(key, asked, { noUpdateTTL: true })
+    asked.catch(() => user_infos.delete(key))
+    return asked
   }
 
   return {
@@ -47,7 +67,8 @@ export function createOidcTokens(config: OidcConfig, log: Log): OidcTokens {
         if (decodeJwt(token).iss !== config.issuer) {
           throw new ApiError('UNAUTHENTICATED', 'The access token comes from another issuer.')
         }
-        const verified = await jwtVerify(token, await published(), {
+        const { keys } = await known()
+        const verified = await jwtVerify(token, keys, {
           issuer: config.issuer,
           audience: config.audience,
           algorithms: ALGORITHMS,
@@ -59,8 +80,12 @@ export function createOidcTokens(config: OidcConfig, log: Log): OidcTokens {
         throw refusalOf(error, errors)
       }
       const remaining_ms = ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1000 - Date.now()
+      const { userinfo_endpoint } = await known()
+      const caller = await oidcCaller({ config, db }, payload, async () =>
+        userinfo_endpoint === undefined ? {} : userInfo(userinfo_endpoint, token, payload.sub),
+      )
       return {
-        caller: { kind: 'oidc', ...oidcCaller(payload, config) },
+        caller: { kind: 'oidc', ...caller },
         credential: heldCredential('oidc', credentialHash(token), remaining_ms),
         remaining_ms,
         csrf_hash: undefined,
@@ -92,26 +117,54 @@ function refusalOf(error: unknown, errors: JoseErrors): Error {
   return identityError('unavailable', 'keys', error)
 }
 
-async function publishedKeys(config: OidcConfig): Promise<JWTVerifyGetKey> {
+interface Provider {
+  keys: JWTVerifyGetKey
+  userinfo_endpoint: string | undefined
+}
+
+async function openProvider(config: OidcConfig): Promise<Provider> {
   const { createRemoteJWKSet } = await import('jose')
   const address = new URL(`${config.issuer.replace(/\/$/, '')}/.well-known/openid-configuration`)
   requireTls(address, config)
   const found = await discover(address)
   if (found.issuer !== config.issuer) throw identityError('error', 'the discovery document names another issuer')
-  const jwks = new URL(found.jwks_uri)
-  requireTls(jwks, config)
-  return createRemoteJWKSet(jwks, { timeoutDuration: TIMEOUT_MS })
+  const { jwks_uri, userinfo_endpoint } = found
+  for (const uri of [jwks_uri, userinfo_endpoint]) if (uri !== undefined) requireTls(new URL(uri), config)
+  return { keys: createRemoteJWKSet(new URL(jwks_uri), { timeoutDuration: TIMEOUT_MS }), userinfo_endpoint }
 }
 
-async function discover(address: URL): Promise<{ issuer: string; jwks_uri: string }> {
+async function discover(address: URL): Promise<Static<typeof Discovery>> {
+  const response = await asked('discovery', address)
+  if (!response.ok) throw identityError('error', `discovery answered ${response.status}`)
+  return parsed(Discovery, 'discovery', response)
+}
+
+/** OpenID Connect Core 5.3. A token that the provider takes only elsewhere, as those of programs, has no user info. */
+async function readUserInfo(endpoint: string, token: string, sub: unknown): Promise<Claims> {
+  const response = await asked('user info', endpoint, { authorization: `Bearer ${token}` })
+  if ([400, 401, 403].includes(response.status)) return {}
+  if (!response.ok) throw identityError('unavailable', `user info answered ${response.status}`)
+  const claims = await parsed(UserInfo, 'user info', response)
+  if (claims.sub !== sub) {
+    throw new ApiError('UNAUTHENTICATED', 'The user info of the identity provider is about another subject.')
+  }
+  return claims
+}
+
+async function asked(what: string, address: URL | string, headers: Record<string, string> = {}): Promise<Response> {
   try {
-    const response = await fetch(address, { signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })
-    if (!response.ok) throw identityError('error', `discovery answered ${response.status}`)
-    return Value.Parse(Discovery, await response.json())
+    return await fetch(address, { headers, signal: AbortSignal.timeout(TIMEOUT_MS), redirect: 'error' })
   } catch (error) {
-    if (error instanceof UpstreamError) throw error
     const late = error instanceof DOMException && error.name === 'TimeoutError'
-    throw identityError(late ? 'timeout' : 'unavailable', 'discovery', error)
+    throw identityError(late ? 'timeout' : 'unavailable', what, error)
+  }
+}
+
+async function parsed<T extends TSchema>(schema: T, what: string, response: Response): Promise<Static<T>> {
+  try {
+    return Value.Parse(schema, await response.json())
+  } catch (error) {
+    throw identityError('unavailable', what, error)
   }
 }
 
