@@ -4,6 +4,12 @@ import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageField
 import { Job } from './jobs.ts'
 import { defineArea } from './route.ts'
 
+/**
+ * What these events are about belongs to areas that only admins of the whole installation read, so they alone read the
+ * events, too.
+ */
+export const ADMIN_EVENT_TYPES = ['SESSION', 'TOKEN', 'USER'] as const
+
 export const AppEventStatus = OneOf(['IN_PROGRESS', 'SUCCESS', 'FAILED'], {
   description: 'A start event is IN_PROGRESS; its terminal event, the same row, is SUCCESS or FAILED.',
 })
@@ -121,7 +127,7 @@ export const appEvents = defineArea({
       path: '/events/app-events',
       summary: 'List application events',
       description:
-        'Newest first unless sort_by says otherwise. `count` is exact up to 10,000 matches; beyond that it may be an estimate, and then count_exact is false. A page_size above 500 is 400; the older name `limit` is not accepted.',
+        'Newest first unless sort_by says otherwise. `count` is exact up to 10,000 matches; beyond that it may be an estimate, and then count_exact is false. Events about sessions, tokens and users are listed only for admins who are limited to no tenant. A page_size above 500 is 400; the older name `limit` is not accepted.',
       access: 'viewer',
       tenant: 'own',
       effect: 'read',

@@ -5,6 +5,7 @@ import { pageOf } from '#src/contract/common.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { AppEventRow } from './app-events.ts'
 import type { Db } from './database.ts'
+import { type EventScope, inEventScope } from './event-scope.ts'
 import type { Tables } from './tables.ts'
 
 /** Counting a million rows takes longer than reading a page of them: so many are always counted, … */
@@ -20,10 +21,10 @@ export interface AppEventPage {
   page_size: number
 }
 
-export async function listAppEvents(db: Db, filter: AppEventFilter, tenant_id: string | null): Promise<AppEventPage> {
+export async function listAppEvents(db: Db, filter: AppEventFilter, scope: EventScope): Promise<AppEventPage> {
   const { page, page_size } = pageOf(filter)
   const sort = sortOf(filter)
-  const matching = filtered(db.selectFrom('app_event'), filter, tenant_id)
+  const matching = filtered(db.selectFrom('app_event'), filter).where(inEventScope(scope))
   const offset = (page - 1) * page_size
   const rows = await matching
     .selectAll()
@@ -40,14 +41,9 @@ export async function listAppEvents(db: Db, filter: AppEventFilter, tenant_id: s
   return { rows, ...total, page, page_size }
 }
 
-export async function findAppEvent(db: Db, id: string, tenant_id: string | null): Promise<AppEventRow> {
+export async function findAppEvent(db: Db, id: string, scope: EventScope): Promise<AppEventRow> {
   const row = isUuid(id)
-    ? await db
-        .selectFrom('app_event')
-        .selectAll()
-        .where('id', '=', id)
-        .$if(tenant_id !== null, (query) => query.where('tenant_id', '=', tenant_id))
-        .executeTakeFirst()
+    ? await db.selectFrom('app_event').selectAll().where('id', '=', id).where(inEventScope(scope)).executeTakeFirst()
     : undefined
   if (row === undefined) throw new ApiError('EVENT_NOT_FOUND', `There is no application event ${id}.`)
   return row
@@ -61,12 +57,13 @@ export interface ArchiveFilter {
 }
 
 /** Archives ended events; one that still runs is left where its operator looks for it. */
-export async function archiveAppEvents(db: Db, filter: ArchiveFilter): Promise<number> {
+export async function archiveAppEvents(db: Db, filter: ArchiveFilter, scope: EventScope): Promise<number> {
   let query = db
     .updateTable('app_event')
     .set({ archived: true })
     .where('archived', '=', false)
     .where('status', '!=', 'IN_PROGRESS')
+    .where(inEventScope(scope))
   if (filter.ids !== undefined) query = query.where('id', 'in', filter.ids.filter(isUuid).concat(NO_ID))
   if (filter.action !== undefined) query = query.where('action', '=', filter.action)
   if (filter.from !== undefined) query = query.where('created_at', '>=', filter.from)
@@ -92,7 +89,7 @@ const NO_ID = '00000000-0000-0000-0000-000000000000'
 
 type Query = SelectQueryBuilder<Tables, 'app_event', object>
 
-function filtered(query: Query, filter: AppEventFilter, tenant_id: string | null): Query {
+function filtered(query: Query, filter: AppEventFilter): Query {
   let out = query.where('archived', '=', filter.archived ?? false)
   for (const field of ['action', 'level', 'resource_type', 'resource_uuid', 'username', 'user_id', 'status'] as const) {
     const value = filter[field]
@@ -108,7 +105,6 @@ function filtered(query: Query, filter: AppEventFilter, tenant_id: string | null
     out = out.where(contains(WORDS, rarest))
     if (rarest !== filter.keyword) out = out.where(contains(sql`(${WORDS} || '')`, filter.keyword))
   }
-  if (tenant_id !== null) out = out.where('tenant_id', '=', tenant_id)
   return out
 }
 

@@ -5,12 +5,12 @@ import { sql } from 'kysely'
 import type { Log } from '#src/kernel/log.ts'
 import { type SseClient, type StreamSource, sseFrame } from '#src/kernel/http/sse.ts'
 import { type Channel, type Database, LIVE_NOTIFY, STREAM_NOTIFY, type StreamMessage } from './database.ts'
+import { type EventScope, isInEventScope } from './event-scope.ts'
 import type { Listener } from './listener.ts'
 
 export interface Subscription {
   channels: ReadonlySet<string>
-  /** Only messages of this tenant; null for all. */
-  tenant_id: string | null
+  scope: EventScope
   /** Position of the last message the client saw; undefined starts with what comes next. */
   after: number | undefined
 }
@@ -154,9 +154,8 @@ async function replay(database: Database, follower: Follower, newest: () => numb
   }
 }
 
-function wants(subscription: Subscription, message: { channel: string; tenant_id: string | null }): boolean {
-  if (!subscription.channels.has(message.channel)) return false
-  return subscription.tenant_id === null || message.tenant_id === subscription.tenant_id
+function wants({ channels, scope }: Subscription, message: Omit<Row, 'position'>): boolean {
+  return channels.has(message.channel) && isInEventScope(scope, message)
 }
 
 async function readRows(database: Database, after: number, up_to: number | undefined): Promise<Row[]> {

@@ -4,6 +4,7 @@ import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { archiveAppEvents, timeOf } from '#src/store/app-event-list.ts'
 import { recordChange } from '#src/store/app-events.ts'
+import { eventScopeOf } from '#src/store/event-scope.ts'
 import type { EventsDeps } from './index.ts'
 
 export interface ArchiveRequest {
@@ -31,12 +32,13 @@ export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: Ar
   const unlimited = request.ids === undefined && request.type === undefined && to === undefined
   if (unlimited) to = new Date(Date.now() - deps.archive_after_days * DAY_MS)
   return recordChange(deps, ctx, { resource_type: 'EVENT', description: 'Archive old events' }, async (note) => {
-    const archived = await archiveAppEvents(deps.database.db, {
+    const filter = {
       ...(request.ids === undefined ? {} : { ids: request.ids }),
       ...(request.type === undefined ? {} : { action: request.type }),
       ...(from === undefined ? {} : { from }),
       ...(to === undefined ? {} : { to }),
-    })
+    }
+    const archived = await archiveAppEvents(deps.database.db, filter, eventScopeOf(ctx.caller))
     const platform_archived = await archiveOnPlatform(deps, ctx, request, from, to)
     const message = `${archived} application events archived.`
     note.description = message

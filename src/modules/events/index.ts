@@ -8,6 +8,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { findAppEvent, knownActions, listAppEvents } from '#src/store/app-event-list.ts'
 import { appEventOf, type ChangeDeps } from '#src/store/app-events.ts'
 import { CHANNELS } from '#src/store/database.ts'
+import { eventScopeOf } from '#src/store/event-scope.ts'
 import { channelsOf, type Stream } from '#src/store/stream.ts'
 import { archiveEvents } from './archive.ts'
 import { linkedEvents, listPlatformEvents, platformEventTypes } from './platform-events.ts'
@@ -22,13 +23,13 @@ export function eventHandlers(deps: EventsDeps): Handlers<typeof appEvents.route
   const { db } = deps.database
   return {
     async appEventList({ body }, ctx) {
-      const { rows, ...page } = await listAppEvents(db, body ?? {}, ctx.caller.tenant_id)
+      const { rows, ...page } = await listAppEvents(db, body ?? {}, eventScopeOf(ctx.caller))
       const linked = await linkedEvents(db, rows)
       const app_events = rows.map((row) => ({ ...appEventOf(row), sub_events: linked.get(row.id) ?? [] }))
       return { app_events, ...page }
     },
     async appEventGet({ params }, ctx) {
-      const row = await findAppEvent(db, params.id, ctx.caller.tenant_id)
+      const row = await findAppEvent(db, params.id, eventScopeOf(ctx.caller))
       const linked = await linkedEvents(db, [row])
       return { app_event: appEventOf(row), sub_events: linked.get(row.id) ?? [] }
     },
@@ -44,7 +45,7 @@ export function eventHandlers(deps: EventsDeps): Handlers<typeof appEvents.route
         throw invalidField('query.channels', `${channels} is not a channel; known are ${CHANNELS.join(', ')}`)
       }
       const after = positionOf(ctx.headers['last-event-id'] ?? query.last_event_id)
-      return deps.stream.source({ channels, tenant_id: ctx.caller.tenant_id, after })
+      return deps.stream.source({ channels, scope: eventScopeOf(ctx.caller), after })
     },
     async eventTypes(_input, ctx) {
       const own = (await knownActions(db)).map((name) => ({ name, source: 'service' as const }))
