@@ -1,5 +1,6 @@
-// Builds the agent of a node from its configuration: identity, server under mutual TLS, node-local routes, signs of life.
+// Builds the agent of a node from its configuration: identity, server under mutual TLS, node-local routes, heartbeats.
 import { join } from 'node:path'
+import closeWithGrace from 'close-with-grace'
 import { Server as TlsServer } from 'node:tls'
 import packageJson from '../package.json' with { type: 'json' }
 import { agent } from '#src/contract/agent.ts'
@@ -17,9 +18,11 @@ import { ANONYMOUS } from '#src/kernel/http/context.ts'
 import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
+import type { Host } from '#src/kernel/host.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
-import { createLocalNode, type LocalNode } from '#src/node/index.ts'
+import { nodeFacts } from '#src/node/facts.ts'
+import { type LocalNode, openLocalNode } from '#src/node/index.ts'
 import { createJobFence, fencedHandlers, type JobFence } from '#src/node/job-fence.ts'
 import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
 import { type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
@@ -32,16 +35,18 @@ export interface AgentProgram {
   close(): Promise<void>
 }
 
-/** A token makes the agent join anew, whatever identity it had. */
-export async function startAgent(config: AgentConfig, token: string | undefined): Promise<AgentProgram> {
+/** A token makes the agent enrol again, whatever identity it had. */
+export async function startAgent(config: AgentConfig, host: Host, token: string | undefined): Promise<AgentProgram> {
   const log = createLog({ level: config.log.level })
-  const node = createLocalNode({
+  const identity = await identityFor(config, host, token)
+  // What a crash left behind is put right before anybody is told that this node answers.
+  const node = await openLocalNode({
+    host,
     settings: config.node,
     state_dir: join(config.state_dir, 'node'),
     version: packageJson.version,
     log,
   })
-  const identity = await identityFor(config, token, node)
   const server = createServer({ log, metrics: createMetrics(), tls: tlsOf(identity) })
   mountNode(server, node, identity.control_name, createJobFence(join(config.state_dir, 'node', 'job-epochs.json')))
   const url = await server.listen(config.listen.host, config.listen.port)
@@ -53,8 +58,6 @@ export async function startAgent(config: AgentConfig, token: string | undefined)
     renewed: (next) => useCertificate(server, next),
     log,
   })
-  // What a crash left behind is put right before anybody is told that this node answers.
-  await node.start()
   membership.start()
   log.info({ url, bmc_ip: identity.bmc_ip, version: packageJson.version }, 'agent ready')
   return {
@@ -70,13 +73,24 @@ export async function startAgent(config: AgentConfig, token: string | undefined)
   }
 }
 
-async function identityFor(config: AgentConfig, token: string | undefined, node: LocalNode): Promise<NodeIdentity> {
+/** Ends the agent in order when the process is asked to stop; the answer asks for that from inside. */
+export function stopWithProcess(agent: AgentProgram): { close(): void } {
+  return closeWithGrace({ delay: 15_000, logger: false }, async ({ err }) => {
+    if (err !== undefined) agent.log.error({ err }, 'stopping after an error that nobody caught')
+    await agent.close()
+  })
+}
+
+async function identityFor(config: AgentConfig, host: Host, token: string | undefined): Promise<NodeIdentity> {
   const { state_dir, control_url, control_ca } = config
-  if (token !== undefined) return enrol({ token, state_dir, control_url, control_ca, facts: await node.facts() })
+  if (token !== undefined) {
+    const facts = await nodeFacts(host, config.node.net, packageJson.version)
+    return enrol({ token, state_dir, control_url, control_ca, facts })
+  }
   const known = readIdentity(state_dir)
   if (known === undefined) {
     throw new Error(
-      'this agent has not joined: start it with --join URL and an enrolment token (--token or --token-file)',
+      'this agent is not enrolled: start it with --join URL and an enrolment token (--token or --token-file)',
     )
   }
   return known

@@ -1,15 +1,17 @@
 // The lab's data centre: the embedded database, the simulated platform, and the real control plane in one process.
 import { mkdirSync } from 'node:fs'
+import { getCompileCacheDir } from 'node:module'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { pino } from 'pino'
-import { checkConfig } from '#src/kernel/config.ts'
+import { type Config, loadConfig } from '#src/kernel/config.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
 import { makeStateFolder } from '#src/store/embedded/state-folder.ts'
 import { startLabAgents } from '../lab/agents.ts'
-import { startCloudStack } from '../lab/cloudstack/server.ts'
+import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts'
+import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 
@@ -20,6 +22,8 @@ export interface DataCentreOptions {
   /** Undefined: a folder of this checkout's own, which depends on the user (store/embedded/state-dir.ts). */
   state_dir: string | undefined
   agents: boolean
+  /** Settings by variable, as for the control plane; what the lab is made of cannot be set. */
+  environment?: Readonly<Record<string, string | undefined>>
 }
 
 export interface DataCentre {
@@ -52,10 +56,9 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   const log_file = join(data_dir, 'control.log')
-  const log = createLog({
-    level: 'info',
-    destination: pino.destination({ dest: log_file, append: false, sync: false }),
-  })
+  rotateLog(log_file)
+  const { level } = loadConfig(undefined, options.environment ?? {}).log
+  const log = createLog({ level, destination: pino.destination({ dest: log_file, sync: false }) })
   const [postgres, platform] = await bothStarted(
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
       started.defer(() => server.stop())
@@ -71,16 +74,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       return lab
     }),
   )
-  const config = checkConfig({
-    listen: { host: options.host, port: options.port },
-    data_dir,
-    compute: {
-      url: platform.url,
-      api_key: platform.api_key,
-      secret_key: platform.secret_key,
-      hook_secret: HOOK_SECRET,
-    },
-  })
+  const config = labConfig(options, data_dir, platform)
   const control = await startOnFreePort(config, {
     connection: postgres.connection,
     log,
@@ -92,6 +86,25 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02' }
 }
 
+/** What the environment says, with what the lab itself is made of laid over it. */
+function labConfig(options: DataCentreOptions, data_dir: string, platform: CloudStackLab): Config {
+  const given = loadConfig(undefined, options.environment ?? {})
+  return {
+    ...given,
+    listen: { ...given.listen, host: options.host, port: options.port },
+    data_dir,
+    compute: {
+      ...given.compute,
+      url: platform.url,
+      api_key: platform.api_key,
+      secret_key: platform.secret_key,
+      hook_secret: HOOK_SECRET,
+    },
+    // The nodes of the lab are its captured hosts: this machine is none of them.
+    node: { enabled: false, settings: {} },
+  }
+}
+
 /** Waits for both also when one fails, so that the other is known to whoever stops it. */
 async function bothStarted<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other])
@@ -100,12 +113,13 @@ async function bothStarted<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A
 
 /** Nobody waits for the agents: the API says who is online. What cannot start is told in the log. */
 function startAgents(control: ControlPlane, data_dir: string, log: Log, started: AsyncDisposableStack): void {
+  const compile_cache = getCompileCacheDir()
   const agents = startLabAgents({
     url: control.url,
     token: control.admin_token ?? '',
     state_dir: join(data_dir, 'agents'),
     node: process.execPath,
-    environment: process.env,
+    ...(compile_cache === undefined ? {} : { compile_cache }),
     log: (line) => log.info({}, line),
   }).catch((err: unknown) => {
     log.warn({ err }, 'the agents of the lab cannot be started')
@@ -115,10 +129,7 @@ function startAgents(control: ControlPlane, data_dir: string, log: Log, started:
 }
 
 /** Somebody else may hold the usual port: then any free one will do. */
-async function startOnFreePort(
-  config: ReturnType<typeof checkConfig>,
-  options: ControlPlaneOptions,
-): Promise<ControlPlane> {
+async function startOnFreePort(config: Config, options: ControlPlaneOptions): Promise<ControlPlane> {
   try {
     return await startControlPlane(config, options)
   } catch (error) {

@@ -23,6 +23,7 @@ try {
     vms: Number(values.vms),
     state_dir: values.state === undefined ? undefined : resolve(values.state),
     agents: !values['no-agents'],
+    environment: process.env,
   })
   console.log(banner(centre, performance.now() - started))
   const stopping = closeWithGrace({ delay: 15_000, logger: false }, async ({ err }) => {

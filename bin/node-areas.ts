@@ -13,6 +13,7 @@ import { hostStorage } from '#src/contract/storage/host.ts'
 import { createAgents } from '#src/kernel/agents.ts'
 import { ConfigError } from '#src/kernel/config.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { linuxHost } from '#src/kernel/host.ts'
 import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import { createControlIdentity } from '#src/modules/nodes/agent-access.ts'
@@ -20,14 +21,17 @@ import { createLiveness } from '#src/modules/nodes/liveness.ts'
 import { nodeNicHandlers } from '#src/modules/nodes/nics.ts'
 import { registryHandlers } from '#src/modules/nodes/registry.ts'
 import { createForward, isCalled } from '#src/modules/nodes/target.ts'
-import { checkNodeSettings, netConfigOf, type NodeSettings } from '#src/node/config.ts'
+import { checkNodeSettings, hostOptionsOf, type NodeSettings } from '#src/node/config.ts'
 import type { LocalNode, NodeParts } from '#src/node/index.ts'
 import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import { createAuthorityStore } from '#src/store/authority.ts'
-import type { NodeRow } from '#src/store/nodes.ts'
+import { allNodes, fqdnOf, type NodeRow } from '#src/store/nodes.ts'
 import type { Parts, Watcher } from './areas.ts'
 import { mountNetwork } from './network-areas.ts'
 import { mountGpu } from './gpu-areas.ts'
+
+/** So many nodes an error message names. */
+const NAMED_MOST = 10
 
 export function mountNodes(server: Server, services: MountServices, parts: Parts): Watcher[] {
   const { config, database, replica, keyring, log } = parts
@@ -73,33 +77,44 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
 }
 
 /** Loaded and opened when the first request needs it: most replicas are never asked about their own machine. */
-function createOwnNode({ config, version, log }: Parts, settings: NodeSettings) {
+function createOwnNode({ config, database, version, log }: Parts, settings: NodeSettings) {
   const state_dir = join(config.data_dir, 'node')
   let opened: Promise<LocalNode> | undefined
   const make = async (): Promise<LocalNode> => {
-    const { createLocalNode } = await import('#src/node/index.ts')
-    return createLocalNode({ settings, state_dir, version, log })
+    const { openLocalNode } = await import('#src/node/index.ts')
+    return openLocalNode({ host: linuxHost(hostOptionsOf(settings)), settings, state_dir, version, log })
+  }
+  const opening = (): Promise<LocalNode> => {
+    opened ??= make().catch((error: unknown) => {
+      opened = undefined
+      throw error
+    })
+    return opened
   }
   return {
-    open(): Promise<LocalNode> {
-      if (!config.node.enabled) {
-        throw new ApiError('AGENT_NOT_CONFIGURED', 'This replica answers for no machine; name a node in X-Target-Node.')
-      }
-      opened ??= make()
-      return opened
+    async open(): Promise<LocalNode> {
+      if (!config.node.enabled) throw new ApiError('AGENT_NOT_CONFIGURED', noMachine(await allNodes(database.db)))
+      return opening()
     },
     /** What an earlier process left half-done is put right now, not when somebody happens to ask. */
     start(): void {
       if (!config.node.enabled || !existsSync(state_dir)) return
-      opened ??= make()
-      opened
-        .then((node) => node.recover())
-        .catch((err: unknown) => log.error({ err }, 'what an earlier process left on this machine was not put right'))
+      opening().catch((err: unknown) =>
+        log.error({ err }, 'what an earlier process left on this machine was not put right'),
+      )
     },
     async close(): Promise<void> {
-      await (await opened)?.stop()
+      await (await opened?.catch(() => undefined))?.stop()
     },
   }
+}
+
+/** Names as X-Target-Node takes them. */
+function noMachine(nodes: readonly NodeRow[]): string {
+  const names = nodes.map((node) => fqdnOf(node) ?? node.bmc_ip)
+  const known =
+    names.length === 0 ? 'No node is registered yet.' : `Registered: ${names.slice(0, NAMED_MOST).join(', ')}.`
+  return `This replica answers for no machine of its own; name a node in X-Target-Node. ${known}`
 }
 
 function ownSettings({ config }: Parts): NodeSettings {
@@ -108,12 +123,11 @@ function ownSettings({ config }: Parts): NodeSettings {
   return checked.settings
 }
 
-/** Addresses come and go, so they are read when they are asked for. A captured machine has none of this one's names. */
+/** Addresses come and go, so they are read when they are asked for. */
 function ownNames(settings: NodeSettings): () => ReadonlySet<string> {
-  const { fqdn, node_ip } = netConfigOf(settings)
+  const { fqdn, node_ip } = settings.net
   const declared = [fqdn, node_ip].filter((name) => name !== undefined)
-  const machine = (): string[] => (settings.captured === undefined ? [hostname(), 'localhost', ...ownAddresses()] : [])
-  return () => new Set([...declared, ...machine()].map((name) => name.toLowerCase()))
+  return () => new Set([...declared, hostname(), 'localhost', ...ownAddresses()].map((name) => name.toLowerCase()))
 }
 
 function ownAddresses(): string[] {

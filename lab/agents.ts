@@ -1,7 +1,10 @@
-/** Runs real agents on captured hosts: registers the nodes through the API, lets each agent join, and ends them with the lab. */
+/** Runs real agents on captured hosts: registers the nodes through the API, lets each agent enrol, and ends them with the lab. */
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { closeSync, existsSync, mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { capturedNetwork } from './captured-host/host.ts'
+import { writeTools } from './captured-host/tools.ts'
+import { rotateLog } from './log-file.ts'
 
 export interface LabAgentsOptions {
   /** Base URL of the control plane, and a token that may register nodes. */
@@ -12,8 +15,8 @@ export interface LabAgentsOptions {
   /** The program to run agents with. */
   node: string
   log: (line: string) => void
-  /** Of the environment only what says where compiled code may be kept is passed on. */
-  environment?: Readonly<Record<string, string | undefined>>
+  /** Folder of compiled code, for a quicker start. */
+  compile_cache?: string
   /** Names of captured hosts; all three when left out. */
   hosts?: readonly string[]
 }
@@ -39,7 +42,7 @@ const NODES: readonly LabNode[] = [
   { host: 'mgmt-01', bmc_ip: '10.1.0.5', role: 'management' },
 ]
 
-const PROGRAM = join(import.meta.dirname, '../bin/cli.ts')
+const PROGRAM = join(import.meta.dirname, '../bin/lab-agent.ts')
 const HOSTS = join(import.meta.dirname, 'hosts')
 const CALL_TIMEOUT_MS = 15_000
 const STOP_MS = 10_000
@@ -67,7 +70,11 @@ export async function startLabAgents(options: LabAgentsOptions): Promise<LabAgen
 
 async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readonly string[]): Promise<ChildProcess> {
   const folder = join(options.state_dir, node.host)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const machine = join(folder, 'machine')
+  const captured = join(HOSTS, node.host)
+  const mtu_dir = join(machine, 'mtu')
+  const root = join(machine, 'root')
+  mkdirSync(root, { recursive: true, mode: 0o700 })
   const config = join(folder, 'agent.json')
   // JSON is YAML as well.
   writeFileSync(
@@ -77,19 +84,30 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
       advertise_address: '127.0.0.1',
       control_url: options.url,
       state_dir: folder,
-      node: { captured: join(HOSTS, node.host) },
+      node: { net: capturedNetwork(captured), root, tools: writeTools(machine, options.node, mtu_dir) },
     }),
     { mode: 0o600 },
   )
-  const token = await joiningToken(options, node, folder)
-  const log_file = openSync(join(folder, 'agent.log'), 'a', 0o600)
-  const [program, ...args] = [...prefix, options.node, PROGRAM, 'agent', '--config', config, '--exit-with-parent']
+  const token = await enrolmentToken(options, node, folder)
+  const log_path = join(folder, 'agent.log')
+  rotateLog(log_path)
+  const log_file = openSync(log_path, 'a', 0o600)
+  const host_args = ['--captured-host', captured, '--mtu-dir', mtu_dir]
+  const cache = options.compile_cache === undefined ? [] : ['--compile-cache', options.compile_cache]
+  const [program = options.node, ...args] = [
+    ...prefix,
+    options.node,
+    PROGRAM,
+    '--config',
+    config,
+    ...host_args,
+    ...cache,
+  ]
   const child = spawn(program, args, {
     // The pipe ends with the lab, however the lab ends.
     stdio: ['pipe', log_file, log_file],
     env: {
       PATH: '/usr/bin:/bin',
-      ...cacheFolder(options.environment ?? {}),
       ...(token === undefined ? {} : { GROUNDPLANE_ENROLMENT_TOKEN: token }),
     },
   })
@@ -101,16 +119,9 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   return child
 }
 
-/** A token when the agent has to join: it never did, or the control plane does not know its identity any more. */
-async function joiningToken(options: LabAgentsOptions, node: LabNode, folder: string): Promise<string | undefined> {
-  await call(
-    options,
-    'POST',
-    '/configure/nodes',
-    { bmc_ip: node.bmc_ip, role: node.role, zone: 'Frankfurt-1' },
-    [201, 409],
-  )
-  const record = await call(options, 'GET', `/configure/nodes/${node.bmc_ip}`, undefined, [200])
+/** A token when the agent has to enrol: it never did, or the control plane does not know its identity any more. */
+async function enrolmentToken(options: LabAgentsOptions, node: LabNode, folder: string): Promise<string | undefined> {
+  const record = await registeredNode(options, node)
   const identity = join(folder, 'identity.json')
   if (existsSync(identity) && agentOf(record)['enrolled_at'] !== null) {
     if (object(JSON.parse(readFileSync(identity, 'utf8')))['node_id'] === record['id']) return undefined
@@ -120,6 +131,15 @@ async function joiningToken(options: LabAgentsOptions, node: LabNode, folder: st
   const { token } = made
   if (typeof token !== 'string') throw new Error('the control plane made no enrolment token')
   return token
+}
+
+async function registeredNode(options: LabAgentsOptions, node: LabNode): Promise<Record<string, unknown>> {
+  const path = `/configure/nodes/${node.bmc_ip}`
+  const found = await call(options, 'GET', path, undefined, [200, 404])
+  if (found['id'] !== undefined) return found
+  const body = { bmc_ip: node.bmc_ip, role: node.role, zone: 'Frankfurt-1' }
+  await call(options, 'POST', '/configure/nodes', body, [201])
+  return call(options, 'GET', path, undefined, [200])
 }
 
 async function allSeen(
@@ -135,7 +155,7 @@ async function allSeen(
       if (dead !== undefined) throw new Error(`agent ${dead.host} ended; see its agent.log`)
       const record = await call(options, 'GET', `/configure/nodes/${node.bmc_ip}`, undefined, [200])
       if (record['status'] === 'online') break
-      if (performance.now() > end) throw new Error(`agent ${node.host} gave no sign of life in time`)
+      if (performance.now() > end) throw new Error(`agent ${node.host} sent no heartbeat in time`)
       await new Promise((resolve) => setTimeout(resolve, 100))
     }
   }
@@ -183,10 +203,6 @@ async function stop(child: ChildProcess): Promise<void> {
     child.stdin?.end()
     child.kill('SIGTERM')
   })
-}
-
-function cacheFolder({ HOME, XDG_CACHE_HOME }: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  return { ...(HOME === undefined ? {} : { HOME }), ...(XDG_CACHE_HOME === undefined ? {} : { XDG_CACHE_HOME }) }
 }
 
 /** Where the kernel can be asked to end the agent with us, it is; the closed pipe does it otherwise. */

@@ -9,7 +9,7 @@ import { frrNode } from '../src/node/frr/node.ts'
 import { type NodeNetConfig, parseNodeNetConfig } from '../src/node/net/config.ts'
 import { netHandlers } from '../src/node/net/index.ts'
 import { createNetSampler } from '../src/node/net/sampler.ts'
-import { type Recording, recordingHost } from '../src/node/recording-host.ts'
+import { type Recording, recordingHost } from './recording-host.ts'
 import { createStorageMonitor } from '../src/node/storage/monitor.ts'
 
 const [folder, config_path] = process.argv.slice(2)

@@ -1,5 +1,5 @@
-// The one door to the machine: files of /proc, /sys and /etc, commands, and the clock. Everything in src/node reads and
-// changes the machine through it, so that the same code runs on a real host and on a captured one.
+// The one interface to the machine: files of /proc, /sys and /etc, commands, sockets and the clock. Everything in src/node
+// reads and changes the machine through it.
 import { execFile } from 'node:child_process'
 import { open, readdir, readFile, readlink } from 'node:fs/promises'
 import { connect } from 'node:net'
@@ -51,6 +51,14 @@ export interface SocketResult {
   received: Buffer
 }
 
+/** Ethernet frames of our protocol on one device. */
+export interface RawSocket {
+  /** Null when sent; else the kernel's errno. */
+  send(frame: Buffer): number | null
+  onFrame(take: (frame: Buffer, length: number) => void): void
+  close(): void
+}
+
 export interface Host {
   /** Text of a file, or null when it does not exist or cannot be read (EINVAL of a sysfs attribute included). */
   read(path: string): Promise<string | null>
@@ -66,6 +74,8 @@ export interface Host {
   spawn(tool: string, args: readonly string[], options?: RunOptions): RunningCommand
   /** Sends `request` to a unix stream socket and collects the answer until it is complete. */
   socketExchange(path: string, request: string, options: SocketOptions): Promise<SocketResult>
+  /** Opens a packet socket on a device; fails where the process may not or the native binding is missing. */
+  rawSocket(ifindex: number): Promise<RawSocket>
   /** Milliseconds since 1970, wall clock. */
   now(): number
   /** Milliseconds that never step: for rates and windows. */
@@ -105,6 +115,8 @@ export function linuxHost(options: HostOptions = {}): Host {
     run: (tool, args, run = {}) => startTool(options.tools?.[tool] ?? tool, args, run).ended,
     spawn: (tool, args, run = {}) => startTool(options.tools?.[tool] ?? tool, args, run),
     socketExchange: (path, request, exchange) => exchangeOnSocket(at(path), request, exchange),
+    // Loaded on use: a machine without the native binding still does everything else.
+    rawSocket: async (ifindex) => (await import('./raw-socket.ts')).openRawSocket(ifindex),
     now: () => Date.now(),
     monotonic: () => performance.now(),
   }

@@ -1,9 +1,8 @@
 // What a program must be told about the machine it answers for.
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
-import { capturedAbout } from './captured-host.ts'
-import { at, isRecord } from './foreign-json.ts'
-import { NodeNetConfig, parseNodeNetConfig } from './net/config.ts'
+import type { HostOptions } from '#src/kernel/host.ts'
+import { NodeNetConfig } from './net/config.ts'
 
 const Path = (description: string) => Type.Optional(Type.String({ pattern: '^/', description }))
 
@@ -32,11 +31,20 @@ export const NodeSettings = Type.Object(
     cluster_args: Type.Optional(
       Type.Array(Type.String(), { description: 'Arguments before every storage cluster command.' }),
     ),
-    captured: Path('Folder of a captured host to answer from instead of this machine.'),
   },
   { additionalProperties: false },
 )
 export type NodeSettings = Static<typeof NodeSettings>
+
+/** Where the machine's files and tools stand, as `linuxHost` takes it. */
+export function hostOptionsOf({ proc_root, sys_root, root, tools }: NodeSettings): HostOptions {
+  return {
+    ...(proc_root === undefined ? {} : { proc_root }),
+    ...(sys_root === undefined ? {} : { sys_root }),
+    ...(root === undefined ? {} : { root }),
+    ...(tools === undefined ? {} : { tools }),
+  }
+}
 
 /** Checks settings from a file; the messages of what is wrong, or the settings with defaults filled in. */
 export function checkNodeSettings(raw: unknown): { settings: NodeSettings } | { problems: string[] } {
@@ -47,17 +55,4 @@ export function checkNodeSettings(raw: unknown): { settings: NodeSettings } | { 
     ({ instancePath, message }) => `${instancePath.slice(1).replaceAll('/', '.') || '(top)'}: ${message}`,
   )
   return { problems: [...new Set(problems)] }
-}
-
-/** The network settings in force: a captured host brings its own; what is set beside it comes first. */
-export function netConfigOf({ captured, net }: NodeSettings): NodeNetConfig {
-  if (captured === undefined) return net
-  const recorded = at(capturedAbout(captured), 'node_net')
-  const { roles, uplinks, thresholds: _thresholds, ...named } = net
-  return parseNodeNetConfig({
-    ...(isRecord(recorded) ? recorded : {}),
-    ...named,
-    ...(Object.keys(roles).length === 0 ? {} : { roles }),
-    ...(uplinks.length === 0 ? {} : { uplinks }),
-  })
 }

@@ -1,7 +1,7 @@
 // The program `groundplane agent` as a person starts it, and the control plane's own machine.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, suite, test } from 'node:test'
@@ -27,10 +27,10 @@ suite('the program agent', () => {
   const run = (args: string[], env: Record<string, string> = {}) =>
     spawnSync(process.execPath, [join(root, 'bin/agent.ts'), ...args], { encoding: 'utf8', timeout: 30_000, env })
 
-  test('an agent that never joined says how to join', () => {
+  test('an agent that is not enrolled says how to enrol', () => {
     const { status, stderr } = run(['--join', 'http://127.0.0.1:9', '--state', join(folder, 'new')])
     assert.equal(status, 1)
-    assert.match(stderr, /has not joined.*--join URL/)
+    assert.match(stderr, /is not enrolled.*--join URL/)
   })
 
   test('every mistake of the configuration is told at once', () => {
@@ -56,8 +56,14 @@ suite('the program agent', () => {
 
 suite('the control plane’s own machine', () => {
   test('it is answered for as configured, or not at all', async () => {
-    const captured = join(root, 'lab/hosts/mgmt-01')
-    const lab = await startLab({ config: { node: { settings: { captured } } } })
+    const folder = mkdtempSync(join(tmpdir(), 'gp-own-'))
+    const settings = {
+      net: { fqdn: 'mgmt-01.example.internal' },
+      proc_root: join(root, 'lab/hosts/mgmt-01/files/proc'),
+      sys_root: join(root, 'lab/hosts/mgmt-01/files/sys'),
+      tools: { ip: recordedIp(folder) },
+    }
+    const lab = await startLab({ config: { node: { settings } } })
     try {
       const { status, body } = await lab.call('GET', '/network/monitoring/node-summary')
       assert.deepEqual([status, body.hostname], [200, 'mgmt-01'])
@@ -77,6 +83,7 @@ suite('the control plane’s own machine', () => {
       assert.equal((await lab.call('GET', '/configure/nodes/10.9.0.2/nics')).body.code, 'AGENT_UNAVAILABLE')
     } finally {
       await lab.close()
+      rmSync(folder, { recursive: true, force: true })
     }
     const without = await startLab({ config: { node: { enabled: false } } })
     try {
@@ -104,9 +111,23 @@ suite('the control plane’s own machine', () => {
   })
 
   test('a mistake in its settings is told by its place', () => {
-    const checked = checkNodeSettings({ net: { uplinks: 7 }, captured: 'relative/path' })
+    const checked = checkNodeSettings({ net: { uplinks: 7 }, root: 'relative/path' })
     assert.ok('problems' in checked)
     assert.match(checked.problems.join('\n'), /net\.uplinks/)
-    assert.match(checked.problems.join('\n'), /captured/)
+    assert.match(checked.problems.join('\n'), /root/)
   })
 })
+
+/** A command `ip` that prints what was recorded on mgmt-01. */
+function recordedIp(folder: string): string {
+  const recorded: { args: string[]; stdout_json: unknown }[] = JSON.parse(
+    readFileSync(join(root, 'lab/hosts/mgmt-01/commands/ip.json'), 'utf8'),
+  )
+  writeFileSync(
+    join(folder, 'links.json'),
+    JSON.stringify(recorded.find(({ args }) => args.includes('addr'))?.stdout_json),
+  )
+  writeFileSync(join(folder, 'ip'), `#!/bin/sh\nexec cat '${folder}/links.json'\n`)
+  chmodSync(join(folder, 'ip'), 0o700)
+  return join(folder, 'ip')
+}

@@ -19,7 +19,6 @@ suite('agents on captured hosts', () => {
       token: lab.token,
       state_dir: join(lab.data_dir, 'agents'),
       node: process.execPath,
-      environment: process.env,
       log: (line) => lines.push(line),
     })
   before(async () => {
@@ -92,6 +91,25 @@ suite('agents on captured hosts', () => {
       body.app_events.map((event: { status: string }) => event.status),
       ['SUCCESS', 'FAILED'],
     )
+  })
+
+  test('a disk benchmark runs on the captured machine alone: plausible figures, and no folder of this machine', async () => {
+    const disk = (body: object) =>
+      lab.call(
+        'POST',
+        '/api/v2/storage/benchmark/disk',
+        { profile_id: 'latency-4k', duration_sec: 1, ...body },
+        on('kvm-01'),
+      )
+    const { status, body, text } = await disk({})
+    assert.deepEqual([status, body.status, body.error], [200, 'completed', ''], text)
+    const { iops, latency_avg_us, latency_p99_us, bandwidth_kbps } = body.read
+    assert.ok(iops > 5_000 && iops < 50_000, text)
+    assert.ok(Math.abs(latency_avg_us * iops - 1e6) < 1e5, 'one request at a time takes the mean latency')
+    assert.ok(latency_p99_us > latency_avg_us && Math.abs(bandwidth_kbps / (iops * 4) - 1) < 0.01, text)
+    const here = await disk({ target: lab.data_dir })
+    assert.deepEqual([here.status, here.body.code], [400, 'BENCHMARK_TARGET_REFUSED'], here.text)
+    assert.match(here.body.detail, /nothing at this path/)
   })
 
   test('an agent answers the control plane alone: no stranger, no other node, nobody without a certificate', async () => {

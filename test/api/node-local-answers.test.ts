@@ -5,6 +5,8 @@ import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
+import type { LabAgents } from '../../lab/agents.ts'
+import { startJoinedAgents } from '../support/joined-agents.ts'
 import { linuxFixture } from '../support/linux-fixture.ts'
 import { NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -134,13 +136,18 @@ suite('benchmarks and devices', () => {
 
 suite('a captured machine', () => {
   let lab: Lab
+  let agents: LabAgents
   before(async () => {
-    const captured = join(import.meta.dirname, '../../lab/hosts/kvm-01')
-    lab = await startLab({ config: { node: { settings: { captured } } } })
+    lab = await startLab()
+    agents = await startJoinedAgents(lab, ['kvm-01'])
   })
-  after(() => lab?.close())
+  after(async () => {
+    await agents?.close()
+    await lab?.close()
+  })
+  const on_node = { headers: { 'x-target-node': 'kvm-01' } }
   const apply = (phase: string, mtu = 1400) =>
-    lab.call('POST', '/network/mtu/node-apply', { bridge: 'cloudbr0', mtu, phase })
+    lab.call('POST', '/network/mtu/node-apply', { bridge: 'cloudbr0', mtu, phase }, on_node)
 
   test('a change in phases: nothing pending is 409, another one meanwhile is 409, and what is not in use is not kept', async () => {
     refused(await apply('commit'), 409, 'MTU_NOTHING_PENDING')
@@ -153,7 +160,12 @@ suite('a captured machine', () => {
   })
 
   test('it sends no frames, and says so', async () => {
-    const reply = await lab.call('POST', '/network/mtu/l2probe', { device: 'cloudbr0', mode: 'listen', mtu: 1500 })
+    const reply = await lab.call(
+      'POST',
+      '/network/mtu/l2probe',
+      { device: 'cloudbr0', mode: 'listen', mtu: 1500 },
+      on_node,
+    )
     refused(reply, 500, 'RAW_SOCKETS_UNAVAILABLE')
   })
 })
@@ -161,6 +173,7 @@ suite('a captured machine', () => {
 /** Stand-ins: files beside them make them wait, or fail. */
 const TOOLS = {
   fio: `[ "$1" = --version ] && { echo fio-3.33; exit 0; }
+case "$*" in *--name=layout*) exit 0 ;; esac
 if [ -e wait ]; then : > waiting; exec sleep 60; fi
 cat fio.out >&4`,
   rados: `case "$*" in *--version*) echo rados ;; *' cleanup '*) exit 0 ;; *) cat rados.out ;; esac`,

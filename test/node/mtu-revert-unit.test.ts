@@ -24,7 +24,7 @@ function runUnit(state_dir: string): number | null {
 
 /** A change that wrote 9000 where 1500 had been, in the place where an agent keeps it (src/node/index.ts). */
 async function leaveBehind(state_dir: string, bridge: string, marker: Marker): Promise<string> {
-  const tools = await findRevertTools('/bin/sh')
+  const tools = await findRevertTools('/bin/sh', {})
   assert.ok(!('missing' in tools))
   const run_folder = createJournal(join(state_dir, 'node', 'mtu')).folderOf(bridge)
   const path = join(state_dir, `${bridge}.conf`)

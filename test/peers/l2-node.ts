@@ -2,7 +2,6 @@
 import { linuxHost } from '#src/kernel/host.ts'
 import { createL2Probe } from '#src/node/mtu/l2-probe.ts'
 import { readLinks } from '#src/node/mtu/links.ts'
-import { openRawSocket } from '#src/node/mtu/raw-socket.ts'
 import type { MtuL2ProbeRequest } from '#src/contract/network/mtu.ts'
 
 export interface L2Program {
@@ -17,7 +16,7 @@ const host = linuxHost()
 const probe = createL2Probe({ host, allowed_devices: ['mgmt0', 'eth1'] })
 const lengths: number[] = []
 const link = (await readLinks(host))?.find(({ name }) => name === program.request.device)
-const sniffer = program.sniff && link !== undefined ? openRawSocket(link.ifindex) : undefined
+const sniffer = program.sniff && link !== undefined ? await host.rawSocket(link.ifindex) : undefined
 sniffer?.onFrame((_frame, length) => lengths.push(length))
 if (program.request.mode === 'listen') setTimeout(() => process.stderr.write('listening\n'), 50)
 const result = await probe

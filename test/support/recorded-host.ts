@@ -57,6 +57,7 @@ export function recordedHost(recorded: Recorded = {}): RecordedHost {
     run: (tool, args) => run(tool, args),
     spawn: (tool, args) => ({ ended: run(tool, args), signal: () => {} }),
     socketExchange: () => Promise.resolve({ outcome: 'missing', received: Buffer.alloc(0) }),
+    rawSocket: () => Promise.reject(new Error('no raw sockets')),
     now: () => 1_795_193_008_000 + clock_ms,
     monotonic: () => clock_ms,
   }

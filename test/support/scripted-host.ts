@@ -40,6 +40,7 @@ export function scriptedHost(script: Script): ScriptedHost {
     run,
     spawn: (tool, args, options) => ({ ended: run(tool, args, options), signal: () => {} }),
     socketExchange: () => Promise.resolve({ outcome: 'missing', received: Buffer.alloc(0) }),
+    rawSocket: () => Promise.reject(new Error('no raw sockets')),
     now: () => Date.UTC(2026, 10, 20, 12) + elapsed,
     monotonic: () => elapsed,
   }

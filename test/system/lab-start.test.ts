@@ -2,7 +2,7 @@
 // nothing behind, and the next start knows everything that was acknowledged.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -42,10 +42,11 @@ interface StartedLab {
 }
 
 /** In a process group of its own, as a terminal does it: Ctrl-C reaches every program of the group. */
-async function startLab(): Promise<StartedLab> {
+async function startLab(environment: Record<string, string> = {}): Promise<StartedLab> {
   const child = children.start(process.execPath, [PROGRAM, '--port', '0', '--state', state_dir], {
     cwd: folder,
     detached: true,
+    env: { ...process.env, ...environment },
   })
   const text = await until(
     'the lab says that it is ready',
@@ -73,6 +74,8 @@ async function startLab(): Promise<StartedLab> {
 
 let first: StartedLab | undefined
 let second: StartedLab | undefined
+let first_line = ''
+const firstLogLine = (): string => readFileSync(join(state_dir, 'control/control.log'), 'utf8').split('\n')[0] ?? ''
 let acknowledged: { correlation_id: string; token: string; vm_id: string } | undefined
 
 test('one command starts it, and each of the three commands that it prints works as printed, from any folder', {
@@ -131,7 +134,9 @@ test('killed with SIGKILL it leaves no program of its state folder running', { t
 
 test('the next start is clean and has the acknowledged event, token and machine', { timeout: 120_000 }, async (t) => {
   assert.ok(acknowledged !== undefined && first !== undefined)
-  second = await startLab()
+  first_line = firstLogLine()
+  assert.ok(first_line.startsWith('{'))
+  second = await startLab({ GROUNDPLANE_RATE_LIMIT_LOGIN_PER_MINUTE: '2' })
   t.diagnostic(`second start: ${second.seconds} s`)
   assert.equal(second.child.errors(), '')
   assert.equal(second.token, first.token)
@@ -142,6 +147,45 @@ test('the next start is clean and has the acknowledged event, token and machine'
   assert.partialDeepStrictEqual(event, { action: 'vmStop', status: 'SUCCESS' })
   const vm = await second.call('POST', '/compute/vms/byID', { virtual_machine_id: vm_id })
   assert.equal(vm.body.state, 'Stopped')
+})
+
+test('the log of the first start is still there, and registering known nodes again is no failed event', async () => {
+  assert.ok(second !== undefined)
+  const { call } = second
+  assert.equal(firstLogLine(), first_line)
+  const { body } = await call('POST', '/events/app-events', { action: 'nodeRegister' })
+  assert.deepEqual(
+    body.app_events.map((event: { status: string }) => event.status),
+    ['SUCCESS', 'SUCCESS', 'SUCCESS'],
+  )
+})
+
+test('settings of the environment count in the lab, too', async () => {
+  assert.ok(second !== undefined)
+  const { call } = second
+  const signIn = () => call('POST', '/auth/login', { username: 'nobody', password: 'wrong-password' }, { token: '' })
+  const replies = [await signIn(), await signIn(), await signIn()]
+  assert.deepEqual(
+    replies.map(({ status }) => status),
+    [401, 401, 429],
+  )
+})
+
+test('a node route without a target acts on no machine and names the nodes of the lab', async () => {
+  assert.ok(second !== undefined)
+  const { call } = second
+  await until(
+    'the nodes are online',
+    async () => (await call('GET', '/configure/nodes?status=online')).body.count === 3,
+    60_000,
+  )
+  for (const path of ['/storage/host/disks', '/network/monitoring/node-summary']) {
+    const { body } = await call('GET', path)
+    assert.equal(body.code, 'AGENT_NOT_CONFIGURED')
+    assert.match(body.detail, /X-Target-Node.*kvm-01\.example\.internal, kvm-02\.example\.internal/)
+  }
+  const run = await call('POST', '/api/v2/storage/benchmark/disk', { profile_id: 'latency-4k', duration_sec: 1 })
+  assert.equal(run.body.code, 'AGENT_NOT_CONFIGURED')
 })
 
 test('Ctrl-C stops everything in order', { timeout: 60_000 }, async () => {

@@ -4,10 +4,9 @@ import { join } from 'node:path'
 import { randomUUID } from 'node:crypto'
 import type { Unavailable } from '#src/contract/common.ts'
 import type { DiskTarget } from './disk-target.ts'
-import { fioArgs, parseFio, parseFioEta } from './fio.ts'
+import { fioArgs, layoutArgs, parseFio, parseFioEta } from './fio.ts'
 import type { DiskProfile } from './profiles.ts'
 import type { RunControl, RunOutcome } from './runs.ts'
-import { layOut } from './test-file.ts'
 import { runTool, type ToolEnd } from './tool-process.ts'
 
 export interface DiskRun {
@@ -25,12 +24,8 @@ export async function runDisk(run: DiskRun, control: RunControl): Promise<RunOut
   const { target, profile } = run
   try {
     if (target.kind === 'directory') {
-      const limit = AbortSignal.any([control.signal, AbortSignal.timeout(LAYOUT_MAX_MS)])
-      const trouble = await layOut(target.file, profile.test_bytes, profile.reads, limit).then(
-        () => null,
-        layoutTrouble,
-      )
-      if (trouble !== null) return { figures: null, raw_output: '', error: trouble, notes: [] }
+      const trouble = await layOut(run, control.signal)
+      if (trouble !== '') return { figures: null, raw_output: '', error: trouble, notes: [] }
     }
     control.measuring()
     const first = await once(run, profile.direct, control)
@@ -40,6 +35,23 @@ export async function runDisk(run: DiskRun, control: RunControl): Promise<RunOut
   } finally {
     await target.file.close()
   }
+}
+
+/**
+ * fio lays a file out by its name, which this one has not: first its length, then, for a run that reads, a run of its own
+ * that writes every block, because holes are not read from the disk. The answer is what went wrong, or empty.
+ */
+async function layOut({ tool, target, profile }: DiskRun, signal: AbortSignal): Promise<string> {
+  await target.file.truncate(profile.test_bytes)
+  if (!profile.reads) return ''
+  const end = await runTool({
+    tool,
+    args: layoutArgs(profile.test_bytes, 3),
+    descriptors: [target.file.fd],
+    timeout_ms: LAYOUT_MAX_MS,
+    signal,
+  })
+  return errorOf(end, 0, firstLine(end.stderr))
 }
 
 interface FioRun {
@@ -102,12 +114,6 @@ function refusesDirect({ end, report }: FioRun): boolean {
     /Invalid argument|O_DIRECT|direct/i.test(end.stderr + report.slice(0, 2000)) &&
     (parseFio(report)?.error ?? 22) === 22
   )
-}
-
-function layoutTrouble(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (error instanceof Error && error.name === 'TimeoutError') return 'the test file could not be written within 300 s'
-  return code === 'ENOSPC' ? 'the file system is full' : 'the test file could not be written'
 }
 
 function firstLine(text: string): string {

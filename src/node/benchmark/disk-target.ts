@@ -1,6 +1,7 @@
 // Checks what a disk benchmark is pointed at, opens it, and hands on the descriptor: nothing is looked up by name twice.
 import { constants } from 'node:fs'
 import { type FileHandle, lstat, mkdir, open, realpath, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { objections, readBlockDevice, readSignatures } from './block-device.ts'
@@ -15,6 +16,8 @@ export interface DiskTarget {
 
 export interface DiskTargetOptions {
   host: Host
+  /** Where the absolute paths of targets stand. */
+  root: string
   /** Used when the request names none; made when missing. */
   default_folder: string
 }
@@ -32,20 +35,21 @@ const RESERVE_PART = 0.05
 const RESERVE_MAX_BYTES = 10 * 2 ** 30
 
 export async function openDiskTarget(options: DiskTargetOptions, request: DiskTargetRequest): Promise<DiskTarget> {
-  const { host, default_folder } = options
-  if (request.target === undefined || request.target === '')
-    await mkdir(default_folder, { recursive: true, mode: 0o700 })
-  const path = checkedPath(request.target || default_folder)
-  const stat = await lstat(path).catch(() => null)
+  const { host, root, default_folder } = options
+  const { target = '' } = request
+  if (target === '') await mkdir(default_folder, { recursive: true, mode: 0o700 })
+  const path = target === '' ? default_folder : checkedPath(target)
+  const at = target === '' ? path : join(await realpath(root), path)
+  const stat = await lstat(at).catch(() => null)
   if (stat === null) throw refused('there is nothing at this path')
-  if (stat.isSymbolicLink() || (await realpath(path)) !== path) throw refused('the path leads over a symbolic link')
-  if (stat.isBlockDevice()) return { path, kind: 'device', file: await openDevice(host, path, request) }
+  if (stat.isSymbolicLink() || (await realpath(at)) !== at) throw refused('the path leads over a symbolic link')
+  if (stat.isBlockDevice()) return { path, kind: 'device', file: await openDevice(host, { path, at }, request) }
   if (!stat.isDirectory()) throw refused('it is neither a block device nor a directory')
   if (REFUSED_FOLDERS.some((folder) => path === folder || path.startsWith(`${folder}/`))) {
     throw refused('test files are not made in this folder')
   }
-  await requireSpace(path, request.profile.test_bytes)
-  return { path, kind: 'directory', file: await openTestFile(path).catch(notWritable) }
+  await requireSpace(at, request.profile.test_bytes)
+  return { path, kind: 'directory', file: await openTestFile(at).catch(notWritable) }
 }
 
 function checkedPath(text: string): string {
@@ -69,14 +73,14 @@ async function requireSpace(path: string, bytes: number): Promise<void> {
 
 async function openDevice(
   host: Host,
-  path: string,
+  { path, at }: { path: string; at: string },
   { profile, confirm_serial }: DiskTargetRequest,
 ): Promise<FileHandle> {
   // Before it is opened for the reason, after it for the certainty.
   await checkDevice(host, path, { profile, confirm_serial })
   // O_EXCL on a block device fails while it is mounted or held, and keeps others from doing either during the run.
   const flags = profile.writes ? constants.O_RDWR | constants.O_EXCL : constants.O_RDONLY
-  const file = await open(path, flags | constants.O_NOFOLLOW).catch((cause: unknown) => {
+  const file = await open(at, flags | constants.O_NOFOLLOW).catch((cause: unknown) => {
     throw refused('the device is in use or cannot be opened', cause)
   })
   try {

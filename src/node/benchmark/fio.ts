@@ -43,6 +43,21 @@ export function fioArgs({ profile, direct, target_fd, output_fd }: FioCall): str
   ]
 }
 
+/** Fills the file with blocks that differ, so that the disk really stores them; writes nothing to `output`. */
+export function layoutArgs(bytes: number, target_fd: number): string[] {
+  return [
+    '--thread',
+    '--name=layout',
+    `--filename=/proc/self/fd/${target_fd}`,
+    `--size=${bytes}`,
+    '--rw=write',
+    '--bs=256k',
+    '--ioengine=psync',
+    '--refill_buffers',
+    '--end_fsync=1',
+  ]
+}
+
 export interface FioOutcome {
   /** errno of the first job that failed, 0 when none did. */
   error: number

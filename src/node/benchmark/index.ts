@@ -27,6 +27,8 @@ export interface BenchmarkDeps {
   store: BenchmarkStore
   /** Folder of the product for temporary files: default target, and the tools' reports. */
   temp_folder: string
+  /** Where the absolute paths of targets stand, `/` on a node. */
+  root?: string
   /** Absolute paths of tools that are not on the path; from configuration. */
   tools?: Partial<Record<'fio' | 'rados' | 'rbd' | 'ceph', string>>
   /** Arguments before every cluster command (`--conf`, `--id`). */
@@ -118,7 +120,7 @@ async function startDisk({ deps, runs }: Work, body: DiskBenchmarkRequest): Prom
   runs.requireFree(DISK_LOCK)
   await mkdir(deps.temp_folder, { recursive: true, mode: 0o700 })
   const target = await openDiskTarget(
-    { host: deps.host, default_folder: deps.temp_folder },
+    { host: deps.host, root: rootOf(deps), default_folder: deps.temp_folder },
     { target: body.target, confirm_serial: body.confirm_serial, profile },
   )
   const start = runs.start({
@@ -178,6 +180,10 @@ async function startImage({ deps, runs, tools }: Work, body: BlockImageBenchmark
   })
 }
 
+function rootOf({ root = '/' }: BenchmarkDeps): string {
+  return root
+}
+
 function named(field: string, value: string | undefined): string {
   if (value === undefined) throw invalidField(field, 'needed')
   return value
@@ -195,10 +201,11 @@ async function requireTool(host: Host, path: string, name: keyof typeof PACKAGES
   throw new ApiError('BENCHMARK_TOOL_MISSING', `benchmark tool not installed: ${name} (package ${PACKAGES[name]})`)
 }
 
-async function recover({ store, temp_folder }: BenchmarkDeps, runs: Runs, tools: ClusterTools): Promise<void> {
+async function recover(deps: BenchmarkDeps, runs: Runs, tools: ClusterTools): Promise<void> {
+  const { store, temp_folder } = deps
   const { results } = await store.list({ page: 1, page_size: 500 })
-  const folders = new Set([temp_folder, ...results.filter(({ type }) => type === 'disk').map(({ target }) => target)])
-  await removeLeftovers([...folders].filter((folder) => folder === join('/', folder)))
+  const targets = results.filter(({ type, target }) => type === 'disk' && target === join('/', target))
+  await removeLeftovers([...new Set([temp_folder, ...targets.map(({ target }) => join(rootOf(deps), target))])])
   for (const result of results) {
     if (result.status !== 'running' || runs.find(result.id) !== undefined) continue
     const error = 'the agent ended during the run'

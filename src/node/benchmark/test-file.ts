@@ -4,7 +4,6 @@ import { type FileHandle, open, readdir, readFile, unlink } from 'node:fs/promis
 import { join } from 'node:path'
 
 const PREFIX = '.groundplane-benchmark-'
-const CHUNK_BYTES = 4 * 2 ** 20
 
 /**
  * The name lives only between two system calls; afterwards the descriptor is all there is, so the kernel frees the
@@ -15,23 +14,6 @@ export async function openTestFile(folder: string): Promise<FileHandle> {
   const file = await open(path, 'wx+', 0o600)
   await unlink(path)
   return file
-}
-
-/**
- * fio would lay the file out itself by its name, which it has not. A run that reads needs real blocks (holes are not
- * read from the disk); one that only writes needs just the length.
- */
-export async function layOut(file: FileHandle, bytes: number, reads: boolean, signal: AbortSignal): Promise<void> {
-  await file.truncate(bytes)
-  if (!reads) return
-  const chunk = randomBytes(Math.min(CHUNK_BYTES, bytes))
-  for (let at = 0; at < bytes; at += chunk.length) {
-    signal.throwIfAborted()
-    // A number in front keeps file systems that merge equal blocks from merging these.
-    chunk.writeDoubleBE(at, 0)
-    await file.write(chunk, 0, Math.min(chunk.length, bytes - at), at)
-  }
-  await file.datasync()
 }
 
 /** Removes files whose maker died between making and unlinking; the answer names them. */

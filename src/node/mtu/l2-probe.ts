@@ -1,15 +1,14 @@
 // POST /network/mtu/l2probe: counts or sends raw frames of an exact size, for paths on which ICMP is filtered.
-import { createSocket } from 'node:dgram'
 import { isIP } from 'node:net'
+import { constants } from 'node:os'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { MtuL2ProbeRequest, MtuL2ProbeResult } from '#src/contract/network/mtu.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
-import type { Host } from '#src/kernel/host.ts'
+import type { Host, RawSocket } from '#src/kernel/host.ts'
 import { requireDevice } from './change-plan.ts'
 import { listOf, parseJson, recordOf } from '../foreign-json.ts'
 import type { MtuLink } from './links.ts'
 import { peerMac } from './probe.ts'
-import type { RawSocket } from './raw-socket.ts'
 
 export interface L2ProbeOptions {
   host: Host
@@ -39,8 +38,8 @@ export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Prob
       busy.add(key)
       try {
         return request.mode === 'send'
-          ? await send(request, link, await ownMac(host, link), mac)
-          : await listen(request, link, signal)
+          ? await send(host, request, link, mac)
+          : await listen(host, request, link, signal)
       } finally {
         busy.delete(key)
       }
@@ -48,12 +47,17 @@ export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Prob
   }
 }
 
-async function listen(request: MtuL2ProbeRequest, link: MtuLink, signal: AbortSignal): Promise<MtuL2ProbeResult> {
+async function listen(
+  host: Host,
+  request: MtuL2ProbeRequest,
+  link: MtuLink,
+  signal: AbortSignal,
+): Promise<MtuL2ProbeResult> {
   const { device, mode, mtu } = request
   const wanted = request.count ?? 20
   const window_ms = request.window_ms ?? 3000
   const heard = { received: 0, other_size: 0, peer_mac: '' }
-  const socket = await openSocket(link.ifindex)
+  const socket = await openSocket(host, link)
   const full = new AbortController()
   try {
     socket.onFrame((frame, length) => {
@@ -76,9 +80,9 @@ async function listen(request: MtuL2ProbeRequest, link: MtuLink, signal: AbortSi
 }
 
 async function send(
+  host: Host,
   request: MtuL2ProbeRequest,
   link: MtuLink,
-  source: Buffer,
   peer_mac: string,
 ): Promise<MtuL2ProbeResult> {
   const { device, mode, mtu } = request
@@ -93,8 +97,9 @@ async function send(
     sent,
   })
   if (mtu > link.mtu) return answer(0, `local MTU too small: ${device} runs at ${link.mtu}, the payload is ${mtu}`)
-  const { ERRNO } = await import('./raw-socket.ts')
-  const socket = await openSocket(link.ifindex)
+  const { errno: ERRNO } = constants
+  const source = await ownMac(host, link)
+  const socket = await openSocket(host, link)
   let sent = 0
   try {
     for (let sequence = 0; sequence < count; sequence += 1) {
@@ -140,13 +145,11 @@ function carries(frame: Buffer, token: number): boolean {
   return frame.length >= HEADER + 12 && frame.readUInt32BE(HEADER) === MAGIC && frame.readUInt32BE(HEADER + 4) === token
 }
 
-/** Loaded on use: a node whose platform has no native binding still does everything else. */
-async function openSocket(ifindex: number): Promise<RawSocket> {
+async function openSocket(host: Host, { ifindex, name }: MtuLink): Promise<RawSocket> {
   try {
-    const { openRawSocket } = await import('./raw-socket.ts')
-    return openRawSocket(ifindex)
+    return await host.rawSocket(ifindex)
   } catch (cause) {
-    throw new ApiError('RAW_SOCKETS_UNAVAILABLE', 'raw sockets unavailable', { cause })
+    throw new ApiError('RAW_SOCKETS_UNAVAILABLE', `No raw socket could be opened on ${name}.`, { cause })
   }
 }
 
@@ -162,26 +165,14 @@ async function targetMac(
   for (;;) {
     const mac = await peerMac(host, peer, device)
     if (mac !== null) return mac
-    // One datagram to the discard port makes the kernel ask for the address, whatever ICMP filter stands there.
-    if (!asked) await knock(peer)
+    // Whether the peer answers does not matter: the kernel asks for its address before it sends.
+    if (!asked) await host.run('ping', ['-n', '-c', '1', '-W', '1', '-I', device, peer], { timeout_ms: 3000 })
     asked = true
     if (signal.aborted || host.monotonic() > until) {
       throw new ApiError('MTU_PEER_UNKNOWN', `${peer} does not answer for its link-layer address on ${device}.`)
     }
     await wait(100)
   }
-}
-
-function knock(peer: string): Promise<void> {
-  return new Promise((resolve) => {
-    const socket = createSocket(isIP(peer) === 6 ? 'udp6' : 'udp4')
-    const end = (): void => {
-      socket.close()
-      resolve()
-    }
-    socket.on('error', end)
-    socket.send('', 9, peer, end)
-  })
 }
 
 async function ownMac(host: Host, { name }: MtuLink): Promise<Buffer> {

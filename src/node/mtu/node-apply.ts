@@ -19,7 +19,6 @@ import {
   uptimeCs,
   useRaised,
 } from './change.ts'
-import { capturedWatchdog } from './captured-change.ts'
 import { bootId, type ChangeLimits, type ChangePlan, planChange } from './change-plan.ts'
 import { createJournal, type JournalEntry } from './journal.ts'
 import { readLinks } from './links.ts'
@@ -39,9 +38,8 @@ export interface NodeApplyOptions {
   /** Watchdog window when the request says 0, and the least window of all; milliseconds. */
   default_window_ms?: number
   least_window_ms?: number
-  sh_path?: string
-  /** The host is a captured one (wrapped by `rememberMtu`): nothing of this machine is run or changed. */
-  captured?: boolean
+  /** Tool to its absolute path, for tools that are not in the usual folders. */
+  tools?: Readonly<Record<string, string>>
   /** Called after each step; tests end the process in it. */
   after_step?: (step: ChangeStep) => void | Promise<void>
 }
@@ -62,10 +60,9 @@ const RECONCILE_MS = 30_000
 
 export async function createNodeApply(options: NodeApplyOptions): Promise<NodeApply> {
   await mkdir(options.state_dir, { recursive: true, mode: 0o700 })
-  const sh = options.sh_path ?? '/bin/sh'
   const journal = createJournal(await realpath(options.state_dir))
-  const { host } = options
-  const watchdog = options.captured === true ? capturedWatchdog(host, journal) : createWatchdog(host, journal, sh)
+  const { host, tools = {} } = options
+  const watchdog = createWatchdog({ host, journal, tools })
   const deps: ChangeDeps = { host, journal, watchdog, after_step: options.after_step ?? (() => {}) }
   const limits: ChangeLimits = {
     ...options,

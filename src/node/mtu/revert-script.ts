@@ -21,11 +21,14 @@ export interface RevertScript {
 
 const FOLDERS = ['/usr/sbin', '/usr/bin', '/sbin', '/bin']
 
-/** Absolute paths of the tools; the first missing one is the answer instead. */
-export async function findRevertTools(sh: string): Promise<RevertTools | { missing: string }> {
+/** Absolute paths of the tools, configured ones first; the first missing one is the answer instead. */
+export async function findRevertTools(
+  sh: string,
+  configured: Readonly<Record<string, string>>,
+): Promise<RevertTools | { missing: string }> {
   const found: Record<string, string> = {}
   for (const name of ['ip', 'mv', 'cp', 'rm', 'sleep', 'sync']) {
-    const path = await firstExecutable(FOLDERS.map((folder) => `${folder}/${name}`))
+    const path = await firstExecutable(candidates(configured[name], name))
     if (path === null) return { missing: name }
     found[name] = path
   }
@@ -94,6 +97,10 @@ done
 
 function quote(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`
+}
+
+function candidates(configured: string | undefined, name: string): string[] {
+  return configured === undefined ? FOLDERS.map((folder) => `${folder}/${name}`) : [configured]
 }
 
 async function firstExecutable(paths: readonly string[]): Promise<string | null> {

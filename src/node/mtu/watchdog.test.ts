@@ -34,7 +34,7 @@ test('under a service manager the watchdog is a timer of its own, which outlives
       return Promise.resolve(done)
     },
   }
-  const watchdog = createWatchdog(host, createJournal('/srv/state'), '/bin/sh')
+  const watchdog = createWatchdog({ host, journal: createJournal('/srv/state') })
   assert.equal(await watchdog.start(ENTRY), true)
   assert.equal(await watchdog.isAlive(ENTRY), true)
   await watchdog.disarm(ENTRY)

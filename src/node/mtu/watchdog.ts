@@ -20,7 +20,15 @@ export interface Watchdog {
 const START_MS = 3000
 const RESTORE_MS = 60_000
 
-export function createWatchdog(host: Host, journal: Journal, sh: string): Watchdog {
+export interface WatchdogOptions {
+  host: Host
+  journal: Journal
+  /** Tool to its absolute path, for tools that are not in the usual folders. */
+  tools?: Readonly<Record<string, string>>
+}
+
+export function createWatchdog({ host, journal, tools = {} }: WatchdogOptions): Watchdog {
+  const sh = tools['sh'] ?? '/bin/sh'
   const byServiceManager = async (): Promise<boolean> => (await host.list('/run/systemd/system')) !== null
   const ownProcess = async ({ bridge }: JournalEntry): Promise<boolean> => {
     const pid = await journal.watchdogPid(bridge)
@@ -44,7 +52,7 @@ export function createWatchdog(host: Host, journal: Journal, sh: string): Watchd
     return false
   }
   return {
-    script: (entry) => scriptOf(journal, entry, sh),
+    script: async (entry) => scriptOf(journal, entry, await findRevertTools(sh, tools)),
     async restoreNow(bridge) {
       await host.run(sh, [join(journal.folderOf(bridge), 'revert.sh'), 'now'], { timeout_ms: RESTORE_MS })
     },
@@ -76,8 +84,7 @@ export function createWatchdog(host: Host, journal: Journal, sh: string): Watchd
   }
 }
 
-async function scriptOf(journal: Journal, entry: JournalEntry, sh: string): Promise<string> {
-  const tools = await findRevertTools(sh)
+function scriptOf(journal: Journal, entry: JournalEntry, tools: Awaited<ReturnType<typeof findRevertTools>>): string {
   if ('missing' in tools) {
     throw new ApiError('MTU_APPLY_FAILED', `The watchdog needs ${tools.missing}, which is not installed.`)
   }

@@ -5,8 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { NodeNet } from '#src/contract/network/node-net.ts'
-import { capturedAbout, capturedHost } from '../captured-host.ts'
-import { at } from '../foreign-json.ts'
+import { capturedHost, capturedNetwork } from '../../../lab/captured-host/host.ts'
 import { parseNodeNetConfig } from './config.ts'
 import { netHandlers } from './index.ts'
 import { createNetSampler } from './sampler.ts'
@@ -21,7 +20,7 @@ function open(name: string) {
   let clock_ms = 0
   const dir = join(hosts, name)
   const host = capturedHost(dir, { monotonic: () => clock_ms })
-  const config = parseNodeNetConfig(at(capturedAbout(dir), 'node_net'))
+  const config = parseNodeNetConfig(capturedNetwork(dir))
   const ran: string[] = []
   const watched = {
     ...host,

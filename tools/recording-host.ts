@@ -2,7 +2,7 @@
 // collectors ask for (written down in the format of lab/hosts/README.md).
 import { normalize } from 'node:path'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { parseJson } from './foreign-json.ts'
+import { parseJson } from '#src/node/foreign-json.ts'
 
 export interface Recording {
   /** Path to text. */
@@ -40,6 +40,7 @@ export function recordingHost(host: Host): { host: Host; recording: Recording } 
     },
     // A captured host has no sockets: what reads them falls back on commands, which can be recorded.
     socketExchange: () => Promise.resolve({ outcome: 'missing', received: Buffer.alloc(0) }),
+    rawSocket: () => Promise.reject(new Error('a recording sends no frames')),
     write: () => Promise.reject(new Error('a recording changes nothing')),
     spawn: () => {
       throw new Error('a recording starts nothing')

@@ -1,17 +1,9 @@
 // Raw Ethernet frames from Node: one packet socket on one device, read when the event loop says so (linux-node.md 4.6).
 import koffi from 'koffi'
-
-export interface RawSocket {
-  /** Null when sent; else the kernel's errno. */
-  send(frame: Buffer): number | null
-  /** Called for every frame of our protocol that comes in on the device. */
-  onFrame(take: (frame: Buffer, length: number) => void): void
-  close(): void
-}
+import type { RawSocket } from './host.ts'
 
 /** IEEE local experimental EtherType 1. */
 export const PROBE_PROTOCOL = 0x88b5
-export const ERRNO = { EPERM: 1, EAGAIN: 11, EMSGSIZE: 90, ENETDOWN: 100, ENOBUFS: 105 } as const
 
 const AF_PACKET = 17
 const SOCK_RAW_NONBLOCK_CLOEXEC = 3 | 0o4000 | 0o2000000

@@ -1,21 +1,56 @@
-// A host that answers from a folder of recorded files and command outputs (format: lab/hosts/README.md), so that the
-// real collectors run on machines that are not there.
+/** A machine that is only recorded: answers an agent from a folder of files and command outputs (format: lab/hosts/README.md). */
+import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { lstat, readdir, readFile } from 'node:fs/promises'
+import { lstat, readdir, readFile, readlink } from 'node:fs/promises'
 import { join, normalize } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { Host, RunningCommand, RunResult } from '#src/kernel/host.ts'
-import { advanceFile, advanceJson, type Motion, parseMotion } from './captured-motion.ts'
-import { matchCommand, type RecordedCommand, readCommands } from './captured-commands.ts'
+import { matchCommand, type RecordedCommand, readCommands } from './commands.ts'
+import { rememberLinks } from './links.ts'
+import { advanceFile, advanceJson, type Motion, parseMotion } from './motion.ts'
+
+export interface CommandResult {
+  outcome: 'exited' | 'missing' | 'timeout' | 'too_big'
+  exit_code: number | null
+  stdout: string
+  stderr: string
+}
+
+export interface StartedCommand {
+  readonly ended: Promise<CommandResult>
+  signal(name?: string): void
+}
+
+/** What an agent asks of a machine. */
+export interface CapturedHost {
+  read(path: string): Promise<string | null>
+  list(path: string): Promise<string[] | null>
+  link(path: string): Promise<string | null>
+  write(path: string, text: string): Promise<void>
+  run(tool: string, args: readonly string[]): Promise<CommandResult>
+  spawn(tool: string, args: readonly string[]): StartedCommand
+  socketExchange(): Promise<{ outcome: 'missing'; received: Buffer }>
+  rawSocket(): Promise<never>
+  now(): number
+  monotonic(): number
+}
 
 export interface CapturedHostOptions {
+  /** Folder of the MTU values that were set (tools.ts, `ip`); in memory when left out. */
+  mtu_dir?: string
   /** Wall clock; the machine's own when left out. */
   now?: () => number
   /** Monotonic clock that also drives the counters of motion.json; the machine's own when left out. */
   monotonic?: () => number
 }
 
-export function capturedHost(dir: string, options: CapturedHostOptions = {}): Host {
+/**
+ * Processes that the agent starts by an absolute path are the stub commands and the shell of its watchdog: they run for
+ * real, so their clock and their entries in /proc are the real ones, too.
+ */
+const REAL_FILE = /^\/proc\/(uptime$|\d+\/)/
+const REAL_TIMEOUT_MS = 60_000
+
+export function capturedHost(dir: string, options: CapturedHostOptions = {}): CapturedHost {
   const now = options.now ?? (() => Date.now())
   const monotonic = options.monotonic ?? (() => performance.now())
   const started = monotonic()
@@ -24,17 +59,21 @@ export function capturedHost(dir: string, options: CapturedHostOptions = {}): Ho
   const motion = parseMotion(optionalJson(join(dir, 'motion.json')) ?? [])
   const written = new Map<string, string>()
   const seconds = (): number => (monotonic() - started) / 1000
-  const spawn = (tool: string, args: readonly string[]): RunningCommand =>
-    play(dir, matchCommand(recorded, tool, args), { tool, args, motion, seconds })
-  return {
+  const spawn = (tool: string, args: readonly string[]): StartedCommand =>
+    isReal(tool)
+      ? { ended: runReal(tool, args), signal: () => {} }
+      : play(dir, matchCommand(recorded, tool, args), { tool, args, motion, seconds })
+  const host: CapturedHost = {
     async read(path) {
+      if (REAL_FILE.test(path)) return readFile(path, 'utf8').catch(() => null)
       const own = written.get(normalize(path))
       if (own !== undefined) return own
       const text = await readFile(inside(dir, path), 'utf8').catch(() => null)
       return text === null ? null : advanceFile(text, normalize(path), motion, seconds())
     },
     list: (path) => listing(dir, links, path),
-    link: (path) => Promise.resolve(links.get(normalize(path)) ?? null),
+    link: (path) =>
+      REAL_FILE.test(path) ? readlink(path).catch(() => null) : Promise.resolve(links.get(normalize(path)) ?? null),
     async write(path, text) {
       await lstat(inside(dir, path))
       written.set(normalize(path), text)
@@ -42,14 +81,31 @@ export function capturedHost(dir: string, options: CapturedHostOptions = {}): Ho
     run: (tool, args) => spawn(tool, args).ended,
     spawn,
     socketExchange: () => Promise.resolve({ outcome: 'missing', received: Buffer.alloc(0) }),
+    rawSocket: () => Promise.reject(new Error('a captured host sends no frames')),
     now,
     monotonic,
   }
+  return rememberLinks(host, options.mtu_dir)
 }
 
-/** Reads what host.json says about the machine; the caller parses the part it needs. */
-export function capturedAbout(dir: string): unknown {
-  return optionalJson(join(dir, 'host.json')) ?? {}
+/** The network configuration that goes with a captured host, as an agent is given it. */
+export function capturedNetwork(dir: string): unknown {
+  const about = optionalJson(join(dir, 'host.json'))
+  return typeof about === 'object' && about !== null ? Reflect.get(about, 'node_net') : undefined
+}
+
+function isReal(tool: string): boolean {
+  return tool.startsWith('/') || tool === 'setsid'
+}
+
+function runReal(tool: string, args: readonly string[]): Promise<CommandResult> {
+  return new Promise((resolve) => {
+    execFile(tool, [...args], { timeout: REAL_TIMEOUT_MS, killSignal: 'SIGKILL' }, (error, stdout, stderr) => {
+      const exit_code = error === null ? 0 : typeof error.code === 'number' ? error.code : null
+      const outcome = error?.code === 'ENOENT' ? 'missing' : exit_code === null ? 'timeout' : 'exited'
+      resolve({ outcome, exit_code, stdout, stderr })
+    })
+  })
 }
 
 function inside(dir: string, path: string): string {
@@ -72,9 +128,9 @@ interface Played {
   seconds: () => number
 }
 
-function play(dir: string, found: RecordedCommand | 'unknown-tool' | 'unknown-args', played: Played): RunningCommand {
+function play(dir: string, found: RecordedCommand | 'unknown-tool' | 'unknown-args', played: Played): StartedCommand {
   const cut = new AbortController()
-  const answer = async (): Promise<RunResult> => {
+  const answer = async (): Promise<CommandResult> => {
     if (found === 'unknown-tool') return { outcome: 'missing', exit_code: null, stdout: '', stderr: '' }
     if (found === 'unknown-args') {
       const stderr = `not recorded: ${played.tool} ${played.args.join(' ')}\n`

@@ -1,4 +1,4 @@
-// Counters of a captured host that grow with time, so that rates and dashboards have life (format: lab/hosts/README.md).
+/** Counters of a captured host that grow with time, so that rates and dashboards have life (format: lab/hosts/README.md). */
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 

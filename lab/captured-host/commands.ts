@@ -1,4 +1,4 @@
-// The recorded commands of a captured host: reading them from their folder, and finding the one that is asked for.
+/** The recorded commands of a captured host: reading them from their folder, and finding the one that is asked for. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Type } from 'typebox'

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { capturedHost } from './captured-host.ts'
+import { capturedHost } from '../../lab/captured-host/host.ts'
 
 let folder: string
 

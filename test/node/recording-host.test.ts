@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { recordedHost } from '../../test/support/recorded-host.ts'
-import { recordingHost } from './recording-host.ts'
+import { recordedHost } from '../support/recorded-host.ts'
+import { recordingHost } from '../../tools/recording-host.ts'
 
 test('a recording holds what was asked for and answered, and nothing else', async () => {
   const real = recordedHost({
