@@ -33,9 +33,17 @@ export interface WaitOptions {
 
 export interface Jobs {
   /** Writes job, start event and message in one transaction; this process starts to run the job. */
-  admit<Deps, Input>(definition: JobDefinition<Deps, Input>, admission: Admission<Input>): Promise<JobRow>
+  admit<Deps, Input, State, Result>(
+    definition: JobDefinition<Deps, Input, State, Result>,
+    admission: Admission<Input>,
+  ): Promise<JobRow>
   /** The job when it has ended (or `until` holds), else as it is when the time is over. */
   wait(id: string, options: WaitOptions): Promise<JobRow>
+  /** What the completed job handed over; undefined before, and after a failure. */
+  result<Deps, Input, State, Result>(
+    definition: JobDefinition<Deps, Input, State, Result>,
+    row: JobRow,
+  ): Result | undefined
   find(id: string): Promise<JobRow | undefined>
   cancel(id: string, caller: Caller): Promise<JobRow>
 }

@@ -1,5 +1,5 @@
 // What a job is: named steps that probe, act and verify. A job file is this data at its top and plain functions below.
-import type { Static, TSchema } from 'typebox'
+import type { Static, TNull, TObject, TSchema } from 'typebox'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Trx } from '#src/store/database.ts'
@@ -7,7 +7,18 @@ import type { Trx } from '#src/store/database.ts'
 /** Whether a step's goal is true in the world. `unknown`: nobody can tell. */
 export type Holds = boolean | 'unknown'
 
-export interface Step<Deps, Input> {
+/**
+ * How far a job is with a change that another system carries out. Set in order and never back: `submitted`: the other system
+ * has taken it over, so from here on it can only succeed or fail there; `following`: it is being worked on there;
+ * `verifying`: it is said to be done, and is being read back.
+ */
+export const MILESTONES = ['submitted', 'following', 'verifying'] as const
+export type Milestone = (typeof MILESTONES)[number]
+
+/** A job that saves nothing between its steps. */
+export type NoState = Record<never, never>
+
+export interface Step<Deps, Input, State = NoState> {
   /** Stable slug; what the status views and the log call it. */
   name: string
   /** What a person reads while it runs. */
@@ -15,17 +26,17 @@ export interface Step<Deps, Input> {
   /** Share of the whole job's progress; 1 when left out. */
   weight?: number
   /** Says why the step does not apply; it then ends `skipped` with that reason. */
-  applies?: (run: Run<Deps, Input>) => Promise<string | true> | string | true
+  applies?: (run: Run<Deps, Input, State>) => Promise<string | true> | string | true
   /**
    * The goal. Asked before acting (true and never started: skipped; true after an interrupted start: succeeded) and after
    * (true: succeeded, false: failed, unknown: unverified when the step has an `outstanding` sentence, else failed).
    * Left out: the act proves itself by returning.
    */
-  holds?: (run: Run<Deps, Input>) => Promise<Holds>
+  holds?: (run: Run<Deps, Input, State>) => Promise<Holds>
   /** The act. It may run again after a crash, so it must be safe to repeat, or ask `run.state` what it did. */
-  run: (run: Run<Deps, Input>) => Promise<void>
+  run: (run: Run<Deps, Input, State>) => Promise<void>
   /** Takes the act back; runs in reverse order when the job undoes itself. Safe when nothing was done. */
-  undo?: (run: Run<Deps, Input>) => Promise<void>
+  undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /** What a person must still check when nobody can tell whether the goal holds. */
   outstanding?: string
   /** The whole step, waiting included; 15 minutes when left out. */
@@ -39,42 +50,60 @@ export interface Step<Deps, Input> {
   kind?: 'repeatable' | 'once'
   /** From here on the job cannot be cancelled. */
   point_of_no_return?: boolean
+  /** Reached when the act begins. */
+  milestone?: Milestone
 }
 
-export interface JobDefinition<Deps, Input> {
+export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   /** Area and verb: `vm.provision`. The part after the dot is the record's `job_type`. */
   type: string
   input: TSchema
+  /** What steps save for later ones, and for whoever continues after a crash. A member is missing until it is saved. */
+  state?: TObject
+  /** What a completed job hands to those who asked for it. Encrypted at rest, so it may hold what is shown once. */
+  result?: TSchema
+  /** Makes the result of the input and the saved state when the last step has ended. */
+  resultOf?: (run: Run<Deps, Input, State>) => Result
   /** Upper-case noun of the application event. */
   resource_type: string
-  steps: readonly Step<Deps, Input>[]
+  steps: readonly Step<Deps, Input, State>[]
   /** What follows a failed step: stop there, or undo the finished steps in reverse. */
   on_failure?: 'stop' | 'undo'
   /** One sentence for the timeline when the job has ended well. */
-  done?: (run: Run<Deps, Input>) => string
+  done?: (run: Run<Deps, Input, State>) => string
 }
 
-/** Binds the dependencies' type first, so that the input's type is inferred from the schema. */
+/** Binds the dependencies' type first, so that the other types are inferred from the schemas. */
 export function defineJob<Deps>() {
-  return <S extends TSchema>(
-    definition: Omit<JobDefinition<Deps, Static<S>>, 'input'> & { input: S },
-  ): JobDefinition<Deps, Static<S>> => definition
+  return <I extends TSchema, S extends TObject = TObject<NoState>, R extends TSchema = TNull>(
+    definition: Omit<JobDefinition<Deps, Static<I>, Static<S>, Static<R>>, 'input' | 'state' | 'result'> & {
+      input: I
+      state?: S
+      result?: R
+    },
+  ): JobDefinition<Deps, Static<I>, Static<S>, Static<R>> => definition
 }
 
 /** A definition with its dependencies, ready to be run by the engine. */
 export interface BoundJob {
-  definition: JobDefinition<unknown, unknown>
+  definition: AnyJob
   deps: unknown
 }
 
-export function bindJob<Deps, Input>(definition: JobDefinition<Deps, Input>, deps: Deps): BoundJob {
-  return { definition: definition as JobDefinition<unknown, unknown>, deps }
+/** What the engine runs: it checks input and state against the schemas where it reads them. */
+export type AnyJob = JobDefinition<unknown, unknown, NoState, unknown>
+
+export function bindJob<Deps, Input, State, Result>(
+  definition: JobDefinition<Deps, Input, State, Result>,
+  deps: Deps,
+): BoundJob {
+  return { definition: definition as unknown as AnyJob, deps }
 }
 
 export type LogLevel = 'INFO' | 'WARN' | 'ERROR' | 'DESTRUCTIVE'
 
 /** What a step sees. Everything it writes is fenced: a process that lost the job writes nothing. */
-export interface Run<Deps, Input> {
+export interface Run<Deps, Input, State = NoState> {
   readonly job_id: string
   /** Under which this process holds the job; effects outside the database name it. */
   readonly epoch: number
@@ -90,9 +119,11 @@ export interface Run<Deps, Input> {
   /** Process log; carries the job's id. */
   readonly log: Log
   /** What earlier steps (and earlier attempts of this one) saved. Encrypted at rest: it may hold secrets. */
-  readonly state: Readonly<Record<string, unknown>>
+  readonly state: Readonly<Partial<State>>
   /** Commits a change of the state before it returns. Save what you are about to do before you do it. */
-  save(change: Record<string, unknown>): Promise<void>
+  save(change: Partial<State>): Promise<void>
+  /** Tells those who wait for it that the job has come this far, together with a change of the state. */
+  reached(milestone: Milestone, change?: Partial<State>): Promise<void>
   /** Writes of a module's own tables in one transaction that a process which lost the job cannot make. */
   fenced<T>(work: (trx: Trx) => Promise<T>): Promise<T>
   /** A line of the job's audit log. */

@@ -1,8 +1,8 @@
 // The engine: admits jobs, runs those it holds, and takes over those whose process died. Truth is the ledger; pg-boss only
 // says "look at job X" (docs/decisions/0003).
 import { setTimeout as delay } from 'node:timers/promises'
+import { Value } from 'typebox/value'
 import { ApiError } from '#src/kernel/errors.ts'
-import type { ErrorCode } from '#src/contract/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
@@ -95,7 +95,11 @@ export function createEngine(options: EngineOptions): Engine {
       for (const id of await held.letGo()) await delivery.send(id, 0)
       await delivery.stop()
     },
-    async admit<Deps, Input>(definition: JobDefinition<Deps, Input>, admission: Admission<Input>) {
+    result: (definition, row) => readResult(definition, ledger.resultOf(row)),
+    async admit<Deps, Input, State, Result>(
+      definition: JobDefinition<Deps, Input, State, Result>,
+      admission: Admission<Input>,
+    ) {
       if (!held.knows(definition.type)) throw new Error(`the job ${definition.type} is not registered`)
       const row = await database.transact(async (trx, publish) => {
         const admitted = await ledger.insert(trx, publish, definition, admission)
@@ -114,6 +118,15 @@ export function createEngine(options: EngineOptions): Engine {
       return row
     },
   }
+}
+
+function readResult<Deps, Input, State, Result>(
+  { type, result }: JobDefinition<Deps, Input, State, Result>,
+  value: unknown,
+): Result | undefined {
+  if (value === undefined || result === undefined) return undefined
+  if (!Value.Check(result, value)) throw new Error(`the result of a job ${type} has not the form that its kind says`)
+  return value as Result
 }
 
 function notCancellable(id: string, found: JobRow | undefined): ApiError {
@@ -205,13 +218,6 @@ async function waitFor(
       if (set.size === 0) waiters.delete(id)
     }
   }
-}
-
-/** The result of an ended job as its caller sees it: nothing, or the error it failed with. */
-export function throwIfFailed(row: JobRow): void {
-  if (row.job_status !== 'failed') return
-  const code = (row.failure_code ?? 'INTERNAL_ERROR') as ErrorCode
-  throw new ApiError(code, row.failure_reason ?? undefined)
 }
 
 /** Progress between two stored states: the event and the job as they would read now. */

@@ -10,7 +10,7 @@ import { isAlive } from '#src/store/replicas.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Tables } from '#src/store/tables.ts'
 import type { Admission } from './admit.ts'
-import type { JobDefinition, LogLevel } from './define.ts'
+import { type JobDefinition, type LogLevel, type Milestone, MILESTONES } from './define.ts'
 import { jobMessage } from './view.ts'
 
 export type JobRow = Selectable<Tables['job']>
@@ -91,10 +91,10 @@ async function change(trx: Trx, publish: Publish, id: string, set: Record<string
 function admission({ encrypt, replica_id }: Parts) {
   return {
     /** Admission: job and start event, held by this process from the first moment. */
-    async insert<Deps, Input>(
+    async insert<Deps, Input, State, Result>(
       trx: Trx,
       publish: Publish,
-      definition: JobDefinition<Deps, Input>,
+      definition: JobDefinition<Deps, Input, State, Result>,
       admission: Admission<Input>,
     ): Promise<JobRow> {
       const row = await trx
@@ -104,6 +104,7 @@ function admission({ encrypt, replica_id }: Parts) {
           parent_id: admission.parent_id ?? null,
           type: definition.type,
           status: admission.description,
+          description: admission.description,
           input: encrypt(admission.input, admission.id),
           state: encrypt({}, admission.id),
           metadata: JSON.stringify(admission.metadata ?? {}),
@@ -126,7 +127,6 @@ function admission({ encrypt, replica_id }: Parts) {
         description: admission.description,
         caller: admission.caller,
         tenant_id: row.tenant_id,
-        replica_id,
         ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
       })
       await admission.also?.(trx)
@@ -151,6 +151,9 @@ function claims({ database, decrypt, replica_id }: Parts) {
   return {
     /** The job with what it was given and what it has done so far. */
     open: opened,
+
+    /** What the job handed to those who asked; undefined until it has completed. */
+    resultOf: (row: JobRow): unknown => (row.result === null ? undefined : decrypt(row.result, row.id)),
 
     find: (id: string): Promise<JobRow | undefined> =>
       database.db.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst(),
@@ -208,7 +211,13 @@ function claims({ database, decrypt, replica_id }: Parts) {
 
 function stepWrites({ held }: Parts) {
   return {
-    startStep: (claim: Claim, ordinal: number, name: string, attempt: number, title: string): Promise<JobRow> =>
+    startStep: (
+      claim: Claim,
+      ordinal: number,
+      name: string,
+      attempt: number,
+      now: { title: string; milestone?: Milestone },
+    ): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
         await trx
           .insertInto('job_step')
@@ -223,7 +232,7 @@ function stepWrites({ held }: Parts) {
             }),
           )
           .execute()
-        return change(trx, publish, claim.row.id, { status: title })
+        return change(trx, publish, claim.row.id, { status: now.title, ...further(claim, now.milestone) })
       }),
 
     endStep: (
@@ -278,6 +287,13 @@ function stepWrites({ held }: Parts) {
   }
 }
 
+/** A milestone is never taken back, whatever a repeated step says. */
+function further({ row }: Claim, milestone: Milestone | undefined): { milestone?: Milestone } {
+  if (milestone === undefined) return {}
+  const passed = row.milestone === null ? -1 : MILESTONES.indexOf(row.milestone)
+  return MILESTONES.indexOf(milestone) > passed ? { milestone } : {}
+}
+
 function jobWrites({ held, encrypt }: Parts) {
   return {
     fenced: <T>(claim: Claim, work: (trx: Trx) => Promise<T>): Promise<T> => held(claim, (trx) => work(trx)),
@@ -290,6 +306,15 @@ function jobWrites({ held, encrypt }: Parts) {
           .where('id', '=', claim.row.id)
           .execute()
       }),
+
+    /** Wakes those who wait for the job to come this far. */
+    reached: (claim: Claim, milestone: Milestone, state: Record<string, unknown>): Promise<JobRow> =>
+      held(claim, (trx, publish) =>
+        change(trx, publish, claim.row.id, {
+          state: encrypt(state, claim.row.id),
+          ...further(claim, milestone),
+        }),
+      ),
 
     beginUndo: (claim: Claim, failure: Failure, sentence: string): Promise<JobRow> =>
       held(claim, (trx, publish) =>
@@ -319,9 +344,9 @@ function jobWrites({ held, encrypt }: Parts) {
       }),
 
     /** The end: job and event in one transaction. */
-    finish: (claim: Claim, end: { sentence: string; failure?: Failure }): Promise<JobRow> =>
+    finish: (claim: Claim, end: { sentence: string; failure?: Failure; result?: unknown }): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
-        const { sentence, failure } = end
+        const { sentence, failure, result } = end
         await endEvent(trx, publish, claim.row.id, {
           status: failure === undefined ? 'SUCCESS' : 'FAILED',
           ...(failure === undefined ? {} : { error_message: failure.reason }),
@@ -331,6 +356,7 @@ function jobWrites({ held, encrypt }: Parts) {
           status: sentence,
           executor: null,
           finished_at: sql`now()`,
+          ...(result === undefined ? {} : { result: encrypt(result, claim.row.id) }),
           ...(failure === undefined
             ? { progress: 100 }
             : { failed_step: failure.step, failure_code: failure.code, failure_reason: failure.reason }),

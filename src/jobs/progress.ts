@@ -1,6 +1,6 @@
 // Progress of a job: weighted over its steps, sent live often, stored seldom, never falling.
 import type { Log } from '#src/kernel/log.ts'
-import type { Step } from './define.ts'
+import type { NoState, Step } from './define.ts'
 import type { Claim, Ledger } from './ledger.ts'
 
 /** Receives progress that is not stored. */
@@ -11,7 +11,7 @@ const SEND_EVERY_MS = 250
 
 export function createProgress(
   claim: Claim,
-  steps: readonly Step<unknown, unknown>[],
+  steps: readonly Step<unknown, unknown, NoState>[],
   deps: { ledger: Ledger; log: Log; live: ProgressSink },
 ) {
   const weights = steps.map((step) => step.weight ?? 1)

@@ -4,7 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { BoundJob, Holds, Run, Step } from './define.ts'
+import { Value } from 'typebox/value'
+import { Type } from 'typebox'
+import type { AnyJob, BoundJob, Holds, NoState, Run, Step } from './define.ts'
 import { callerOf, type Claim, type Failure, FencedError, type JobRow, type Ledger, type StepEnd } from './ledger.ts'
 import { createProgress, type ProgressSink } from './progress.ts'
 
@@ -33,7 +35,7 @@ export class StopError extends Error {
   }
 }
 
-type AnyStep = Step<unknown, unknown>
+type AnyStep = Step<unknown, unknown, NoState>
 
 const DEFAULT_TIMEOUT_MS = 15 * 60_000
 
@@ -46,6 +48,7 @@ export async function runJob(
 ): Promise<JobRow | undefined> {
   const log = deps.log.child({ job_id: claim.row.id, job_type: claim.row.type })
   try {
+    if (!isReadable(bound.definition, claim)) return await deps.ledger.finish(claim, UNREADABLE)
     return await walk(claim, bound, stop, { ...deps, log })
   } catch (error) {
     if (error instanceof FencedError) {
@@ -60,8 +63,20 @@ export async function runJob(
   }
 }
 
+const UNREADABLE_REASON =
+  'What this job was given or has saved cannot be read by this version of the service; it was stopped where it stood.'
+const UNREADABLE = {
+  sentence: UNREADABLE_REASON,
+  failure: { step: '', code: 'INTERNAL_ERROR', reason: UNREADABLE_REASON },
+}
+
+/** Another version, or another key, may have written it. */
+function isReadable({ input, state }: AnyJob, claim: Claim): boolean {
+  return Value.Check(input, claim.input) && Value.Check(Type.Partial(state ?? Type.Object({})), claim.state)
+}
+
 async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: RunnerDeps): Promise<JobRow> {
-  const { steps, on_failure, done } = bound.definition
+  const { steps, on_failure, done, resultOf } = bound.definition
   const progress = createProgress(claim, steps, deps)
   let failure = claim.row.undoing ? storedFailure(claim) : undefined
   for (const [ordinal, step] of steps.entries()) {
@@ -78,7 +93,7 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
   }
   if (failure !== undefined) return deps.ledger.finish(claim, { sentence: failure.reason, failure })
   const run = createRun({ claim, bound, step: steps.at(-1), attempt: 1, signal: stop, progress, deps })
-  return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.' })
+  return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.', result: resultOf?.(run) })
 }
 
 interface StepRun {
@@ -119,7 +134,7 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
       await end(already.state, already.reason)
       return undefined
     }
-    claim.row = await deps.ledger.startStep(claim, ordinal, step.name, attempt, step.title)
+    claim.row = await deps.ledger.startStep(claim, ordinal, step.name, attempt, step)
     deps.at?.(`${step.name}:started`)
     await act(context, run, signal)
     deps.at?.(`${step.name}:acted`)
@@ -168,7 +183,7 @@ function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, step: 
 /** Whether the goal holds already: never started means skipped, interrupted means it succeeded. */
 async function probe(
   context: StepRun,
-  run: Run<unknown, unknown>,
+  run: Run<unknown, unknown, NoState>,
 ): Promise<{ state: StepEnd; reason: string } | undefined> {
   const { step, interrupted, deps, stop } = context
   const applies = (await step.applies?.(run)) ?? true
@@ -188,7 +203,7 @@ async function probe(
 }
 
 /** The act, repeated by itself when the error says that it may pass. */
-async function act(context: StepRun, run: Run<unknown, unknown>, signal: AbortSignal): Promise<void> {
+async function act(context: StepRun, run: Run<unknown, unknown, NoState>, signal: AbortSignal): Promise<void> {
   const { step, deps } = context
   const retries = step.retries ?? (step.kind === 'once' ? 0 : 3)
   for (let tried = 0; ; tried += 1) {
@@ -287,7 +302,7 @@ interface RunParts {
   deps: RunnerDeps
 }
 
-function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunParts): Run<unknown, unknown> {
+function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunParts): Run<unknown, unknown, NoState> {
   return {
     job_id: claim.row.id,
     epoch: claim.row.epoch,
@@ -304,6 +319,12 @@ function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunP
     async save(change) {
       const next = { ...claim.state, ...change }
       await deps.ledger.save(claim, next)
+      claim.state = next
+      deps.at?.(`${step?.name ?? 'job'}:saved`)
+    },
+    async reached(milestone, change = {}) {
+      const next = { ...claim.state, ...change }
+      claim.row = await deps.ledger.reached(claim, milestone, next)
       claim.state = next
       deps.at?.(`${step?.name ?? 'job'}:saved`)
     },

@@ -1,7 +1,5 @@
 // Makes handlers of table rows: one call to the compute platform with renamed arguments and answer. A row has no branch;
 // the day it needs one it becomes a function.
-import type { ActionAccepted } from '#src/contract/common.ts'
-import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
 import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -9,11 +7,11 @@ import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { type Evidence, isProof, type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import type { Admission, Jobs } from '#src/jobs/admit.ts'
+import { acceptedJob, completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import { type CallInput, computeCall, isSubmitted } from './compute/call.job.ts'
+import { type CallInput, computeCall } from './compute/call.job.ts'
 
 export interface ForwardDeps extends ChangeDeps {
   cloudstack: CloudStack
@@ -72,6 +70,7 @@ export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
     result: Raw | undefined,
     input: Input<R>,
     ctx: RequestContext,
+    row: JobRow,
   ): Result<R> | undefined | Promise<Result<R> | undefined>
 }
 
@@ -110,7 +109,7 @@ function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps
       case 'sync':
         return orRefusal(sync(route, row, deps, input, ctx))
       default:
-        return orRefusal(job(route, row, deps, input, ctx))
+        return orRefusal(job(route, row, deps)(input, ctx))
     }
   }
 }
@@ -174,29 +173,26 @@ function madeIn(answer: Raw): string | null {
   return made === undefined ? null : textOf(made, 'id')
 }
 
-async function job<R extends RouteSpec>(
-  route: R,
-  row: JobRowSpec<R>,
-  deps: ForwardDeps,
-  input: Input<R>,
-  ctx: RequestContext,
-): Promise<Result<R> | ActionAccepted> {
-  const subject = await row.about(input, ctx)
-  const { reply } = row
-  const call: Handover = {
-    command: row.command,
-    args: row.args(input, ctx),
-    creates: row.mode === 'create',
-    slow: row.slow ?? false,
-    resource_type: resourceType(route),
-    proof: row.proof(input, ctx),
-    skip_if_so: row.skip_if_so ?? false,
-  }
-  return handOver(deps, ctx, call, subject, reply === undefined ? undefined : (result) => reply(result, input, ctx))
+function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: ForwardDeps) {
+  return handOver(
+    deps,
+    async (input: Input<R>, ctx: RequestContext) => ({
+      subject: await row.about(input, ctx),
+      command: row.command,
+      args: row.args(input, ctx),
+      creates: row.mode === 'create',
+      slow: row.slow ?? false,
+      resource_type: resourceType(route),
+      proof: row.proof(input, ctx),
+      skip_if_so: row.skip_if_so ?? false,
+    }),
+    row.reply,
+  )
 }
 
 /** One call that the platform runs as a job. */
 export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 'settings_of'> {
+  subject: Subject
   args: Args
   /** As in a row. */
   proof: Evidence
@@ -205,47 +201,43 @@ export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 
   skip_if_so?: boolean
 }
 
-function callOf({ args, proof, creates = false, slow = false, ...rest }: Handover, subject: Subject): CallInput {
+/** A handler for a command that depends on the input: the job makes the call, and the answer is as in a row. */
+export function handOver<In, T = never>(
+  deps: ForwardDeps,
+  plan: (input: In, ctx: RequestContext) => Promise<Handover>,
+  reply?: (
+    result: Raw | undefined,
+    input: In,
+    ctx: RequestContext,
+    row: JobRow,
+  ) => T | undefined | Promise<T | undefined>,
+) {
+  return acceptedJob<In, T>(deps.jobs, {
+    answers: 'submitted',
+    admit: async (input, ctx) => admitCall(deps, ctx, await plan(input, ctx)),
+    ...(reply && {
+      completed: (row, input, ctx) => reply(deps.jobs.result(computeCall, row) ?? undefined, input, ctx, row),
+    }),
+  })
+}
+
+/** As `handOver`, for operations that answer with the outcome itself. */
+export function handOverToEnd<In, T>(
+  deps: ForwardDeps,
+  plan: (input: In, ctx: RequestContext) => Promise<Handover>,
+  reply: (row: JobRow) => T | Promise<T>,
+) {
+  return completedJob<In, T>(deps.jobs, {
+    admit: async (input, ctx) => admitCall(deps, ctx, await plan(input, ctx)),
+    completed: reply,
+  })
+}
+
+function admitCall({ jobs }: ForwardDeps, ctx: RequestContext, { subject, ...handover }: Handover): Promise<JobRow> {
+  const { args, proof, creates = false, slow = false, ...rest } = handover
   const done = subject.done ?? subject.description
-  return { ...rest, args: encodeArgs(args), ...(isProof(proof) ? { proof } : {}), creates, slow, done }
-}
-
-/** Admits the job that makes the call, and answers as every such operation does: for handlers whose command depends on the input. */
-export async function handOver<T = never>(
-  deps: ForwardDeps,
-  ctx: RequestContext,
-  handover: Handover,
-  subject: Subject,
-  reply?: (result: Raw | undefined) => T | undefined | Promise<T | undefined>,
-): Promise<T | ActionAccepted> {
-  const call = callOf(handover, subject)
-  await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
-  const ended = await submittedOrEnded(deps.jobs, ctx)
-  if (ended.job_status === 'completed' && ctx.wait_seconds > 0 && reply !== undefined) {
-    const platform_job = await deps.cloudstack.queryJob(ctx.operation_id, { signal: ctx.signal })
-    const resource = await reply(platform_job?.result)
-    if (resource !== undefined) return resource
-  }
-  return acceptedOf(ended, subject)
-}
-
-/** How long a call waits whose answer the documents show (api-conventions.md, Changes). */
-const ANSWER_WAIT_MS = 110_000
-
-/** Hands one call over and waits for its end, for operations that answer with the outcome itself. */
-export async function handOverToEnd(
-  deps: ForwardDeps,
-  ctx: RequestContext,
-  handover: Handover,
-  subject: Subject,
-): Promise<void> {
-  const call = callOf(handover, subject)
-  await deps.jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(call, subject, ctx))
-  const row = await deps.jobs.wait(ctx.operation_id, { timeout_ms: ANSWER_WAIT_MS, signal: ctx.signal })
-  if (row.job_status === 'failed') throw failureOf(row)
-  if (row.job_status === 'running') {
-    throw new ApiError('WAIT_TIMEOUT', `The operation goes on; follow the job ${row.id}.`)
-  }
+  const input = { ...rest, args: encodeArgs(args), ...(isProof(proof) ? { proof } : {}), creates, slow, done }
+  return jobs.admit({ ...computeCall, resource_type: handover.resource_type }, admissionOf(input, subject, ctx))
 }
 
 function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {
@@ -261,50 +253,10 @@ function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): 
   }
 }
 
-/** How long a caller without `Prefer` waits for the platform to take the job over, or refuse it. */
-const SUBMIT_WAIT_MS = 15_000
-
-/**
- * The job once the platform has taken it over, or ended within the time the caller waits. A failed one answers the
- * caller with its error: what the platform refuses at once is a 400 and not an accepted operation.
- */
-export async function submittedOrEnded(
-  jobs: Jobs,
-  ctx: RequestContext,
-  submitted: (job: JobRow) => boolean = isSubmitted,
-): Promise<JobRow> {
-  const row =
-    ctx.wait_seconds > 0
-      ? await jobs.wait(ctx.operation_id, { timeout_ms: ctx.wait_seconds * 1000, signal: ctx.signal })
-      : await jobs.wait(ctx.operation_id, { timeout_ms: SUBMIT_WAIT_MS, signal: ctx.signal, until: submitted })
-  if (row.job_status === 'failed') throw failureOf(row)
-  return row
-}
-
-function failureOf(row: JobRow): ApiError {
-  const code = row.failure_code ?? ''
-  const known = (name: string): name is ErrorCode => name in ERRORS
-  return new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.')
-}
-
 /** What a call has made says its own id. */
 function madeId(result: unknown): string {
   const made = typeof result === 'object' && result !== null && 'id' in result ? result.id : undefined
   return typeof made === 'string' ? made : ''
-}
-
-const EVENT_STATUS = { running: 'IN_PROGRESS', completed: 'SUCCESS', failed: 'FAILED' } as const
-
-export function acceptedOf(row: JobRow, subject: Subject): ActionAccepted {
-  const status =
-    row.job_status === 'completed' || row.job_status === 'failed' ? EVENT_STATUS[row.job_status] : 'IN_PROGRESS'
-  return {
-    job_id: row.id,
-    correlation_id: row.id,
-    status,
-    resource_id: row.resource_id ?? subject.resource_id,
-    message: status === 'SUCCESS' ? (subject.done ?? subject.description) : subject.description,
-  }
 }
 
 function resourceType(route: RouteSpec): string {

@@ -19,6 +19,7 @@ export interface EventStart {
   description: string
   caller: Caller
   tenant_id?: string | null
+  /** The process that must end it; left out where any process may, as with a job. */
   replica_id?: string
 }
 
@@ -148,7 +149,7 @@ export function publicMessage(error: unknown): string {
   return error instanceof ApiError ? error.message : 'Something went wrong inside the service; the log has the cause.'
 }
 
-/** Ends events whose process died between start and end and that no job carries on. */
+/** Ends events whose process died between start and end. The event of a job names no process: the job ends it. */
 export async function failAbandonedEvents(database: Database, dead_after_s: number): Promise<number> {
   return database.transact(async (trx, publish) => {
     const rows = await trx
@@ -170,9 +171,6 @@ export async function failAbandonedEvents(database: Database, dead_after_s: numb
               .where('seen_at', '>', sql<Date>`now() - make_interval(secs => ${dead_after_s})`),
           ),
         ),
-      )
-      .where(({ not, exists, selectFrom }) =>
-        not(exists(selectFrom('job').select('job.id').where(sql<boolean>`job.id::text = app_event.correlation_id`))),
       )
       .returningAll()
       .execute()

@@ -32,6 +32,11 @@ export function createIdempotency(database: Database, replica_id: string, keyrin
           if (await takeOver(store, request)) {
             return { answer: await runAndKeep(store, request, work), replayed: false }
           }
+        } else if (typeof found === 'object' && 'admitted' in found) {
+          const resumed = { ...request, operation_id: found.admitted }
+          if (await takeOver(store, resumed)) {
+            return { answer: await runAndKeep(store, resumed, () => work(found.admitted)), replayed: true }
+          }
         } else if (found !== 'running') {
           return { answer: found, replayed: true }
         }
@@ -88,7 +93,7 @@ async function runAndKeep(
     throw error
   }
   // A failure of ours before anything was begun may be tried again with the same key.
-  if (answer.status >= 500 && !(await wasBegun(database, request.operation_id))) {
+  if (answer.status >= 500 && (await beginningOf(database, request.operation_id)) === undefined) {
     await forget(database, request)
     return answer
   }
@@ -117,12 +122,12 @@ async function forget(database: Database, request: IdempotentRequest): Promise<v
 
 /**
  * `running`: its process is alive. `gone`: the row vanished. `never-began`: its process died before it had written a job or
- * an event, so the work may be done now. Otherwise the answer: the stored one, or what the job says that was begun.
+ * an event, so the work may be done now. `admitted`: it died after it had admitted a job. Otherwise the stored answer.
  */
 async function look(
   { database, keyring }: Store,
   request: IdempotentRequest,
-): Promise<StoredAnswer | 'running' | 'gone' | 'never-began'> {
+): Promise<StoredAnswer | 'running' | 'gone' | 'never-began' | { admitted: string }> {
   const row = await database.db
     .selectFrom('idempotency')
     .selectAll()
@@ -142,13 +147,9 @@ async function look(
     }
   }
   if (row.alive) return 'running'
-  const job = await database.db.selectFrom('job').selectAll().where('id', '=', row.operation_id).executeTakeFirst()
-  if (job !== undefined) {
-    const status = ({ running: 'IN_PROGRESS', completed: 'SUCCESS' } as const)[job.job_status] ?? 'FAILED'
-    const body = { job_id: job.id, correlation_id: job.id, status, resource_id: job.resource_id, message: job.status }
-    return { status: 200, headers: { 'x-correlation-id': job.id }, body }
-  }
-  if (await wasBegun(database, row.operation_id)) {
+  const begun = await beginningOf(database, row.operation_id)
+  if (begun === 'job') return { admitted: row.operation_id }
+  if (begun === 'change') {
     throw new ApiError(
       'IDEMPOTENCY_KEY_IN_USE',
       'The first request with this key was interrupted; read the resource, then use a new key.',
@@ -174,9 +175,13 @@ function contextOf(request: IdempotentRequest): string {
   return ASSOCIATED_DATA.idempotency(request.caller_id, request.key)
 }
 
-async function wasBegun(database: Database, operation_id: string): Promise<boolean> {
-  const { rows } = await sql<{ begun: boolean }>`
-    select exists (select 1 from job where id = ${operation_id})
-      or exists (select 1 from app_event where correlation_id = ${operation_id}::text) as begun`.execute(database.db)
-  return rows[0]?.begun ?? false
+/** What the operation has written: the event of a job names no replica, because any may carry the job on. */
+async function beginningOf(database: Database, operation_id: string): Promise<'job' | 'change' | undefined> {
+  const event = await database.db
+    .selectFrom('app_event')
+    .select('replica_id')
+    .where('correlation_id', '=', operation_id)
+    .executeTakeFirst()
+  if (event === undefined) return undefined
+  return event.replica_id === null ? 'job' : 'change'
 }

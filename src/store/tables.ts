@@ -140,6 +140,9 @@ export interface Tables {
     metadata: Json<object>
     planned_steps: Json<string[]>
     undoing: Generated<boolean>
+    milestone: 'submitted' | 'following' | 'verifying' | null
+    description: Generated<string>
+    result: string | null
     node_ip: string | null
     resource_type: string
     resource_id: string | null

@@ -12,8 +12,9 @@ const files = globSync('src/modules/**/*.ts', { exclude: (name) => name.endsWith
 }))
 
 test('the compiler refuses a row and a call without a proof or a reason', () => {
-  const call = { command: 'x', args: {}, resource_type: 'VM' }
-  const row = { command: 'x', args: () => ({}), about: () => ({ resource_id: null, description: 'x' }) }
+  const subject = { resource_id: null, description: 'x' }
+  const call = { command: 'x', args: {}, resource_type: 'VM', subject }
+  const row = { command: 'x', args: () => ({}), about: () => subject }
   // @ts-expect-error a job of the platform without a proof
   const job: JobRowSpec<RouteSpec> = { ...row, mode: 'job' }
   // @ts-expect-error a call that answers at once without a proof

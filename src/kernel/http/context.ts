@@ -30,6 +30,10 @@ export interface RequestContext {
   readonly operation: string
   /** UUIDv7 of this operation: correlation id of its event and id of its job. */
   readonly operation_id: string
+  /** The Idempotency-Key it came with, on routes that take one; null without. */
+  readonly idempotency_key: string | null
+  /** An earlier request with the same key has admitted the job of this operation, so nothing is left but to answer. */
+  readonly resumed: boolean
   readonly caller: Caller
   readonly log: Log
   /** Aborted when the client is gone or the service stops. */
@@ -53,7 +57,7 @@ export interface RequestContext {
 export function systemContext(operation: string, log: Log, signal: AbortSignal): RequestContext {
   const id = randomUUIDv7()
   return {
-    request_id: id, operation, operation_id: id, caller: SYSTEM, log, signal, wait_seconds: 0, prefer_async: false,
+    request_id: id, operation, operation_id: id, idempotency_key: null, resumed: false, caller: SYSTEM, log, signal, wait_seconds: 0, prefer_async: false,
     dry_run: false, traceparent: undefined, remote_address: '', headers: {}, raw_body: undefined, setHeader: () => {},
   } // biome-ignore format: a record of defaults
 }

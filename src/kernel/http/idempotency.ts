@@ -17,9 +17,12 @@ export interface IdempotentRequest {
 }
 
 export interface Idempotency {
-  /** Runs `work` for the first request with this key; the others get its stored answer, waiting for it when needed. */
+  /**
+   * Runs `work` for the first request with this key; the others get its stored answer, waiting for it when needed. When
+   * the process of the first has died after it admitted a job, `work` gets the id of that operation and answers for it.
+   */
   run(
     request: IdempotentRequest,
-    work: () => Promise<StoredAnswer>,
+    work: (admitted?: string) => Promise<StoredAnswer>,
   ): Promise<{ answer: StoredAnswer; replayed: boolean }>
 }

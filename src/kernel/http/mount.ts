@@ -10,7 +10,7 @@ import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
 import { addressCaller, type RateLimiter } from './rate-limit.ts'
-import { createRequestContext } from './request-context.ts'
+import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
 import { closingFrame, type StreamSource } from './sse.ts'
 import { createValidators, enforcedQuery, type Validators } from './validation.ts'
@@ -169,7 +169,7 @@ function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined
 
 async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { route, handler } = mounted
-  const ctx = createRequestContext(mounted, request, reply)
+  const ctx = createRequestContext(mounted, request, reply, idempotencyKey(route, request))
   const input = inputOf(route, request)
   if (route.event !== undefined) reply.header('x-correlation-id', ctx.operation_id)
   switch (route.kind) {
@@ -190,10 +190,19 @@ async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyRe
   }
 }
 
+const MAX_KEY_LENGTH = 255
+
+function idempotencyKey(route: RouteSpec, request: FastifyRequest): string | null {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string' || !takesIdempotencyKey(route)) return null
+  if (key !== '' && key.length <= MAX_KEY_LENGTH) return key
+  throw new ApiError('INVALID_REQUEST', `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`)
+}
+
 function answerOf(
   mounted: Mounted,
   input: ReturnType<typeof inputOf>,
-  ctx: RequestContext,
+  ctx: ResumableContext,
   request: FastifyRequest,
 ): Promise<Outcome> {
   return routeEffect(mounted.route) === 'read' ? callHandler(mounted, input, ctx) : change(mounted, input, ctx, request)
@@ -274,7 +283,7 @@ async function forward(
 async function change(
   mounted: Mounted,
   input: ReturnType<typeof inputOf>,
-  ctx: RequestContext,
+  ctx: ResumableContext,
   request: FastifyRequest,
 ): Promise<Outcome> {
   const { audit } = mounted.services
@@ -301,21 +310,15 @@ async function change(
   }
 }
 
-const MAX_KEY_LENGTH = 255
-
 async function once(
   mounted: Mounted,
   input: ReturnType<typeof inputOf>,
-  ctx: RequestContext,
+  ctx: ResumableContext,
   request: FastifyRequest,
 ): Promise<Outcome> {
-  const key = ctx.headers['idempotency-key']
   const { idempotency } = mounted.services
-  const keyed = takesIdempotencyKey(mounted.route)
-  if (typeof key !== 'string' || idempotency === undefined || !keyed) return callHandler(mounted, input, ctx)
-  if (key === '' || key.length > MAX_KEY_LENGTH) {
-    throw new ApiError('INVALID_REQUEST', `Idempotency-Key must have 1 to ${MAX_KEY_LENGTH} characters.`)
-  }
+  const key = ctx.idempotency_key
+  if (key === null || idempotency === undefined) return callHandler(mounted, input, ctx)
   const { answer, replayed } = await idempotency.run(
     {
       caller_id: ctx.caller.id,
@@ -325,7 +328,10 @@ async function once(
       operation_id: ctx.operation_id,
       signal: ctx.signal,
     },
-    () => storable(mounted, input, ctx, request),
+    (admitted) => {
+      if (admitted !== undefined) ctx.resume(admitted)
+      return storable(mounted, input, ctx, request)
+    },
   )
   const headers = replayed ? { ...answer.headers, 'idempotency-replayed': 'true' } : answer.headers
   const media_type = answer.headers['content-type']

@@ -13,12 +13,20 @@ export function createRequestContext(
   mounted: { server: Server; operation: string },
   request: FastifyRequest,
   reply: FastifyReply,
-): RequestContext {
-  return new LazyContext(mounted.server, mounted.operation, request, reply)
+  idempotency_key: string | null,
+): ResumableContext {
+  return new LazyContext(mounted.server, mounted.operation, request, reply, idempotency_key)
 }
 
-class LazyContext implements RequestContext {
+export interface ResumableContext extends RequestContext {
+  /** From here on the request answers for this earlier operation, whose job is admitted. */
+  resume(operation_id: string): void
+}
+
+class LazyContext implements ResumableContext {
   readonly operation: string
+  readonly idempotency_key: string | null
+  resumed = false
   readonly #server: Server
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
@@ -27,8 +35,15 @@ class LazyContext implements RequestContext {
   #signal: AbortSignal | undefined
   #traceparent: string | undefined
 
-  constructor(server: Server, operation: string, request: FastifyRequest, reply: FastifyReply) {
+  constructor(
+    server: Server,
+    operation: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+    idempotency_key: string | null,
+  ) {
     this.operation = operation
+    this.idempotency_key = idempotency_key
     this.#server = server
     this.#request = request
     this.#reply = reply
@@ -41,6 +56,11 @@ class LazyContext implements RequestContext {
   get operation_id(): string {
     this.#operation_id ??= randomUUIDv7()
     return this.#operation_id
+  }
+
+  resume(operation_id: string): void {
+    this.#operation_id = operation_id
+    this.resumed = true
   }
 
   get caller(): Caller {

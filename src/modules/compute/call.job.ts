@@ -37,7 +37,21 @@ export const CallInput = Type.Object({
 })
 export type CallInput = Static<typeof CallInput>
 
-type CallRun = Run<CallDeps, CallInput>
+const CallState = Type.Object({
+  /** A call may be on its way. */
+  sending: Type.Boolean(),
+  submitted: Type.Boolean(),
+  /** What the answer, or else the result of the platform's job, says that was made. */
+  made_id: Type.String(),
+  /** What the platform's job is about. */
+  instance_id: Type.String(),
+  platform_result: Type.Record(Type.String(), Type.Unknown()),
+})
+
+/** What the platform's job ended with; null where nothing had to be sent or its outcome was read from what it did. */
+const CallResult = Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()])
+
+type CallRun = Run<CallDeps, CallInput, Static<typeof CallState>>
 
 const HALF_AN_HOUR_MS = 30 * 60_000
 /** The platform itself cancels a job after an hour. */
@@ -53,6 +67,9 @@ const RESENDS = 3
 export const computeCall = defineJob<CallDeps>()({
   type: 'compute.call',
   input: CallInput,
+  state: CallState,
+  result: CallResult,
+  resultOf: (run) => run.state.platform_result ?? null,
   resource_type: 'VM',
   steps: [
     {
@@ -66,14 +83,16 @@ export const computeCall = defineJob<CallDeps>()({
     {
       name: 'follow',
       title: FOLLOW_TITLE,
+      milestone: 'following',
       weight: FOLLOW_WEIGHT,
       applies: wasSubmitted,
-      run: (run) => follow(run),
+      run: follow,
       timeout_ms: LONGEST_FOLLOW_MS,
     },
     {
       name: 'read-back',
       title: READ_BACK_TITLE,
+      milestone: 'verifying',
       weight: READ_BACK_WEIGHT,
       applies: isShown,
       run: readBackChange,
@@ -84,11 +103,6 @@ export const computeCall = defineJob<CallDeps>()({
   on_failure: 'stop',
   done: (run) => run.input.done,
 })
-
-/** Whether the platform has taken the job over: from then on it can only succeed or fail there. */
-export function isSubmitted(job: { status: string; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.status === FOLLOW_TITLE || job.status === READ_BACK_TITLE
-}
 
 async function isNeeded(run: CallRun): Promise<string | true> {
   const { proof, skip_if_so } = run.input
@@ -112,8 +126,7 @@ async function submit(run: CallRun): Promise<void> {
   await withSettingsLock(run.deps.database, settings_of, async (held) => {
     if (held.aborted) throw new ApiError('SETTINGS_BUSY', 'The lock on these settings was lost; nothing was changed.')
     await orRefusal(submitOnce(run))
-    // The step goes on for the lock's sake, but whoever waits for the hand-over may go.
-    await follow(run, () => run.progress(100, FOLLOW_TITLE))
+    await follow(run)
   })
 }
 
@@ -127,7 +140,7 @@ async function submitOnce(run: CallRun): Promise<void> {
       const answer = await run.deps.cloudstack.call(command, args, { job_id: run.job_id })
       const entity_id = textOf(answer, 'id')
       if (entity_id !== null) await run.about({ id: entity_id })
-      await run.save({ submitted: true, ...(entity_id === null ? {} : { made_id: entity_id }) })
+      await run.reached('submitted', { submitted: true, ...(entity_id === null ? {} : { made_id: entity_id }) })
       return
     } catch (error) {
       if (!isLostAnswer(error)) throw error
@@ -150,7 +163,8 @@ async function foundAgain(run: CallRun): Promise<boolean> {
   )
   if (job !== undefined) {
     if (run.input.creates && job.instance_id !== null) await run.about({ id: job.instance_id })
-    await run.save({ submitted: true, ...(job.instance_id === null ? {} : { instance_id: job.instance_id }) })
+    const about = job.instance_id === null ? {} : { instance_id: job.instance_id }
+    await run.reached('submitted', { submitted: true, ...about })
     return true
   }
   if (run.input.creates) {
@@ -162,12 +176,13 @@ async function foundAgain(run: CallRun): Promise<boolean> {
   return false
 }
 
-async function follow(run: CallRun, onProgress: () => void = () => {}): Promise<void> {
+async function follow(run: CallRun): Promise<void> {
+  if (run.state.platform_result !== undefined) return
   try {
     const profile = run.input.slow ? 'slow' : 'quick'
-    const result = await run.deps.cloudstack.followJob(run.job_id, { signal: run.signal, profile, onProgress })
+    const result = await run.deps.cloudstack.followJob(run.job_id, { signal: run.signal, profile })
     const id = run.input.creates && madeId(run) === null ? idIn(result) : null
-    if (id !== null) await run.save({ made_id: id })
+    await run.save({ platform_result: result, ...(id === null ? {} : { made_id: id }) })
   } catch (error) {
     if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) return orRefusal(Promise.reject(error))
     await judge(run, error)
@@ -176,7 +191,7 @@ async function follow(run: CallRun, onProgress: () => void = () => {}): Promise<
 
 /** The id that came with the answer, or with the result of the job. */
 function madeId(run: CallRun): string | null {
-  return textOf(run.state, 'made_id')
+  return run.state.made_id ?? null
 }
 
 /** Results are wrapped: `{ volume: { id } }`. */
@@ -191,7 +206,7 @@ function sighting(run: CallRun, proof: Proof): ReturnType<typeof look> {
 
 /** Without an answer and a result, what the platform’s job is about: mostly, but not always, the thing made. */
 function knownId(run: CallRun): string | null {
-  return madeId(run) ?? textOf(run.state, 'instance_id')
+  return madeId(run) ?? run.state.instance_id ?? null
 }
 
 /** The platform lost its own job; what it shows tells whether it was done. */

@@ -28,9 +28,11 @@ interface DiskDeps {
   cloudstack: CloudStack
 }
 
-type DiskRun = Run<DiskDeps, DiskCreateInput>
+/** Ids under which the platform keeps its own jobs. */
+const DiskState = Type.Object({ create_job_id: Type.String(), attach_job_id: Type.String() })
 
-const FILL_TITLE = 'Wait for the volume'
+type DiskRun = Run<DiskDeps, DiskCreateInput, Static<typeof DiskState>>
+
 const CREATE_TIMEOUT_MS = 15 * 60_000
 /** A volume made from a snapshot is copied. */
 const FILL_TIMEOUT_MS = 75 * 60_000
@@ -38,6 +40,7 @@ const FILL_TIMEOUT_MS = 75 * 60_000
 export const diskCreateJob = defineJob<DiskDeps>()({
   type: 'vm.disk-create',
   input: DiskCreateInput,
+  state: DiskState,
   resource_type: 'VOLUME',
   steps: [
     {
@@ -48,7 +51,14 @@ export const diskCreateJob = defineJob<DiskDeps>()({
       undo: remove,
       timeout_ms: CREATE_TIMEOUT_MS,
     },
-    { name: 'fill', title: FILL_TITLE, weight: 5, run: waitForVolume, timeout_ms: FILL_TIMEOUT_MS },
+    {
+      name: 'fill',
+      title: 'Wait for the volume',
+      milestone: 'submitted',
+      weight: 5,
+      run: waitForVolume,
+      timeout_ms: FILL_TIMEOUT_MS,
+    },
     {
       name: 'attach',
       title: 'Attach the volume',
@@ -62,17 +72,12 @@ export const diskCreateJob = defineJob<DiskDeps>()({
   done: ({ input }) => `Volume ${input.name} is attached to virtual machine ${input.virtual_machine_name}.`,
 })
 
-/** Whether the platform has made the volume: from then on its id is real. */
-export function isCreated(job: { status: string; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.status === FILL_TITLE || job.status === 'Attach the volume'
-}
-
 const SENDS = 3
 const SETTLE_MS = 2000
 
 async function create(run: DiskRun): Promise<void> {
   for (let sent = 1; ; sent += 1) {
-    if (typeof run.state.create_job_id === 'string' && (await appears(run))) return
+    if (run.state.create_job_id !== undefined && (await appears(run))) return
     // An id of a job that a create was refused for would leave a second volume behind; each attempt has its own.
     const create_job_id = randomUUID()
     await run.save({ create_job_id })
@@ -118,7 +123,7 @@ function answered<T>(run: DiskRun, ask: () => Promise<T>): Promise<T> {
 /** The volume itself says when it is there; its job only says why it is not. */
 async function waitForVolume(run: DiskRun): Promise<void> {
   const { create_job_id } = run.state
-  if (typeof create_job_id === 'string') {
+  if (create_job_id !== undefined) {
     try {
       await run.deps.cloudstack.followJob(create_job_id, { signal: run.signal, profile: 'slow' })
     } catch (error) {
@@ -145,7 +150,7 @@ async function isAttached(run: DiskRun): Promise<Holds> {
 
 /** The attaching job carries an id of ours, so one that is under way is found again; it may be sent again when nobody knows it. */
 async function attach(run: DiskRun): Promise<void> {
-  const known = typeof run.state.attach_job_id === 'string' ? run.state.attach_job_id : undefined
+  const known = run.state.attach_job_id
   const job =
     known === undefined
       ? undefined

@@ -9,10 +9,11 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
-import { diskCreateJob, isCreated } from './disk-create.job.ts'
+import type { ForwardDeps } from '../forward.ts'
+import { diskCreateJob } from './disk-create.job.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
@@ -21,18 +22,11 @@ type In = Input<(typeof vmDisks.routes)['vmDiskCreate']>
 
 export function createAndAttachDisk(deps: ForwardDeps) {
   const { cloudstack, jobs } = deps
-  return async ({ body }: In, ctx: RequestContext) => {
+  const admit = async ({ body }: In, ctx: RequestContext) => {
     const vm = await requireReady(cloudstack, body, ctx)
     const name = body.name ?? `${vm.name}-disk-${ctx.operation_id.slice(-6)}`
     // The id is chosen here, so that however often the call is sent there is one volume.
     const volume_id = randomUUID()
-    const subject: Subject = {
-      resource_id: volume_id,
-      resource_name: name,
-      tenant_id: vm.tenant_id,
-      description: `Creating volume ${name} for virtual machine ${vm.name}.`,
-      done: `Volume ${name} is attached to virtual machine ${vm.name}.`,
-    }
     const create = encodeArgs({
       name,
       zoneid: vm.zone_id ?? undefined,
@@ -53,16 +47,18 @@ export function createAndAttachDisk(deps: ForwardDeps) {
       },
       caller: ctx.caller,
       action: ctx.operation,
-      description: subject.description,
+      description: `Creating volume ${name} for virtual machine ${vm.name}.`,
       resource_id: volume_id,
       resource_name: name,
       tenant_id: vm.tenant_id ?? ctx.caller.tenant_id,
       metadata: { name, virtual_machine_id: vm.id, size_gb: body.size_gb ?? null },
     })
-    const job = await submittedOrEnded(jobs, ctx, isCreated)
-    if (ctx.wait_seconds === 0 || job.job_status !== 'completed') return acceptedOf(job, subject)
-    return readVolume(cloudstack, volume_id, ctx)
   }
+  return acceptedJob(jobs, {
+    admit,
+    answers: 'submitted',
+    completed: ({ resource_id }, _input: In, ctx) => readVolume(cloudstack, resource_id ?? '', ctx),
+  })
 }
 
 async function requireReady(cloudstack: CloudStack, body: DiskCreate, ctx: RequestContext): Promise<VirtualMachine> {

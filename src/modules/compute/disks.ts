@@ -71,7 +71,7 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
 
 function detachDisk(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
     const volume = await volumeToDetach(cloudstack, body, ctx)
     if (volume.virtual_machine_id === null)
       throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.')
@@ -83,8 +83,9 @@ function detachDisk(deps: ForwardDeps) {
     const args = { id: volume.id }
     const proof: Proof = { thing: 'volume', args, expect: { virtualmachineid: null } }
     const call = { command: 'detachVolume', args, proof, resource_type: 'VOLUME' }
-    return handOver(deps, ctx, call, subject, () => readVolume(cloudstack, volume.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVolume(cloudstack, resource_id ?? '', ctx))
 }
 
 async function volumeToDetach(
@@ -118,7 +119,7 @@ async function volumeToDetach(
 /** Only a new offering is another command than a new size. */
 function resizeDisk(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmDiskResize'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmDiskResize'>, ctx: RequestContext) => {
     const { volume_id, size_gb, disk_offering_id, min_iops, max_iops } = body
     if ([size_gb, disk_offering_id, min_iops, max_iops].every((value) => value === undefined))
       throw invalidField('body', 'names nothing to change: give size_gb or disk_offering_id')
@@ -147,8 +148,9 @@ function resizeDisk(deps: ForwardDeps) {
       done: `Volume ${volume.name} is ${only_offering ? 'changed' : 'resized'}.`,
     }
     const call = { command, args, proof: resizedTo(volume, body), resource_type: 'VOLUME', slow: true }
-    return handOver(deps, ctx, call, subject, () => readVolume(cloudstack, volume.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVolume(cloudstack, resource_id ?? '', ctx))
 }
 
 const GIB = 1024 ** 3

@@ -38,7 +38,7 @@ export function vmMoveHandlers(deps: ForwardDeps): Handlers<Routes, RequestConte
 
 /** Also behind the settings' own compute call, which knows fewer hypervisors. */
 export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
-  return async ({ body }: { body: ComputeSize }, ctx: RequestContext) => {
+  const plan = async ({ body }: { body: ComputeSize }, ctx: RequestContext) => {
     const { vm, args } = await planScale(deps.cloudstack, body, ctx, live_on)
     const subject = {
       ...vmSubject(vm),
@@ -57,8 +57,11 @@ export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
     }
     // A custom size is kept in the details of the machine, which are also settings.
     const call = { command: 'scaleVirtualMachine', args, proof, resource_type: 'VM', settings_of: vm.id }
-    return handOver(deps, ctx, call, subject, () => readVm(deps.cloudstack, vm.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) =>
+    readVm(deps.cloudstack, resource_id ?? '', ctx),
+  )
 }
 
 function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & RouteSpec> {
@@ -75,7 +78,7 @@ function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & Route
 
 function migrateVm(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmMigrate'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmMigrate'>, ctx: RequestContext) => {
     const { host_id, storage_id, auto_select } = body
     const chosen = [host_id !== undefined, storage_id !== undefined, auto_select === true].filter(Boolean)
     if (chosen.length !== 1)
@@ -97,8 +100,9 @@ function migrateVm(deps: ForwardDeps) {
     }
     const command = with_disks ? 'migrateVirtualMachineWithVolume' : 'migrateVirtualMachine'
     const call = { command, args, proof: movedTo(vm, host_id, storage_id), resource_type: 'VM', slow: true }
-    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** The host alone: the state may change again at once, and which disks a move takes along the platform decides. */

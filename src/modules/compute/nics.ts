@@ -136,7 +136,7 @@ async function listed(cloudstack: CloudStack, args: Record<string, string | numb
 
 function addIp(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmNicIpAdd'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmNicIpAdd'>, ctx: RequestContext) => {
     requireAddress(body.ip_address)
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
     const vm = vmOf(raw)
@@ -159,19 +159,22 @@ function addIp(deps: ForwardDeps) {
       description: `Adding an address to a NIC of virtual machine ${vm.name}.`,
       done: `A NIC of virtual machine ${vm.name} has another address.`,
     }
-    return handOver(deps, ctx, call, subject, async (result) => {
-      const made = result === undefined ? null : objectOf(result, 'nicsecondaryip')
-      const id = made === null ? null : textOf(made, 'id')
-      if (id === null) return undefined
-      const found = await findSecondaryIp(cloudstack, { secondary_ip_id: id, virtual_machine_id: vm.id }, ctx)
-      return { id, ip_address: found.ip_address, nic_id: nic.id, network_id: nic.network_id, virtual_machine_id: vm.id }
-    })
+    return { ...call, subject }
   }
+  return handOver(deps, plan, async (result, { body }, ctx) => {
+    const made = result === undefined ? null : objectOf(result, 'nicsecondaryip')
+    const id = made === null ? null : textOf(made, 'id')
+    if (id === null) return undefined
+    const { vm, nic } = await findNic(cloudstack, body, ctx)
+    const virtual_machine_id = vmOf(vm).id
+    const found = await findSecondaryIp(cloudstack, { secondary_ip_id: id, virtual_machine_id }, ctx)
+    return { id, ip_address: found.ip_address, nic_id: nic.id, network_id: nic.network_id, virtual_machine_id }
+  })
 }
 
 function removeIp(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmNicIpRemove'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmNicIpRemove'>, ctx: RequestContext) => {
     const { vm: raw, ip_address } = await findSecondaryIp(cloudstack, body, ctx)
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpRemove)
@@ -180,8 +183,9 @@ function removeIp(deps: ForwardDeps) {
     const proof: Proof = { thing: 'secondary_ip', args: { id: vm.id }, where: { id }, expect: {}, gone: true }
     const call = { command: 'removeIpFromNic', args: { id }, proof, resource_type: 'VM' }
     const words = `address ${ip_address} from virtual machine ${vm.name}`
-    return handOver(deps, ctx, call, { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` })
+    return { ...call, subject: { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` } }
   }
+  return handOver(deps, plan)
 }
 
 /** The platform refuses an address in use without a reason (cloudstack.md 10, 10). */
@@ -215,7 +219,7 @@ async function requireUnused(
 
 function updateIp(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmNicIpUpdate'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmNicIpUpdate'>, ctx: RequestContext) => {
     if (body.ip_address !== undefined && !isIPv4(body.ip_address))
       throw invalidField('body.ip_address', 'is not an IPv4 address')
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
@@ -235,8 +239,9 @@ function updateIp(deps: ForwardDeps) {
       description: `Changing the address of a NIC of virtual machine ${vm.name}.`,
       done: `A NIC of virtual machine ${vm.name} has another address.`,
     }
-    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** One of IPv6 stands elsewhere, and is written in many ways. */

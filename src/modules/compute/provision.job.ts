@@ -26,12 +26,26 @@ interface ProvisionDeps {
   cloudstack: CloudStack
 }
 
-type ProvisionRun = Run<ProvisionDeps, ProvisionInput>
+const ProvisionState = Type.Object({
+  /** Machines of this name that were there before. */
+  known_ids: Type.Array(Type.String()),
+  platform_job_id: Type.String(),
+  vm_id: Type.String(),
+  /** Found by its name: the platform has no job that tells about it. */
+  without_job: Type.Boolean(),
+  initial_password: Type.Union([Type.String(), Type.Null()]),
+})
+
+const ProvisionResult = Type.Object({
+  vm_id: Type.String(),
+  /** Told once by the platform. */
+  initial_password: Type.Union([Type.String(), Type.Null()]),
+})
+
+type ProvisionRun = Run<ProvisionDeps, ProvisionInput, Static<typeof ProvisionState>>
 
 const DEPLOY_WEIGHT = 1
 const WAIT_WEIGHT = 9
-const WAIT_TITLE = 'Wait for the virtual machine'
-const READ_BACK_TITLE = 'Read back the virtual machine'
 const DEPLOY_TIMEOUT_MS = 15 * 60_000
 const WAIT_TIMEOUT_MS = 75 * 60_000
 const SENDS = 3
@@ -39,6 +53,9 @@ const SENDS = 3
 export const vmProvisionJob = defineJob<ProvisionDeps>()({
   type: 'vm.provision',
   input: ProvisionInput,
+  state: ProvisionState,
+  result: ProvisionResult,
+  resultOf: ({ state }) => ({ vm_id: state.vm_id ?? '', initial_password: state.initial_password ?? null }),
   resource_type: 'VM',
   steps: [
     {
@@ -48,28 +65,30 @@ export const vmProvisionJob = defineJob<ProvisionDeps>()({
       run: deploy,
       timeout_ms: DEPLOY_TIMEOUT_MS,
     },
-    { name: 'wait', title: WAIT_TITLE, weight: WAIT_WEIGHT, run: waitForVm, timeout_ms: WAIT_TIMEOUT_MS },
-    { name: 'read-back', title: READ_BACK_TITLE, run: readBackVm, retries: 0 },
+    {
+      name: 'wait',
+      title: 'Wait for the virtual machine',
+      milestone: 'following',
+      weight: WAIT_WEIGHT,
+      run: waitForVm,
+      timeout_ms: WAIT_TIMEOUT_MS,
+    },
+    { name: 'read-back', title: 'Read back the virtual machine', milestone: 'verifying', run: readBackVm, retries: 0 },
   ],
   on_failure: 'stop',
   done: (run) => `Virtual machine ${run.input.name} is ${run.input.starts ? 'running' : 'there, stopped'}.`,
 })
 
-/** Whether the platform has taken the machine over. */
-export function isDeployed(job: { status: string; job_status: string }): boolean {
-  return job.job_status !== 'running' || job.status === WAIT_TITLE || job.status === READ_BACK_TITLE
-}
-
 async function deploy(run: ProvisionRun): Promise<void> {
-  if (typeof run.state.vm_id === 'string') return
-  if (typeof run.state.known_ids !== 'string') {
+  if (run.state.vm_id !== undefined) return
+  if (run.state.known_ids === undefined) {
     const known = await orRefusal(namesakes(run))
-    await run.save({ known_ids: known.map((row) => textOf(row, 'id')).join(' ') })
+    await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
   }
   for (let sent = 1; ; sent += 1) {
-    if (typeof run.state.platform_job_id === 'string' && (await foundAgain(run))) return
+    if (run.state.platform_job_id !== undefined && (await foundAgain(run))) return
     // The first attempt carries our job's id; one that the platform never saw may not be used twice for a create.
-    const platform_job_id = typeof run.state.platform_job_id === 'string' ? randomUUID() : run.job_id
+    const platform_job_id = run.state.platform_job_id === undefined ? run.job_id : randomUUID()
     await run.save({ platform_job_id })
     try {
       const answer = await run.deps.cloudstack.call('deployVirtualMachine', run.input.args, { job_id: platform_job_id })
@@ -87,7 +106,7 @@ async function made(run: ProvisionRun, vm_id: string | null): Promise<void> {
   if (vm_id === null)
     throw new ApiError('COMPUTE_ERROR', 'The compute platform accepted the virtual machine but named none.')
   await run.about({ id: vm_id })
-  await run.save({ vm_id })
+  await run.reached('submitted', { vm_id })
 }
 
 const SETTLE_MS = 3000
@@ -109,7 +128,7 @@ async function foundAgain(run: ProvisionRun): Promise<boolean> {
       await made(run, job.instance_id)
       return true
     }
-    const known = String(run.state.known_ids).split(' ')
+    const known = run.state.known_ids ?? []
     const fresh = (await answered(run, () => namesakes(run))).filter((row) => !known.includes(textOf(row, 'id') ?? ''))
     const ours = fresh.filter((row) => isAsOrdered(row, run.input.args))
     if (ours.length === 1) {
@@ -149,7 +168,9 @@ async function waitForVm(run: ProvisionRun): Promise<void> {
   try {
     const result = await run.deps.cloudstack.followJob(String(run.state.platform_job_id), { signal: run.signal })
     const vm = objectOf(result, 'virtualmachine')
-    if (vm !== null) await run.about({ id: String(run.state.vm_id), name: textOf(vm, 'name') ?? run.input.name })
+    if (vm === null) return
+    await run.save({ initial_password: textOf(vm, 'password') })
+    await run.about({ id: String(run.state.vm_id), name: textOf(vm, 'name') ?? run.input.name })
   } catch (error) {
     if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) throw refusalOf(error)
     await judgeByState(run, error)

@@ -4,14 +4,15 @@ import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { Input } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
-import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
+import type { ForwardDeps } from '../forward.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOwn } from './ownership.ts'
-import { isDeployed, vmProvisionJob } from './provision.job.ts'
+import { vmProvisionJob } from './provision.job.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
 import { vmOf } from './vm-view.ts'
@@ -19,7 +20,7 @@ import { vmOf } from './vm-view.ts'
 type In = Input<(typeof vms.routes)['vmProvision']>
 
 export function provisionVm(deps: ForwardDeps) {
-  return async ({ body }: In, ctx: RequestContext) => {
+  const admit = async ({ body }: In, ctx: RequestContext) => {
     checkBody(body)
     requireAdminFields(body, ctx)
     const owner = await ownerOf(deps.cloudstack, body, ctx)
@@ -27,13 +28,6 @@ export function provisionVm(deps: ForwardDeps) {
     await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
     await requireCapacity(deps.cloudstack, body)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
-    const subject: Subject = {
-      resource_id: null,
-      resource_name: name,
-      tenant_id: textOf(owner, 'domainid'),
-      description: `Creating virtual machine ${name}.`,
-      done: `Virtual machine ${name} is there.`,
-    }
     await deps.jobs.admit(vmProvisionJob, {
       id: ctx.operation_id,
       input: {
@@ -43,26 +37,22 @@ export function provisionVm(deps: ForwardDeps) {
       },
       caller: ctx.caller,
       action: ctx.operation,
-      description: subject.description,
+      description: `Creating virtual machine ${name}.`,
       resource_name: name,
-      tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
+      tenant_id: textOf(owner, 'domainid') ?? ctx.caller.tenant_id,
       metadata: { name, zone_id: body.zone_id, service_offering_id: body.service_offering_id },
     })
-    const job = await submittedOrEnded(deps.jobs, ctx, isDeployed)
-    if (ctx.wait_seconds === 0 || job.job_status !== 'completed' || job.resource_id === null)
-      return acceptedOf(job, subject)
-    return {
-      ...vmOf(await rawVm(deps.cloudstack, job.resource_id, ctx)),
-      initial_password: await passwordOf(deps.cloudstack, ctx),
-    }
   }
-}
-
-/** The platform tells the password once, in the result of its job; we keep none. */
-async function passwordOf(cloudstack: CloudStack, ctx: RequestContext): Promise<string | null> {
-  const job = await cloudstack.queryJob(ctx.operation_id, { signal: ctx.signal })
-  const vm = job === undefined ? null : objectOf(job.result, 'virtualmachine')
-  return vm === null ? null : textOf(vm, 'password')
+  return acceptedJob(deps.jobs, {
+    admit,
+    answers: 'submitted',
+    async completed(job, _input: In, ctx) {
+      const made = deps.jobs.result(vmProvisionJob, job)
+      if (made === undefined) return undefined
+      const vm = vmOf(await rawVm(deps.cloudstack, made.vm_id, ctx))
+      return { ...vm, initial_password: made.initial_password }
+    },
+  })
 }
 
 /** Rules that a schema cannot say. */

@@ -36,7 +36,7 @@ const FIELDS = {
 
 export function restoreVm(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: { body: Body }, ctx: RequestContext) => {
+  const plan = async ({ body }: { body: Body }, ctx: RequestContext) => {
     requireFields(body)
     const { vm, ...call } = await PLANS[body.source](cloudstack, body, ctx)
     const subject = {
@@ -44,10 +44,9 @@ export function restoreVm(deps: ForwardDeps) {
       description: `Restoring virtual machine ${vm.name}.`,
       done: `Virtual machine ${vm.name} is restored.`,
     }
-    return handOver(deps, ctx, { ...call, resource_type: 'VM', slow: true }, subject, () =>
-      readVm(cloudstack, vm.id, ctx),
-    )
+    return { ...call, resource_type: 'VM', slow: true, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** A field of another source would be ignored in silence. */

@@ -116,7 +116,7 @@ function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>>
 
 function revertVm(deps: ForwardDeps) {
   const { cloudstack } = deps
-  return async ({ body }: In<'vmSnapshotRevert'>, ctx: RequestContext) => {
+  const plan = async ({ body }: In<'vmSnapshotRevert'>, ctx: RequestContext) => {
     const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
     const vm = await readVm(cloudstack, snapshot.virtual_machine_id ?? '', ctx)
     requireRevertible(snapshot, vm)
@@ -126,8 +126,9 @@ function revertVm(deps: ForwardDeps) {
       done: `Virtual machine ${vm.name} is as its snapshot was.`,
     }
     const call = { ...revertCall(snapshot.id), resource_type: 'VM', slow: true }
-    return handOver(deps, ctx, call, subject, () => readVm(cloudstack, vm.id, ctx))
+    return { ...call, subject }
   }
+  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** Going back to a snapshot makes it the current one of its machine. */

@@ -39,11 +39,24 @@ export const AcquireInput = Type.Object({
 })
 export type AcquireInput = Static<typeof AcquireInput>
 
-type AcquireRun = Run<AcquireDeps, AcquireInput>
+const PlatformJobId = Type.Union([Type.String(), Type.Null()])
+const AcquireState = Type.Object({
+  acquire_job_id: PlatformJobId,
+  release_job_id: PlatformJobId,
+  ip_id: Type.String(),
+  ip_address: Type.String(),
+  dns_name: Type.String(),
+  ptr_created: Type.Boolean(),
+  dns_failure: Type.String(),
+})
+type AcquireState = Partial<Static<typeof AcquireState>>
+
+type AcquireRun = Run<AcquireDeps, AcquireInput, Static<typeof AcquireState>>
 
 export const publicIpAcquireJob = defineJob<AcquireDeps>()({
   type: 'public-ip.acquire',
   input: AcquireInput,
+  state: AcquireState,
   resource_type: 'PUBLIC_IP',
   on_failure: 'undo',
   steps: [
@@ -66,7 +79,7 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
 })
 
 async function acquire(run: AcquireRun): Promise<void> {
-  if (typeof run.state.ip_id === 'string') return
+  if (run.state.ip_id !== undefined) return
   try {
     const result = await runKeptJob(run.deps.cloudstack, run, {
       name: 'acquire',
@@ -103,7 +116,7 @@ function capacityRefusal(error: unknown): unknown {
 /** What a job that failed after the platform had made the address leaves behind counts, too. */
 async function giveBack(run: AcquireRun): Promise<void> {
   const { cloudstack } = run.deps
-  const id = textOf(run.state, 'ip_id') ?? (await idOfKeptJob(run))
+  const id = run.state.ip_id ?? (await idOfKeptJob(run))
   if (id === null) return
   const look = () => requirePublicIp(cloudstack, id, { caller: { tenant_id: null }, signal: run.signal })
   const address = await untilAnswered(run.signal, look).catch((error: unknown) => {
@@ -115,7 +128,7 @@ async function giveBack(run: AcquireRun): Promise<void> {
 }
 
 async function idOfKeptJob(run: AcquireRun): Promise<string | null> {
-  const kept = textOf(run.state, 'acquire_job_id')
+  const kept = run.state.acquire_job_id ?? null
   if (kept === null) return null
   const job = await untilAnswered(run.signal, () => run.deps.cloudstack.queryJob(kept, { signal: run.signal }))
   return job?.instance_id ?? null
@@ -123,8 +136,8 @@ async function idOfKeptJob(run: AcquireRun): Promise<string | null> {
 
 async function associate(run: AcquireRun): Promise<void> {
   const { nat } = run.input
-  const ip_id = textOf(run.state, 'ip_id')
-  if (nat === null || ip_id === null) return
+  const { ip_id } = run.state
+  if (nat === null || ip_id === undefined) return
   const context = { caller: { ...run.caller, tenant_id: null }, signal: run.signal }
   try {
     await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
@@ -137,8 +150,8 @@ async function associate(run: AcquireRun): Promise<void> {
 async function publish(run: AcquireRun): Promise<void> {
   const { dns } = run.deps
   const { name } = run.input
-  const ip_address = textOf(run.state, 'ip_address')
-  if (dns === undefined || name === null || ip_address === null) return
+  const { ip_address } = run.state
+  if (dns === undefined || name === null || ip_address === undefined) return
   try {
     const made = await dns.publish({ ...name, dns_zone: name.dns_zone ?? undefined, ip_address })
     await run.save({ dns_name: made.fqdn, ptr_created: made.ptr_created })
@@ -149,12 +162,10 @@ async function publish(run: AcquireRun): Promise<void> {
   }
 }
 
-function sentenceOf(state: Readonly<Record<string, unknown>>): string {
-  const failure = textOf(state, 'dns_failure')
-  const name = textOf(state, 'dns_name')
-  const done = `Public IP ${textOf(state, 'ip_address')} is acquired.`
-  if (failure !== null) return `${done} Its name was not published: ${failure}`
-  return name === null ? done : `${done} Its name is ${name}.`
+function sentenceOf({ dns_failure, dns_name: name, ip_address }: Readonly<AcquireState>): string {
+  const done = `Public IP ${ip_address} is acquired.`
+  if (dns_failure !== undefined) return `${done} Its name was not published: ${dns_failure}`
+  return name === undefined ? done : `${done} Its name is ${name}.`
 }
 
 /** What the answer adds when a name was asked for and there is no DNS. */

@@ -2,7 +2,8 @@
 import type { PublicIpAcquire, publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { Input } from '#src/contract/route.ts'
 import { encodeArgs } from '#src/drivers/cloudstack/args.ts'
-import { throwIfFailed } from '#src/jobs/engine.ts'
+import { completedJob } from '#src/jobs/answer.ts'
+import type { JobRow } from '#src/jobs/ledger.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
@@ -15,12 +16,11 @@ import { natTarget, requireNoOtherNat } from './static-nat.ts'
 
 type In = Input<(typeof publicIps.routes)['publicIpAcquire']>
 
-const WAIT_MS = 110_000
 const DEFAULT_TTL_S = 3600
 
 export function publicIpAcquire(deps: PublicIpDeps) {
   const { cloudstack, database, dns } = deps
-  return async ({ body }: In, ctx: RequestContext) => {
+  const admit = async ({ body }: In, ctx: RequestContext) => {
     checkAcquire(body)
     const place = await placeOf(cloudstack, body, ctx)
     if (place.tenant_id !== null && !(await isTenantActive(database.db, place.tenant_id)))
@@ -45,11 +45,9 @@ export function publicIpAcquire(deps: PublicIpDeps) {
       tenant_id: place.tenant_id ?? ctx.caller.tenant_id,
       metadata: { zone_id: body.zone_id, network_id: place.network_id ?? null, vpc_id: place.vpc_id ?? null },
     })
-    const job = await deps.jobs.wait(ctx.operation_id, { timeout_ms: WAIT_MS, signal: ctx.signal })
-    throwIfFailed(job)
-    if (job.job_status === 'running' || job.resource_id === null)
-      throw new ApiError('WAIT_TIMEOUT', `The address is still being acquired; follow the job ${job.id}.`)
-    const address = await requirePublicIp(cloudstack, job.resource_id, ctx)
+  }
+  const completed = async (job: JobRow, { body }: In, ctx: RequestContext) => {
+    const address = await requirePublicIp(cloudstack, job.resource_id ?? '', ctx)
     const create_dns = body.create_dns === true
     const named = await withNames(dns, [address], { ...body, include_dns: create_dns && dns !== undefined })
     const [data = address] = named.data
@@ -59,6 +57,7 @@ export function publicIpAcquire(deps: PublicIpDeps) {
       success: true,
     }
   }
+  return completedJob(deps.jobs, { admit, completed })
 }
 
 function nameOf(body: PublicIpAcquire) {

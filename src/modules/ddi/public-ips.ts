@@ -96,7 +96,7 @@ function requireAssociable(address: PublicIp): void {
 }
 
 function publicIpDisassociate(deps: PublicIpDeps) {
-  return async ({ params }: Input<Routes['publicIpDisassociate']>, ctx: RequestContext) => {
+  const plan = async ({ params }: Input<Routes['publicIpDisassociate']>, ctx: RequestContext) => {
     const address = await requirePublicIp(deps.cloudstack, params.ip_id, ctx)
     const { ip_address } = address
     if (!address.associated)
@@ -108,13 +108,13 @@ function publicIpDisassociate(deps: PublicIpDeps) {
     )
     const proof: Proof = { thing: 'public_ip', args: { id: address.id }, expect: { isstaticnat: false }, gone: true }
     const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, proof, resource_type: 'PUBLIC_IP' }
-    await handOverToEnd(deps, ctx, call, subject)
-    return { success: true, message: subject.done ?? '' }
+    return { ...call, subject }
   }
+  return handOverToEnd(deps, plan, ({ status }) => ({ success: true, message: status }))
 }
 
 function publicIpRelease(deps: PublicIpDeps) {
-  return async ({ params }: Input<Routes['publicIpRelease']>, ctx: RequestContext) => {
+  const plan = async ({ params }: Input<Routes['publicIpRelease']>, ctx: RequestContext) => {
     const address = await requirePublicIp(deps.cloudstack, params.ip_id, ctx)
     requireOwned(address)
     const { ip_address } = address
@@ -127,9 +127,12 @@ function publicIpRelease(deps: PublicIpDeps) {
     const args = { id: address.id }
     const proof: Proof = { thing: 'public_ip', args, expect: { state: ['Free', 'Releasing'] }, gone: true }
     const call = { command: 'disassociateIpAddress', args, proof, resource_type: 'PUBLIC_IP' }
-    await handOverToEnd(deps, ctx, call, subject)
-    return { success: true, message: `${subject.done}${await namesWithdrawn(deps.dns, ip_address)}` }
+    return { ...call, subject }
   }
+  return handOverToEnd(deps, plan, async ({ status, resource_name }) => ({
+    success: true,
+    message: `${status}${await namesWithdrawn(deps.dns, resource_name)}`,
+  }))
 }
 
 /** The address is gone already; a name that stays behind is told, not a reason to fail. */

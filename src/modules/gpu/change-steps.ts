@@ -1,5 +1,6 @@
 // The steps that every change of a host's GPUs shares: out of the pool, the act on the node, discovery, and back into the
 // pool. A half-changed host would promise machines what it no longer has, so a failed step undoes those before it.
+import { type Static, Type } from 'typebox'
 import type { GpuDevice } from '#src/contract/gpu.ts'
 import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -19,14 +20,26 @@ export interface ChangeInput {
   bus_addresses: string[]
 }
 
-export type ChangeRun<Input extends ChangeInput> = Run<ChangeDeps, Input>
+const BusAddresses = Type.Array(Type.String())
+
+/** What the shared steps save; the state of a job that has them begins with it. */
+export const PoolState = Type.Object({
+  in_pool: BusAddresses,
+  kept_out: BusAddresses,
+  known: BusAddresses,
+  /** Ids of the platform's records. */
+  touched: Type.Array(Type.String()),
+})
+type PoolState = Static<typeof PoolState>
+
+export type ChangeRun<Input extends ChangeInput> = Run<ChangeDeps, Input, PoolState>
 
 const DISCOVERY_TIMEOUT_MS = 100_000
 
 /** Checks once more, because time has passed, and keeps what the later steps and an undo go by. */
-export function checkStep<Input extends ChangeInput>(
-  plan: (run: ChangeRun<Input>, gpus: NodeGpu[]) => Promise<void>,
-): Step<ChangeDeps, Input> {
+export function checkStep<Input extends ChangeInput, State extends PoolState>(
+  plan: (run: Run<ChangeDeps, Input, State>, gpus: NodeGpu[]) => Promise<void>,
+): Step<ChangeDeps, Input, State> {
   return {
     name: 'check',
     title: 'Check that no machine uses the GPUs',
@@ -37,35 +50,36 @@ export function checkStep<Input extends ChangeInput>(
       const touched = devicesOf(devices, partsOf(run.input, gpus))
       const in_pool = touched.filter(({ managed_state }) => managed_state === 'Managed').map(addressOf)
       const kept_out = touched.filter(({ managed_state }) => managed_state !== 'Managed').map(addressOf)
-      await run.save({ in_pool, kept_out, known: devices.map(addressOf), touched: touched.map(({ id }) => id) })
+      const shared: ChangeRun<Input> = run
+      await shared.save({ in_pool, kept_out, known: devices.map(addressOf), touched: touched.map(({ id }) => id) })
       await plan(run, gpus)
     },
   }
 }
 
-export function unmanageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
+export function unmanageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input, PoolState> {
   return {
     name: 'unmanage',
     title: 'Take the GPU devices out of the allocation pool',
-    holds: async (run) => (await pooled(run, textsIn(run, 'in_pool'))).length === 0,
+    holds: async (run) => (await pooled(run, run.state.in_pool ?? [])).length === 0,
     run: async (run) => {
       const devices = await hostDevices(run)
       requireUnused(devices)
-      await setPool(run, 'unmanageGpuDevice', await pooled(run, textsIn(run, 'in_pool')))
+      await setPool(run, 'unmanageGpuDevice', await pooled(run, run.state.in_pool ?? []))
     },
-    undo: async (run) => setPool(run, 'manageGpuDevice', await unpooled(run, textsIn(run, 'in_pool'))),
+    undo: async (run) => setPool(run, 'manageGpuDevice', await unpooled(run, run.state.in_pool ?? [])),
   }
 }
 
-export function discoverStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
+export function discoverStep<Input extends ChangeInput>(): Step<ChangeDeps, Input, PoolState> {
   return { name: 'discover', title: 'Let the platform discover the GPU devices', run: discover }
 }
 
 /** Records of parts that the node no longer has: only ones this change took out of the pool or found out of it. */
-export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
+export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input, PoolState> {
   const stale = async (run: ChangeRun<Input>): Promise<GpuDevice[]> => {
     const present = await presentParts(run)
-    const touched = textsIn(run, 'touched')
+    const touched = run.state.touched ?? []
     return (await hostDevices(run)).filter((device) => touched.includes(device.id) && !present.has(addressOf(device)))
   }
   return {
@@ -83,11 +97,11 @@ export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input>
   }
 }
 
-export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input> {
+export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input, PoolState> {
   /** What was in the pool before and is still there, and what has come new; what was kept out stays out. */
   const wanted = async (run: ChangeRun<Input>): Promise<GpuDevice[]> => {
     const present = await presentParts(run)
-    const kept_out = textsIn(run, 'kept_out')
+    const kept_out = run.state.kept_out ?? []
     const mine = devicesOf(await hostDevices(run), present)
     return mine.filter((device) => !kept_out.includes(addressOf(device)) && device.managed_state !== 'Managed')
   }
@@ -178,10 +192,4 @@ async function setPool<Input extends ChangeInput>(
 
 function addressOf(device: GpuDevice): string {
   return wholeAddress(device.bus_address)
-}
-
-/** What an earlier step saved; empty when it never came to that. */
-export function textsIn(run: { state: Readonly<Record<string, unknown>> }, name: string): string[] {
-  const value = run.state[name]
-  return Array.isArray(value) ? value.filter((one) => typeof one === 'string') : []
 }

@@ -1,14 +1,14 @@
 // Starts the jobs that change what a node makes of its GPUs, after the checks whose refusal the caller should hear at once.
 import { sql } from 'kysely'
-import type { ActionAccepted } from '#src/contract/common.ts'
 import type { gpu } from '#src/contract/gpu.ts'
 import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import type { Input } from '#src/contract/route.ts'
+import { acceptedJob } from '#src/jobs/answer.ts'
 import type { JobDefinition } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
-import { acceptedOf, type ForwardDeps, type Subject, submittedOrEnded } from '../forward.ts'
+import type { ForwardDeps } from '../forward.ts'
 import type { ChangeDeps } from './change-steps.ts'
 import { gpuConvertJob } from './convert.job.ts'
 import { devicesOfHost, requireProfile, requireUnused, requireUpHost } from './gpu-lookup.ts'
@@ -25,7 +25,7 @@ type In<Op extends keyof typeof gpu.routes> = Input<(typeof gpu.routes)[Op]>
 export const CHANGE_TYPES = ['gpu.convert', 'gpu.repin'] as const
 
 export function gpuDeviceConvert(deps: GpuDeps) {
-  return async ({ body }: In<'gpuDeviceConvert'>, ctx: RequestContext): Promise<ActionAccepted> => {
+  const start = async ({ body }: In<'gpuDeviceConvert'>, ctx: RequestContext) => {
     const { host, gpus } = await readyHost(deps, body.host_id, ctx)
     const chosen =
       body.bus_addresses === undefined
@@ -49,10 +49,11 @@ export function gpuDeviceConvert(deps: GpuDeps) {
       },
     )
   }
+  return acceptedJob(deps.jobs, { admit: start })
 }
 
 export function gpuDeviceRepin(deps: GpuDeps) {
-  return async ({ body }: In<'gpuDeviceRepin'>, ctx: RequestContext): Promise<ActionAccepted> => {
+  const start = async ({ body }: In<'gpuDeviceRepin'>, ctx: RequestContext) => {
     const { bus_address, vgpu_type, count } = body
     const profile = await requireProfile(deps.cloudstack, body.vgpu_profile_id, { signal: ctx.signal })
     const { host, gpus } = await readyHost(deps, body.host_id, ctx)
@@ -75,10 +76,11 @@ export function gpuDeviceRepin(deps: GpuDeps) {
       },
     )
   }
+  return acceptedJob(deps.jobs, { admit: start })
 }
 
 export function vgpuProfileSync(deps: GpuDeps) {
-  return async ({ body }: In<'vgpuProfileSync'>, ctx: RequestContext): Promise<ActionAccepted> => {
+  const start = async ({ body }: In<'vgpuProfileSync'>, ctx: RequestContext) => {
     const host = await requireUpHost(deps.cloudstack, body.host_id, { signal: ctx.signal })
     await deps.nodes.list(host, ctx.signal)
     return admit(
@@ -93,6 +95,7 @@ export function vgpuProfileSync(deps: GpuDeps) {
       },
     )
   }
+  return acceptedJob(deps.jobs, { admit: start })
 }
 
 /** Nothing of the host may be in use, because drivers are changed under it; the node must answer. */
@@ -112,16 +115,15 @@ function gpuAt(gpus: readonly NodeGpu[], bus_address: string): NodeGpu {
   return gpu_found
 }
 
-async function admit<JobInput>(
+function admit<JobInput, State>(
   { jobs }: GpuDeps,
   ctx: RequestContext,
   host: GpuHost,
-  definition: JobDefinition<ChangeDeps, JobInput>,
+  definition: JobDefinition<ChangeDeps, JobInput, State>,
   input: JobInput,
   { description, metadata }: { description: string; metadata: Record<string, unknown> },
-): Promise<ActionAccepted> {
-  const subject: Subject = { resource_id: host.id, resource_name: host.name, description }
-  await jobs.admit(definition, {
+): Promise<unknown> {
+  return jobs.admit(definition, {
     id: ctx.operation_id,
     input,
     caller: ctx.caller,
@@ -132,7 +134,6 @@ async function admit<JobInput>(
     metadata,
     also: (trx) => requireAlone(trx, host, ctx.operation_id),
   })
-  return acceptedOf(await submittedOrEnded(jobs, ctx, () => true), subject)
 }
 
 /** One change of a host's GPUs at a time, decided in the transaction that admits it. */

@@ -1,10 +1,10 @@
 // Job: convert GPUs of a host between passthrough and vGPU.
 import { type Static, Type } from 'typebox'
 import type { AgentGpuConvert, NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
-import { defineJob } from '#src/jobs/define.ts'
+import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import {
-  type ChangeDeps, type ChangeRun, checkStep, discover, discoverStep, forgetStep, manageStep, requireGpus, unmanageStep,
+  type ChangeDeps, checkStep, discover, discoverStep, forgetStep, manageStep, PoolState, requireGpus, unmanageStep,
 } from './change-steps.ts' // biome-ignore format: one import
 
 export const HostInput = Type.Object({
@@ -20,16 +20,22 @@ const ConvertInput = Type.Object({
 })
 export type ConvertInput = Static<typeof ConvertInput>
 
-type ConvertRun = ChangeRun<ConvertInput>
+const ConvertState = Type.Object({
+  ...PoolState.properties,
+  /** Before the change: mode and bus address of each GPU. */
+  modes: Type.Array(Type.String()),
+})
+type ConvertRun = Run<ChangeDeps, ConvertInput, Static<typeof ConvertState>>
 
 const NODE_TIMEOUT_MS = 5 * 60_000
 
 export const gpuConvertJob = defineJob<ChangeDeps>()({
   type: 'gpu.convert',
   input: ConvertInput,
+  state: ConvertState,
   resource_type: 'GPU',
   steps: [
-    checkStep<ConvertInput>(keepModes),
+    checkStep(keepModes),
     unmanageStep<ConvertInput>(),
     {
       name: 'convert',
@@ -74,7 +80,7 @@ async function convert(run: ConvertRun): Promise<void> {
 const RESTORABLE = ['passthrough', 'vgpu', 'host'] as const satisfies readonly AgentGpuConvert['mode'][]
 
 async function convertBack(run: ConvertRun): Promise<void> {
-  const before = Array.isArray(run.state.modes) ? run.state.modes.map(String) : []
+  const before = run.state.modes ?? []
   for (const mode of RESTORABLE) {
     const bus_addresses = before
       .filter((entry) => entry.startsWith(`${mode} `))

@@ -10,7 +10,6 @@ import { HostInput } from './convert.job.ts'
 import { bareName, CARD_ITEM, PROFILE_ITEM } from './gpu-lookup.ts'
 
 const SyncInput = Type.Object({ host: HostInput })
-type SyncRun = Run<ChangeDeps, Static<typeof SyncInput>>
 
 const Wanted = Type.Object({
   name: Type.String(),
@@ -19,9 +18,13 @@ const Wanted = Type.Object({
 })
 type Wanted = Static<typeof Wanted>
 
+const SyncState = Type.Object({ wanted: Type.Array(Wanted) })
+type SyncRun = Run<ChangeDeps, Static<typeof SyncInput>, Static<typeof SyncState>>
+
 export const gpuProfileSyncJob = defineJob<ChangeDeps>()({
   type: 'gpu.profile-sync',
   input: SyncInput,
+  state: SyncState,
   resource_type: 'GPU',
   steps: [
     { name: 'read-catalogue', title: 'Read the catalogue of the node', run: readCatalogue },
@@ -99,7 +102,5 @@ async function createMissing(run: SyncRun): Promise<void> {
 }
 
 function wantedIn(run: SyncRun): Wanted[] {
-  const value = run.state.wanted
-  // Written by `readCatalogue` of this same job, encrypted in between.
-  return Array.isArray(value) ? (value as Wanted[]) : []
+  return run.state.wanted ?? []
 }

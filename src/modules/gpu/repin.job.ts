@@ -2,12 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import type { GpuDevice } from '#src/contract/gpu.ts'
-import type { GpuInstance, NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
+import { GpuInstance, type NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
-import { defineJob } from '#src/jobs/define.ts'
+import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import {
-  type ChangeDeps, type ChangeRun, checkStep, discover, discoverStep, forgetStep, manageStep, requireGpus, unmanageStep,
+  type ChangeDeps, checkStep, discover, discoverStep, forgetStep, manageStep, PoolState, requireGpus, unmanageStep,
 } from './change-steps.ts' // biome-ignore format: one import
 import { HostInput } from './convert.job.ts'
 import { bareName, devicesOfHost, requireUnused, wholeAddress } from './gpu-lookup.ts'
@@ -24,16 +24,22 @@ const RepinInput = Type.Object({
 })
 export type RepinInput = Static<typeof RepinInput>
 
-type RepinRun = ChangeRun<RepinInput>
+const RepinState = Type.Object({
+  ...PoolState.properties,
+  wanted: Type.Array(GpuInstance),
+  before: Type.Array(GpuInstance),
+})
+type RepinRun = Run<ChangeDeps, RepinInput, Static<typeof RepinState>>
 
 const NODE_TIMEOUT_MS = 5 * 60_000
 
 export const gpuRepinJob = defineJob<ChangeDeps>()({
   type: 'gpu.repin',
   input: RepinInput,
+  state: RepinState,
   resource_type: 'GPU',
   steps: [
-    checkStep<RepinInput>(planParts),
+    checkStep(planParts),
     unmanageStep<RepinInput>(),
     {
       name: 'repin',
@@ -121,14 +127,14 @@ function mostParts(gpu: NodeGpu, type: string): number | null {
 }
 
 async function isPinned(run: RepinRun): Promise<boolean> {
-  const wanted = partsIn(run, 'wanted')
+  const { wanted } = run.state
   if (wanted === undefined) return false
   const [gpu] = requireGpus(run, await run.deps.nodes.list(run.input.host, run.signal))
   return gpu !== undefined && isSameSet(gpu.vgpus, wanted)
 }
 
 async function pin(run: RepinRun): Promise<void> {
-  const vgpus = partsIn(run, 'wanted')
+  const vgpus = run.state.wanted
   const [bus_address] = run.input.bus_addresses
   if (vgpus === undefined || bus_address === undefined)
     throw new ApiError('INTERNAL_ERROR', 'The plan of the repin is missing.')
@@ -137,7 +143,7 @@ async function pin(run: RepinRun): Promise<void> {
 
 /** Virtual functions keep their records when they are repinned, and the platform still has their former profile. */
 async function mislabelled(run: RepinRun): Promise<GpuDevice[]> {
-  const parts = new Set((partsIn(run, 'wanted') ?? []).map(({ bus_address, uuid }) => uuid ?? bus_address))
+  const parts = new Set((run.state.wanted ?? []).map(({ bus_address, uuid }) => uuid ?? bus_address))
   const devices = await orRefusal(devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal }))
   return devices.filter(
     (device) => parts.has(wholeAddress(device.bus_address)) && device.profile_id !== run.input.profile_id,
@@ -159,7 +165,7 @@ async function relabel(run: RepinRun): Promise<void> {
 }
 
 async function pinBack(run: RepinRun): Promise<void> {
-  const vgpus = partsIn(run, 'before')
+  const vgpus = run.state.before
   const [bus_address] = run.input.bus_addresses
   if (vgpus === undefined || bus_address === undefined) return
   await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run)
@@ -170,10 +176,4 @@ function isSameSet(a: readonly GpuInstance[], b: readonly GpuInstance[]): boolea
   const key = ({ bus_address, uuid, type }: GpuInstance): string => `${bus_address} ${uuid ?? ''} ${type}`
   const keys = new Set(a.map(key))
   return a.length === b.length && b.every((part) => keys.has(key(part)))
-}
-
-function partsIn(run: RepinRun, name: 'wanted' | 'before'): GpuInstance[] | undefined {
-  const value = run.state[name]
-  // Written by `planParts` of this same job, encrypted in between.
-  return Array.isArray(value) ? (value as GpuInstance[]) : undefined
 }

@@ -7,6 +7,7 @@ import { textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import type { JobDefinition } from '#src/jobs/define.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
+import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
@@ -21,13 +22,14 @@ import {
 } from '#src/store/guest-networks.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
-import { acceptedOf, refusing, submittedOrEnded } from '../forward.ts'
+import { refusing } from '../forward.ts'
 import {
   guestNetworkCheck,
   guestNetworkCreate,
   guestNetworkDelete,
   type GuestNetworkDeps,
   type GuestNetworkInput,
+  type GuestNetworkState,
 } from './guest-network-nodes.job.ts'
 import { isConfigured, nodeName } from './node-page.ts'
 
@@ -36,28 +38,31 @@ export interface GuestNetworkJobDeps extends GuestNetworkDeps {
 }
 
 type CreateBody = Input<typeof guestNetworkJobs.routes.guestNetworkCreate>['body']
-type Definition = JobDefinition<GuestNetworkDeps, GuestNetworkInput>
+type Definition = JobDefinition<GuestNetworkDeps, GuestNetworkInput, GuestNetworkState>
 
 export function guestNetworkJobHandlers(
   deps: GuestNetworkJobDeps,
 ): Handlers<typeof guestNetworkJobs.routes, RequestContext> {
   const { database } = deps
-  const onSite =
-    (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
-    async ({ params }: { params: { id: string } }, ctx: RequestContext) => {
-      const site = await findSite(database.db, params.id)
-      if (site === undefined)
-        throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
-      return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
-    }
+  const onSite = (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
+    acceptedJob(deps.jobs, {
+      async admit({ params }: { params: { id: string } }, ctx) {
+        const site = await findSite(database.db, params.id)
+        if (site === undefined)
+          throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
+        return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
+      },
+    })
   return refusing({
-    async guestNetworkCreate({ body }: { body: CreateBody }, ctx: RequestContext) {
-      const site = siteOf(body)
-      const platform = await platformArgs(deps, body)
-      return begin(deps, ctx, {
-        definition: guestNetworkCreate, operation: 'create', verb: 'Creating', site, platform, reserve: true,
-      }) // biome-ignore format: one record
-    },
+    guestNetworkCreate: acceptedJob(deps.jobs, {
+      async admit({ body }: { body: CreateBody }, ctx) {
+        const site = siteOf(body)
+        const platform = await platformArgs(deps, body)
+        return begin(deps, ctx, {
+          definition: guestNetworkCreate, operation: 'create', verb: 'Creating', site, platform, reserve: true,
+        }) // biome-ignore format: one record
+      },
+    }),
     guestNetworkDelete: onSite(guestNetworkDelete, 'delete', 'Deleting'),
     guestNetworkCheck: onSite(guestNetworkCheck, 'check', 'Checking'),
     guestNetworkJobsLast: () => lastNetworkJobs(database.db),
@@ -83,17 +88,12 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
   const { definition, operation, verb, site, platform, reserve } = beginning
   const nodes = await hypervisors(deps)
   const { name, network_id } = site
-  const subject = {
-    resource_id: network_id,
-    resource_name: name,
-    description: `${verb} guest network ${name} on ${nodes.length} nodes.`,
-  }
-  await deps.jobs.admit(definition, {
+  return deps.jobs.admit(definition, {
     id: ctx.operation_id,
     input: { name, network_id, bridge: specOf(site), nodes, platform },
     caller: ctx.caller,
     action: ctx.operation,
-    description: subject.description,
+    description: `${verb} guest network ${name} on ${nodes.length} nodes.`,
     resource_name: name,
     ...(network_id === null ? {} : { resource_id: network_id }),
     metadata: { network: name, bridge: site.bridge, nodes: nodes.map((node) => node.name) },
@@ -108,7 +108,6 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
       }
     },
   })
-  return acceptedOf(await submittedOrEnded(deps.jobs, ctx, () => true), subject)
 }
 
 async function startOrRefuse(trx: Trx, start: Parameters<typeof startNetworkJob>[1]): Promise<void> {

@@ -36,13 +36,20 @@ export const GuestNetworkInput = Type.Object({
 })
 export type GuestNetworkInput = Static<typeof GuestNetworkInput>
 
-export type GuestNetworkRun = Run<GuestNetworkDeps, GuestNetworkInput>
-type NetworkStep = Step<GuestNetworkDeps, GuestNetworkInput>
+const GuestNetworkState = Type.Object({
+  /** Networks of this name that were there before. */
+  known_ids: Type.Array(Type.String()),
+  network_id: Type.String(),
+})
+export type GuestNetworkState = Static<typeof GuestNetworkState>
+
+export type GuestNetworkRun = Run<GuestNetworkDeps, GuestNetworkInput, GuestNetworkState>
+type NetworkStep = Step<GuestNetworkDeps, GuestNetworkInput, GuestNetworkState>
 
 const CALL_MS = 30_000
 const AT_ONCE = 16
 
-const shared = { input: GuestNetworkInput, resource_type: 'GUEST_NETWORK' } as const
+const shared = { input: GuestNetworkInput, state: GuestNetworkState, resource_type: 'GUEST_NETWORK' } as const
 
 const makeOnNodes: NetworkStep = {
   name: 'nodes',

@@ -11,12 +11,11 @@ import type { GuestNetworkRun } from './guest-network-nodes.job.ts'
 
 /** The id of the network; made now, or by an attempt whose answer was lost. */
 export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
-  const known = run.state['known_ids']
-  if (Array.isArray(known)) {
+  if (run.state.known_ids !== undefined) {
     const made = await madeSince(run)
     if (made !== null) return made
   } else {
-    const ids = (await orRefusal(namesakes(run))).map((row) => textOf(row, 'id'))
+    const ids = (await orRefusal(namesakes(run))).map((row) => textOf(row, 'id') ?? '')
     await run.save({ known_ids: ids })
   }
   try {
@@ -38,7 +37,7 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
 
 /** Whatever this job made there goes; nothing made is fine. */
 export async function takeOffPlatform(run: GuestNetworkRun): Promise<void> {
-  const id = Array.isArray(run.state['known_ids']) ? await madeSince(run) : null
+  const id = run.state.known_ids === undefined ? null : await madeSince(run)
   if (id !== null) await deleteNetwork(run, id)
 }
 
@@ -81,10 +80,9 @@ async function deleteNetwork(run: GuestNetworkRun, id: string): Promise<void> {
 }
 
 async function madeSince(run: GuestNetworkRun): Promise<string | null> {
-  const own = run.state['network_id']
-  const known: unknown[] = Array.isArray(run.state['known_ids']) ? run.state['known_ids'] : []
+  const { network_id: own, known_ids: known = [] } = run.state
   const ids = (await orRefusal(namesakes(run))).map((row) => textOf(row, 'id'))
-  if (typeof own === 'string') return ids.includes(own) ? own : null
+  if (own !== undefined) return ids.includes(own) ? own : null
   return ids.find((id) => id !== null && !known.includes(id)) ?? null
 }
 

@@ -50,7 +50,8 @@ export const RolloutInput = Type.Object({
 })
 export type RolloutInput = Static<typeof RolloutInput>
 
-type RolloutRun = Run<RolloutDeps, RolloutInput>
+const RolloutState = Type.Object({ preparing: Type.Boolean() })
+type RolloutRun = Run<RolloutDeps, RolloutInput, Static<typeof RolloutState>>
 
 const STEP_MS = 10 * 60_000
 const CALL_MS = 60_000
@@ -59,6 +60,7 @@ const AT_ONCE = 16
 export const mtuRollout = defineJob<RolloutDeps>()({
   type: ROLLOUT_TYPE,
   input: RolloutInput,
+  state: RolloutState,
   resource_type: 'MTU',
   steps: [
     { name: 'declare', title: 'Declare the MTU', run: () => Promise.resolve(), undo: undeclare },
@@ -109,7 +111,7 @@ async function undeclare(run: RolloutRun): Promise<void> {
 }
 
 async function prepare(run: RolloutRun): Promise<void> {
-  const again = run.state['preparing'] === true
+  const again = run.state.preparing === true
   await run.save({ preparing: true })
   await onEveryBridge(run, 'prepared', async (node, change) => {
     // An attempt of a process that died may have left its half behind; it belongs to this job and starts over.

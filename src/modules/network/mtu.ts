@@ -1,21 +1,22 @@
 // Declared MTU of the roles: the report, and the rollout that brings a declaration to every node.
 import { sql } from 'kysely'
 import type { MtuRolloutPlan, mtu } from '#src/contract/network/mtu.ts'
-import type { Handlers } from '#src/contract/route.ts'
+import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database, Trx } from '#src/store/database.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
-import { acceptedOf, submittedOrEnded } from '../forward.ts'
 import { readMtuReport, ROLLOUT_TYPE } from './mtu-report.ts'
 import { mtuRollout } from './mtu-rollout.job.ts'
 import { bridgesOf, type MtuSurvey, surveyMtu, type WantedMtu, wantedOf } from './mtu-survey.ts'
 import { isConfigured } from './node-page.ts'
 import type { FleetQuestions } from './node-questions.ts'
+
+type DeclareInput = Input<(typeof mtu.routes)['mtuDeclare']>
 
 export interface MtuDeps {
   database: Database
@@ -32,23 +33,25 @@ const WINDOW_SECS = 300
 export function mtuHandlers(
   deps: MtuDeps,
 ): Pick<Handlers<typeof mtu.routes, RequestContext>, 'mtuReport' | 'mtuDeclare'> {
+  const checked = async ({ body, query }: DeclareInput) => {
+    const wanted = wantedOf(body)
+    const rows = (await allNodes(deps.database.db)).filter(takesPart)
+    const survey = surveyMtu(await deps.ask.mtu(rows), wanted)
+    refuse(survey, query.acknowledge_unverifiable === true)
+    return { survey, wanted }
+  }
+  const declare = acceptedJob(deps.jobs, {
+    async admit(input: DeclareInput, ctx) {
+      const { survey, wanted } = await checked(input)
+      return admit(deps, ctx, survey, wanted)
+    },
+  })
   return {
     mtuReport: () => readMtuReport(deps),
-    async mtuDeclare({ body, query }, ctx) {
-      const wanted = wantedOf(body)
-      const rows = (await allNodes(deps.database.db)).filter(takesPart)
-      const survey = surveyMtu(await deps.ask.mtu(rows), wanted)
-      refuse(survey, query.acknowledge_unverifiable === true)
-      if (ctx.dry_run) return planOf(survey, wanted)
-      const said = wanted.map(({ role, mtu: size }) => `${role} ${size}`).join(', ')
-      const subject = {
-        resource_id: null,
-        description: `Rolling out MTU: ${said}.`,
-        done: `MTU is rolled out: ${said}.`,
-      }
-      await admit(deps, ctx, survey, wanted, subject.description)
-      const ended = await submittedOrEnded(deps.jobs, ctx, (_job: JobRow) => true)
-      return acceptedOf(ended, subject)
+    async mtuDeclare(input, ctx) {
+      if (!ctx.dry_run) return declare(input, ctx)
+      const { survey, wanted } = await checked(input)
+      return planOf(survey, wanted)
     },
   }
 }
@@ -81,18 +84,17 @@ async function admit(
   ctx: RequestContext,
   { nodes, probes }: MtuSurvey,
   roles: readonly WantedMtu[],
-  description: string,
-): Promise<void> {
+): Promise<unknown> {
   const declared = await declaredMtus(deps.database.db)
   const before = declared.filter(({ role }) => roles.some((one) => one.role === role))
   const declared_by = ctx.caller.username
   const input = { nodes, probes, before, roles: [...roles], declared_by, window_secs: deps.window_secs ?? WINDOW_SECS }
-  await deps.jobs.admit(mtuRollout, {
+  return deps.jobs.admit(mtuRollout, {
     id: ctx.operation_id,
     input,
     caller: ctx.caller,
     action: ctx.operation,
-    description,
+    description: `Rolling out MTU: ${roles.map(({ role, mtu: size }) => `${role} ${size}`).join(', ')}.`,
     metadata: { roles, nodes: nodes.map(({ name }) => name) },
     async also(trx) {
       await refuseSecond(trx, ctx.operation_id)

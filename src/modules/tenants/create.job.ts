@@ -49,13 +49,24 @@ export const TenantInput = Type.Object({
 })
 export type TenantInput = Static<typeof TenantInput>
 
-type CreateRun = Run<TenantCreateDeps, TenantInput>
+const CreateState = Type.Object({
+  domain: Type.Union([Type.Literal('asked'), Type.Literal('refused')]),
+  /** A call may still be on its way. */
+  answer_lost: Type.Boolean(),
+  range: Type.Union([Type.Literal('making'), Type.Literal('dedicating')]),
+  range_id: Type.String(),
+  released_id: Type.String(),
+  delete_domain_job_id: Type.Union([Type.String(), Type.Null()]),
+})
+
+type CreateRun = Run<TenantCreateDeps, TenantInput, Static<typeof CreateState>>
 
 const DOMAIN_ADMIN = 2
 
 export const tenantCreateJob = defineJob<TenantCreateDeps>()({
   type: 'tenant.create',
   input: TenantInput,
+  state: CreateState,
   resource_type: 'TENANT',
   on_failure: 'undo',
   steps: [
@@ -209,9 +220,9 @@ async function record(run: CreateRun): Promise<void> {
   const { id } = run.input
   const domain = await orRefusal(untilAnswered(run.signal, () => readDomain(cloudstack, id, run.signal)))
   if (domain === undefined) throw new ApiError('COMPUTE_ERROR', 'The domain was made, but the platform lost it.')
-  const range_id = textOf(run.state, 'range_id')
+  const { range_id } = run.state
   const range =
-    range_id === null
+    range_id === undefined
       ? undefined
       : await orRefusal(untilAnswered(run.signal, () => readRange(cloudstack, range_id, run.signal)))
   await changeTenant(database.db, id, {
@@ -243,8 +254,8 @@ async function releaseRange(run: CreateRun): Promise<void> {
     await run.save({ released_id: exact.id })
     await run.deps.cloudstack.call('releasePublicIpRange', { id: exact.id })
   })
-  const made_id = run.state.range === 'making' ? textOf(run.state, 'released_id') : null
-  if (made_id === null) return
+  const made_id = run.state.range === 'making' ? run.state.released_id : undefined
+  if (made_id === undefined) return
   await repeated(async () => {
     const made = await untilAnswered(run.signal, () => readRange(run.deps.cloudstack, made_id, run.signal))
     if (made !== undefined) await run.deps.cloudstack.call('deleteVlanIpRange', { id: made_id })

@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import type { TenantCreate, tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
 import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
-import { throwIfFailed } from '#src/jobs/engine.ts'
+import { completedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
@@ -16,11 +16,10 @@ import { checkRange, findRange, type RangeSpec, requireAdvancedZone, requireDedi
 
 type In = Input<(typeof tenants.routes)['tenantCreate']>
 
-const WAIT_MS = 110_000
 const RESERVED = new Set(['root'])
 
 export function tenantCreate(deps: TenantDeps) {
-  return async ({ body }: In, ctx: RequestContext) => {
+  const admit = async ({ body }: In, ctx: RequestContext) => {
     const range = rangeIn(body)
     if (RESERVED.has(body.name.toLowerCase())) throw invalidField('body.name', 'is the name of the root itself')
     const id = body.domain_uuid ?? randomUUID()
@@ -48,13 +47,12 @@ export function tenantCreate(deps: TenantDeps) {
         if (!(await claimTenant(trx, claimOf(deps, input, body.description ?? '', ctx)))) throw exists(body.name)
       },
     })
-    const job = await deps.jobs.wait(ctx.operation_id, { timeout_ms: WAIT_MS, signal: ctx.signal })
-    throwIfFailed(job)
-    if (job.job_status === 'running') {
-      throw new ApiError('WAIT_TIMEOUT', `The tenant is still being created; follow the job ${job.id}.`)
-    }
-    return tenantOf(await requireTenant(deps.database, id, ctx.caller))
   }
+  return completedJob(deps.jobs, {
+    admit,
+    completed: async ({ resource_id }, _input: In, ctx) =>
+      tenantOf(await requireTenant(deps.database, resource_id ?? '', ctx.caller)),
+  })
 }
 
 export function claimOf(

@@ -1,6 +1,7 @@
 // The job that deactivates or activates a tenant: the platform has no switch for a domain, so each account is changed, and
 // what was changed is kept so that activating gives back exactly that (cloudstack.md 8.3).
 import { type Static, Type } from 'typebox'
+import { tenants } from '#src/contract/tenants.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
 import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
 import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
@@ -19,11 +20,26 @@ export const StatusInput = Type.Object({
   stop_instances: Type.Boolean(),
 })
 type StatusInput = Static<typeof StatusInput>
-type StatusRun = Run<TenantCreateDeps, StatusInput>
+
+/** Beside these, the ids of the platform's jobs, by account. */
+const StatusState = Type.Object({
+  /** Null: not known which ones, so all of them. */
+  accounts: Type.Union([Type.Integer(), Type.Null()]),
+  stopped_vm_ids: Type.Array(Type.String()),
+})
+type StatusRun = Run<TenantCreateDeps, StatusInput, Static<typeof StatusState>>
 
 export const tenantStatusJob = defineJob<TenantCreateDeps>()({
   type: 'tenant.status',
   input: StatusInput,
+  state: StatusState,
+  result: tenants.routes.tenantStatusSet.ok[200],
+  resultOf: ({ input, state: { accounts = null, stopped_vm_ids = [] } }) => ({
+    is_active: input.is_active,
+    message: statusSentence(input, accounts, stopped_vm_ids.length),
+    tenant_id: input.id,
+    stopped_virtual_machine_ids: stopped_vm_ids,
+  }),
   resource_type: 'TENANT',
   on_failure: 'stop',
   steps: [
@@ -37,20 +53,24 @@ export const tenantStatusJob = defineJob<TenantCreateDeps>()({
 /** Deactivating refuses new things first of all, and keeps what it is about to change. */
 async function remember(run: StatusRun): Promise<void> {
   const { id, is_active, stop_instances } = run.input
-  if (is_active) return
   const { db } = run.deps.database
   const row = await findTenant(db, id)
+  if (is_active) {
+    await run.save({ accounts: row?.locked_account_ids?.length ?? null, stopped_vm_ids: row?.stopped_vm_ids ?? [] })
+    return
+  }
   const enabled = (await accounts(run)).filter((account) => account.state === 'enabled').map((account) => account.id)
   const running = stop_instances ? await runningMachines(run) : []
   // A second deactivation adds to what the first one changed.
-  const joined = (before: readonly string[] | null, more: readonly string[]) =>
-    JSON.stringify([...new Set([...(before ?? []), ...more])])
-  const known = row?.is_active === false
+  const before = row?.is_active === false ? row : undefined
+  const locked = [...new Set([...(before?.locked_account_ids ?? []), ...enabled])]
+  const stopped = [...new Set([...(before?.stopped_vm_ids ?? []), ...running])]
   await changeTenant(db, id, {
     is_active: false,
-    locked_account_ids: joined(known ? (row?.locked_account_ids ?? null) : null, enabled),
-    stopped_vm_ids: joined(known ? (row?.stopped_vm_ids ?? null) : null, running),
+    locked_account_ids: JSON.stringify(locked),
+    stopped_vm_ids: JSON.stringify(stopped),
   })
+  await run.save({ accounts: locked.length, stopped_vm_ids: stopped })
 }
 
 async function changeAccounts(run: StatusRun): Promise<void> {
@@ -138,7 +158,7 @@ async function runningMachines(run: StatusRun): Promise<string[]> {
   return ids
 }
 
-export function statusSentence(
+function statusSentence(
   input: Pick<StatusInput, 'is_active' | 'stop_instances'>,
   accounts: number | null,
   machines: number,
