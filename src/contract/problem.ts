@@ -13,6 +13,13 @@ export type FieldError = Static<typeof FieldError>
 const Code = Type.String({ description: 'Stable code in SCREAMING_SNAKE; see the error reference.' })
 const RequestId = Type.String({ description: 'Quote it when you report a problem; the log carries it.' })
 
+const UpstreamMessage = Type.Optional(
+  Type.String({
+    description:
+      'What the compute platform itself said, without secrets and inner addresses. Extension; only admins and operators without tenant see it.',
+  }),
+)
+
 /** RFC 9457, with our `code`, `request_id` and `errors`. */
 export const Problem = Type.Object(
   {
@@ -24,6 +31,7 @@ export const Problem = Type.Object(
     code: Code,
     request_id: RequestId,
     errors: Type.Optional(Type.Array(FieldError)),
+    upstream_message: UpstreamMessage,
   },
   { title: 'Problem' },
 )
@@ -37,6 +45,7 @@ export const FailureEnvelope = Type.Object(
     code: Code,
     request_id: RequestId,
     errors: Type.Optional(Type.Array(FieldError)),
+    upstream_message: UpstreamMessage,
   },
   { title: 'FailureEnvelope' },
 )

@@ -159,7 +159,7 @@ async function failStep(
   if (thrown instanceof FencedError || thrown instanceof CrashForTest) throw thrown
   const stopped: unknown = stop.aborted ? stop.reason : thrown
   if (stopped instanceof StopError && stopped.reason === 'shutdown') throw stopped
-  const error = errorOf(thrown, stopped, timeout, step)
+  const error = errorOf(thrown, stopped, timeout, context)
   deps.log.warn({ step: step.name, err: error }, 'job step failed')
   await deps.ledger.note(claim, {
     level: 'ERROR',
@@ -172,12 +172,12 @@ async function failStep(
   return { step: step.name, code: error.code, reason: error.message }
 }
 
-function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, step: AnyStep): ApiError {
+function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, { step, claim }: StepRun): ApiError {
   if (stopped instanceof StopError) return new ApiError('JOB_CANCELLED', 'cancelled')
   if (timeout.aborted) {
     return new ApiError('WAIT_TIMEOUT', `The step "${step.title}" did not end in time.`, { cause: thrown })
   }
-  return asApiError(thrown)
+  return asApiError(thrown, claim.row.tenant_id)
 }
 
 /** Whether the goal holds already: never started means skipped, interrupted means it succeeded. */
@@ -254,7 +254,7 @@ async function undoSteps(
     } catch (thrown) {
       if (thrown instanceof FencedError || thrown instanceof CrashForTest || thrown instanceof StopError) throw thrown
       deps.log.error({ step: step.name, err: thrown }, 'job step not undone')
-      const text = `"${step.title}" could not be undone: ${asApiError(thrown).message}`
+      const text = `"${step.title}" could not be undone: ${asApiError(thrown, claim.row.tenant_id).message}`
       await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt: row.attempt, text, data: undefined })
       await deps.ledger.undoStep(claim, ordinal, 'failed')
       left.push(text)

@@ -7,6 +7,8 @@ export interface ApiErrorOptions {
   errors?: FieldError[]
   /** Sent as Retry-After. */
   retry_after_s?: number
+  /** An upstream's own sentence, cleaned: only callers who run the platform see it (api-conventions.md, Errors). */
+  upstream_message?: string | undefined
 }
 
 /** Answers the caller with a code of the error table. The message is public; what must stay inside goes into `cause`. */
@@ -14,12 +16,14 @@ export class ApiError extends Error {
   readonly code: ErrorCode
   readonly errors: FieldError[] | undefined
   readonly retry_after_s: number | undefined
+  readonly upstream_message: string | undefined
   constructor(code: ErrorCode, message?: string, options: ApiErrorOptions = {}) {
     super(message ?? ERRORS[code].title, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'ApiError'
     this.code = code
     this.errors = options.errors
     this.retry_after_s = options.retry_after_s
+    this.upstream_message = options.upstream_message
   }
 }
 
@@ -45,7 +49,15 @@ export interface UpstreamErrorOptions {
   cause?: unknown
 }
 
-/** The only error a driver throws. */
+/** What an upstream's error means to the caller. */
+export interface ErrorMeaning {
+  code: ErrorCode
+  message: string
+  /** The upstream's own sentence, without secrets and inner addresses. */
+  upstream_message?: string
+}
+
+/** The only error a driver throws. A driver that can read its upstream's texts throws a class that says what they mean. */
 export class UpstreamError extends Error {
   readonly upstream: Subsystem
   readonly operation: string
@@ -66,6 +78,11 @@ export class UpstreamError extends Error {
     this.detail = options.detail
     this.retryable = options.retryable ?? false
   }
+
+  /** Undefined: no more can be said than how the call failed. `tenant_id`: whose callers will read it; null: operators alone. */
+  meaning(_tenant_id: string | null): ErrorMeaning | undefined {
+    return undefined
+  }
 }
 
 const PUBLIC_SENTENCE: Record<UpstreamFailure, string> = {
@@ -75,8 +92,18 @@ const PUBLIC_SENTENCE: Record<UpstreamFailure, string> = {
   not_configured: 'is not configured',
 }
 
-/** What an upstream failure becomes for the caller: `<SUBSYSTEM>_UNAVAILABLE`, `_TIMEOUT`, `_ERROR`, `_NOT_CONFIGURED`. */
-export function apiErrorOf(error: UpstreamError): ApiError {
+/**
+ * The one place where an upstream's error becomes ours: what its driver reads in it, else `<SUBSYSTEM>_UNAVAILABLE`,
+ * `_TIMEOUT`, `_ERROR` or `_NOT_CONFIGURED`.
+ */
+export function mapUpstreamError(error: UpstreamError, tenant_id: string | null): ApiError {
+  const meaning = error.meaning(tenant_id)
+  if (meaning === undefined) return generalError(error)
+  const { code, message, upstream_message } = meaning
+  return new ApiError(code, message, { cause: error, upstream_message })
+}
+
+function generalError(error: UpstreamError): ApiError {
   const code = `${error.upstream}_${error.failure.toUpperCase()}` as ErrorCode
   const word = error.upstream === 'COMPUTE' ? 'compute platform' : `${error.upstream.toLowerCase()} subsystem`
   const sentence =

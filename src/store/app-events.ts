@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { AppEvent } from '#src/contract/app-events.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
 import type { Database, StreamMessage, Trx } from './database.ts'
 import type { Tables } from './tables.ts'
@@ -137,7 +137,8 @@ export async function recordChange<T>(
   try {
     result = await work(note)
   } catch (error) {
-    await end({ status: 'FAILED', error_message: publicMessage(error) })
+    const tenant_id = about.tenant_id ?? ctx.caller.tenant_id
+    await end({ status: 'FAILED', error_message: publicMessage(error, tenant_id) })
     throw error
   }
   await end({ status: 'SUCCESS' })
@@ -145,7 +146,8 @@ export async function recordChange<T>(
 }
 
 /** A sentence that may be shown: our own errors speak for themselves, anything else stays in the log. */
-export function publicMessage(error: unknown): string {
+function publicMessage(error: unknown, tenant_id: string | null): string {
+  if (error instanceof UpstreamError) return mapUpstreamError(error, tenant_id).message
   return error instanceof ApiError ? error.message : 'Something went wrong inside the service; the log has the cause.'
 }
 

@@ -1,26 +1,32 @@
 // Opens the platform's envelopes (cloudstack.md 1.4): one wrapper key, then the content or an error.
 import type { RawAnswer } from './transport.ts'
 import { integerOf, isRaw, type Raw, textOf } from './fields.ts'
+import { NOT_THE_PLATFORM } from './error-mapping.ts'
 import { CloudStackError } from './platform-error.ts'
 
 /** The content of the wrapper, whatever its name: exceptions to the naming rule exist. */
-export function contentOf(command: string, answer: RawAnswer): Raw {
+export function contentOf(command: string, answer: RawAnswer, sent: Readonly<Record<string, string>> = {}): Raw {
   const content = unwrap(answer.text)
   if (content === undefined) {
     throw new CloudStackError({
       operation: command,
       failure: 'error',
       status: answer.status,
-      detail: `the answer is not one of the platform: ${answer.text.slice(0, 300)}`,
+      detail: `${NOT_THE_PLATFORM}: ${answer.text.slice(0, 300)}`,
       retryable: answer.status >= 502 && answer.status <= 504,
     })
   }
   if (answer.status === 200 && content.errorcode === undefined) return content
-  throw refusal(command, integerOf(content, 'errorcode') ?? answer.status, content)
+  throw platformError(command, integerOf(content, 'errorcode') ?? answer.status, content, sent)
 }
 
 /** The error of a refused call, or of a failed job, whose result has the same fields. */
-export function refusal(command: string, status: number, content: Raw): CloudStackError {
+export function platformError(
+  command: string,
+  status: number,
+  content: Raw,
+  sent: Readonly<Record<string, string>> = {},
+): CloudStackError {
   const detail = textOf(content, 'errortext') ?? 'no reason was given'
   return new CloudStackError({
     operation: command,
@@ -28,7 +34,7 @@ export function refusal(command: string, status: number, content: Raw): CloudSta
     status,
     detail,
     cserrorcode: integerOf(content, 'cserrorcode') ?? undefined,
-    about: /[Ii]nvalid parameter (\w+) value/.exec(detail)?.[1]?.toLowerCase(),
+    sent,
     retryable: status === 503 || status === 429,
   })
 }

@@ -1,7 +1,7 @@
 // Follows jobs of the platform (cloudstack.md 2): polls until the job has ended, whatever happens to the connection.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '#src/kernel/log.ts'
-import { refusal } from './answer.ts'
+import { platformError } from './answer.ts'
 import { integerOf, isRaw, type Raw, textOf, timeOf } from './fields.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from './platform-error.ts'
 
@@ -50,7 +50,7 @@ export function outcomeOf(job: PlatformJob): Raw {
   const detail = textOf(job.result, 'errortext') ?? ''
   if (job.status === 3 || RESTARTED.test(detail))
     throw new LostJobError(job.command, detail || 'the platform cancelled the job')
-  throw refusal(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result)
+  throw platformError(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result)
 }
 
 /** Polls with growing pauses. An error of the connection says nothing about the job, so polling goes on. */

@@ -200,7 +200,7 @@ function createSender(
       signal: call.signal,
       traceparent: call.traceparent,
     })
-    const make = () => read(contentOf(command, answer))
+    const make = () => read(contentOf(command, answer, wire))
     return kept === undefined ? make() : kept.of(JSON.stringify(wire), answer.text, make)
   }
   const algorithm = algorithmOf(

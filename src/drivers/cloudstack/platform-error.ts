@@ -1,18 +1,29 @@
-// The errors of this driver: what the platform refused, with its own number and text for the log and the mapping.
-import { UpstreamError, type UpstreamErrorOptions } from '#src/kernel/errors.ts'
+// The errors of this driver: what the platform refused, with its own numbers and text for the log and the mapping.
+import { type ErrorMeaning, UpstreamError, type UpstreamErrorOptions } from '#src/kernel/errors.ts'
+import { meaningOf } from './error-mapping.ts'
 
-type Options = Omit<UpstreamErrorOptions, 'upstream'> & { cserrorcode?: number | undefined; about?: string | undefined }
+type Options = Omit<UpstreamErrorOptions, 'upstream'> & {
+  cserrorcode?: number | undefined
+  /** The arguments, as they were sent. */
+  sent?: Readonly<Record<string, string>>
+}
 
 export class CloudStackError extends UpstreamError {
   /** The platform's second error number, finer than the status (cloudstack.md 1.5). */
   readonly cserrorcode: number | undefined
-  /** The parameter that the text complains about, in the platform's spelling. */
-  readonly about: string | undefined
-  constructor(options: Options) {
+  /** Out of the log's sight: it may hold passwords and user data. */
+  readonly #sent: Readonly<Record<string, string>>
+  constructor({ sent = {}, ...options }: Options) {
     super({ upstream: 'COMPUTE', ...options })
     this.name = 'CloudStackError'
     this.cserrorcode = options.cserrorcode
-    this.about = options.about
+    this.#sent = sent
+  }
+
+  override meaning(tenant_id: string | null): ErrorMeaning | undefined {
+    const { operation, status, cserrorcode, failure } = this
+    if (status === undefined || failure !== 'error') return undefined
+    return meaningOf({ operation, status, cserrorcode, text: this.detail ?? '', sent: this.#sent }, tenant_id)
   }
 }
 
@@ -22,6 +33,10 @@ export class UnknownJobError extends CloudStackError {
     super({ operation: 'queryAsyncJobResult', failure: 'error', status: 431, detail: `unknown job ${job_id}` })
     this.name = 'UnknownJobError'
   }
+
+  override meaning(): ErrorMeaning {
+    return WITHOUT_OUTCOME
+  }
 }
 
 /** The platform ended the job without an outcome: it was cancelled, or the platform restarted (cloudstack.md 2). */
@@ -30,4 +45,13 @@ export class LostJobError extends CloudStackError {
     super({ operation: command, failure: 'error', status: 530, detail })
     this.name = 'LostJobError'
   }
+
+  override meaning(): ErrorMeaning {
+    return WITHOUT_OUTCOME
+  }
+}
+
+const WITHOUT_OUTCOME: ErrorMeaning = {
+  code: 'JOB_INTERRUPTED',
+  message: 'The compute platform ended the operation without an outcome; look at the resource before you repeat it.',
 }

@@ -8,7 +8,7 @@ import type { CloudStack } from './client.ts'
 import { type Raw, rowsOf, textOf, textsOf } from './fields.ts'
 import { type ListOptions, PAGE_SIZE, WHOLE_SCOPE } from './lists.ts'
 import { CloudStackError } from './platform-error.ts'
-import { fieldName } from './refusals.ts'
+import { fieldName } from './field-name.ts'
 import { untilAnswered, WHATEVER_IT_SAYS } from './until-answered.ts'
 
 interface Thing {

@@ -3,7 +3,8 @@ import type { Area, RouteSpec } from '#src/contract/route.ts'
 import { ERRORS } from '#src/contract/errors.ts'
 import { errorStatuses } from '#src/contract/openapi.ts'
 import type { FailureEnvelope, FieldError, Problem } from '#src/contract/problem.ts'
-import { ApiError, apiErrorOf, UpstreamError } from '../errors.ts'
+import { ApiError, mapUpstreamError, UpstreamError } from '../errors.ts'
+import type { Caller } from './context.ts'
 import { fieldErrors } from './validation.ts'
 
 export interface ErrorAnswer {
@@ -21,16 +22,20 @@ export interface ErrorPlace {
   route: RouteSpec | undefined
   path: string
   request_id: string
+  caller: Caller
 }
 
 export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
-  const error = asApiError(thrown)
+  const error = asApiError(thrown, place.caller.tenant_id)
   const status = statusOf(error, place)
   const envelope = place.area.errors === 'envelope'
   const common = {
     code: error.code,
     request_id: place.request_id,
     ...(error.errors === undefined ? {} : { errors: error.errors }),
+    ...(error.upstream_message === undefined || !runsThePlatform(place.caller)
+      ? {}
+      : { upstream_message: error.upstream_message }),
   }
   const body: Problem | FailureEnvelope = envelope
     ? { success: false, message: error.message, ...common }
@@ -66,9 +71,15 @@ function statusOf(error: ApiError, place: ErrorPlace): number {
   return status < 500 ? 400 : 500
 }
 
-export function asApiError(thrown: unknown): ApiError {
+/** Whether a caller may read what a subsystem itself said: it may name what belongs to other tenants. */
+export function runsThePlatform({ role, tenant_id }: Caller): boolean {
+  return tenant_id === null && (role === 'admin' || role === 'operator')
+}
+
+/** `tenant_id`: whose callers will read it; null: operators alone. */
+export function asApiError(thrown: unknown, tenant_id: string | null): ApiError {
   if (thrown instanceof ApiError) return thrown
-  if (thrown instanceof UpstreamError) return apiErrorOf(thrown)
+  if (thrown instanceof UpstreamError) return mapUpstreamError(thrown, tenant_id)
   return fastifyError(thrown) ?? new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
 }
 

@@ -369,7 +369,8 @@ function sendStored(outcome: Outcome, request: FastifyRequest, reply: FastifyRep
 }
 
 function placeOf(mounted: Mounted, request: FastifyRequest): Parameters<typeof errorAnswer>[1] {
-  return { area: mounted.area, route: mounted.route, path: pathOf(request), request_id: request.id }
+  const { caller } = request.state
+  return { area: mounted.area, route: mounted.route, path: pathOf(request), request_id: request.id, caller }
 }
 
 /** Members are sorted, so that two spellings of one body are one request. */

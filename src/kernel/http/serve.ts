@@ -204,7 +204,8 @@ function answerErrors(app: FastifyInstance, log: Log): void {
 
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {
   const { area, route, operation } = request.routeOptions.config
-  const place = { area: area ?? envelopeBy(request), route, path: pathOf(request), request_id: request.id }
+  const { caller } = request.state
+  const place = { area: area ?? envelopeBy(request), route, path: pathOf(request), request_id: request.id, caller }
   const answer = errorAnswer(thrown, place)
   request.state.code = answer.error.code
   if (answer.status >= 500) {

@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Alert, alerts } from '#src/contract/alerts.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { copyAlerts, markArchived, waitingCopies } from '#src/store/alert-copies.ts'
@@ -26,17 +25,13 @@ export function alertArchive(deps: Deps) {
       resource_uuid: body.ids?.length === 1 ? (body.ids[0] ?? '') : '',
       description: 'Archiving alerts.',
     }
-    return recordChange(deps, ctx, about, async (note) =>
-      orRefusal(
-        (async () => {
-          await copyChosen(deps, body, known, ctx)
-          const archived_count = await archiveCopies(deps, ctx)
-          const message = archived_count === 1 ? '1 alert is archived.' : `${archived_count} alerts are archived.`
-          note.description = message
-          return { message, archived_count }
-        })(),
-      ),
-    )
+    return recordChange(deps, ctx, about, async (note) => {
+      await copyChosen(deps, body, known, ctx)
+      const archived_count = await archiveCopies(deps, ctx)
+      const message = archived_count === 1 ? '1 alert is archived.' : `${archived_count} alerts are archived.`
+      note.description = message
+      return { message, archived_count }
+    })
   }
 }
 

@@ -4,7 +4,6 @@ import type { Handlers } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { ChangeDeps } from '#src/store/app-events.ts'
-import { refusing } from '../forward.ts'
 import { alertGet, alertIdGet, alertList, alertTypeList } from './alert-list.ts'
 import { alertArchive } from './archive.ts'
 
@@ -13,11 +12,11 @@ export interface AlertDeps extends ChangeDeps {
 }
 
 export function alertHandlers(deps: AlertDeps): Handlers<typeof alerts.routes, RequestContext> {
-  return refusing({
+  return {
     alertList: alertList(deps),
     alertGet: alertGet(deps),
     alertIdGet: alertIdGet(deps),
     alertArchive: alertArchive(deps),
     alertTypeList: alertTypeList(deps),
-  })
+  }
 }

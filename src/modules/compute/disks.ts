@@ -11,7 +11,7 @@ import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing, type Subject } from '../forward.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec, type Subject } from '../forward.ts'
 import { createAndAttachDisk } from './disk-create.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
@@ -26,12 +26,10 @@ export function vmDiskHandlers(deps: ForwardDeps): Handlers<Routes, RequestConte
   const { cloudstack } = deps
   return {
     ...forward(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
-    ...refusing({
-      vmDiskDetach: detachDisk(deps),
-      vmDiskCreate: createAndAttachDisk(deps),
-      vmDiskResize: resizeDisk(deps),
-      volumeList: volumeList(cloudstack),
-    }),
+    vmDiskDetach: detachDisk(deps),
+    vmDiskCreate: createAndAttachDisk(deps),
+    vmDiskResize: resizeDisk(deps),
+    volumeList: volumeList(cloudstack),
   }
 }
 

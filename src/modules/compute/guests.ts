@@ -5,11 +5,10 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { unproven } from '#src/drivers/cloudstack/proof.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps, forward, type JobRowSpec, refusing, type SyncRow } from '../forward.ts'
+import { type ForwardDeps, forward, type JobRowSpec, type SyncRow } from '../forward.ts'
 import { requireOwn } from './ownership.ts'
 import { configureTpm } from './tpm.ts'
 import { aboutVm, rawVm, readVm, requireState, vmSubject } from './vm-lookup.ts'
@@ -23,11 +22,9 @@ export function vmGuestHandlers(deps: ForwardDeps): Handlers<Routes, RequestCont
   const { cloudstack } = deps
   return {
     ...forward(vmGuests, deps, { vmAffinityUpdate: affinityRow(cloudstack), vmUserDataReset: userDataRow(cloudstack) }),
-    ...refusing({
-      vmConsoleCreate: createConsole(deps),
-      vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> =>
-        configureTpm(deps, input.body, ctx),
-    }),
+    vmConsoleCreate: createConsole(deps),
+    vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> =>
+      configureTpm(deps, input.body, ctx),
   }
 }
 
@@ -110,15 +107,11 @@ function createConsole(deps: ForwardDeps) {
       tenant_id: vm.tenant_id,
       description: `Opening a console of virtual machine ${vm.name}.`,
     }
-    return recordChange(deps, ctx, about, () =>
-      orRefusal(
-        (async () => {
-          const args = { virtualmachineid: vm.id, token: body.token }
-          const answer = await deps.cloudstack.call('createConsoleEndpoint', args, { traceparent: ctx.traceparent })
-          return consoleOf(objectOf(answer, 'consoleendpoint') ?? {}, vm.id)
-        })(),
-      ),
-    )
+    return recordChange(deps, ctx, about, async () => {
+      const args = { virtualmachineid: vm.id, token: body.token }
+      const answer = await deps.cloudstack.call('createConsoleEndpoint', args, { traceparent: ctx.traceparent })
+      return consoleOf(objectOf(answer, 'consoleendpoint') ?? {}, vm.id)
+    })
   }
 }
 

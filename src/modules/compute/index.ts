@@ -5,7 +5,7 @@ import { vms } from '#src/contract/compute/vms.ts'
 import type { infrastructure } from '#src/contract/infrastructure.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { type ForwardDeps, forward } from '../forward.ts'
 import { computeHookReceive, type HookDeps } from './hook.ts'
 import { clusterList, hostList, serviceOfferingList, templateList, zoneList } from './infrastructure.ts'
 import { vmMetricsAggregate } from './metrics.ts'
@@ -20,37 +20,35 @@ export function computeHandlers(deps: ComputeDeps): Handlers<typeof vms.routes, 
   const { cloudstack } = deps
   return {
     ...forward(vms, deps, vmRows(cloudstack)),
-    ...refusing({
-      vmProvision: provisionVm(deps),
-      vmList: vmList(cloudstack),
-      vmGet: vmGet(cloudstack),
-      vmGetByName: vmGetByName(cloudstack),
-      vmIdGet: vmIdGet(cloudstack),
-      isoList: isoList(cloudstack),
-    }),
+    vmProvision: provisionVm(deps),
+    vmList: vmList(cloudstack),
+    vmGet: vmGet(cloudstack),
+    vmGetByName: vmGetByName(cloudstack),
+    vmIdGet: vmIdGet(cloudstack),
+    isoList: isoList(cloudstack),
   }
 }
 
 export function vmMetricsHandlers({
   cloudstack,
 }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof vmMetrics.routes, RequestContext> {
-  return refusing({
+  return {
     vmMetricsAggregate: vmMetricsAggregate(cloudstack),
     vmUsageList: vmUsageList(cloudstack),
     vmUsageGet: vmUsageGet(cloudstack),
-  })
+  }
 }
 
 export function infrastructureHandlers({
   cloudstack,
 }: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof infrastructure.routes, RequestContext> {
-  return refusing({
+  return {
     zoneList: zoneList(cloudstack),
     clusterList: clusterList(cloudstack),
     hostList: hostList(cloudstack),
     templateList: templateList(cloudstack),
     serviceOfferingList: serviceOfferingList(cloudstack),
-  })
+  }
 }
 
 export function computeHookHandlers(deps: HookDeps): Handlers<typeof computeHooks.routes, RequestContext> {

@@ -9,18 +9,17 @@ import { PAGE_SIZE, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { refusing } from '../forward.ts'
 import { optionsOf } from './vm-list.ts'
 
 type Routes = typeof vmInventory.routes
 type In<Op extends keyof Routes> = Input<Routes[Op]>
 
 export function vmInventoryHandlers({ cloudstack }: { cloudstack: CloudStack }): Handlers<Routes, RequestContext> {
-  return refusing({
+  return {
     routerList: routerList(cloudstack),
     systemVmList: systemVmList(cloudstack),
     importCandidateList: importCandidateList(cloudstack),
-  })
+  }
 }
 
 function routerList(cloudstack: CloudStack) {

@@ -10,7 +10,7 @@ import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, refusing, type SyncRow } from '../forward.ts'
+import { type ForwardDeps, forward, handOver, type SyncRow } from '../forward.ts'
 import { hostOf } from './infrastructure.ts'
 import { restoreVm } from './restore.ts'
 import { planScale } from './scaling.ts'
@@ -27,12 +27,10 @@ export function vmMoveHandlers(deps: ForwardDeps): Handlers<Routes, RequestConte
   const { cloudstack } = deps
   return {
     ...forward(vmMoves, deps, { vmRecover: recoverRow(cloudstack) }),
-    ...refusing({
-      vmMigrate: migrateVm(deps),
-      vmMigrateCandidates: migrationHosts(cloudstack),
-      vmScale: scaleVm(deps, LIVE_HYPERVISORS),
-      vmRestore: restoreVm(deps),
-    }),
+    vmMigrate: migrateVm(deps),
+    vmMigrateCandidates: migrationHosts(cloudstack),
+    vmScale: scaleVm(deps, LIVE_HYPERVISORS),
+    vmRestore: restoreVm(deps),
   }
 }
 

@@ -10,7 +10,7 @@ import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing } from '../forward.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec } from '../forward.ts'
 import { findNic, findSecondaryIp, nicRecordOf } from './nic-lookup.ts'
 import { optionsOf } from './vm-list.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
@@ -25,12 +25,10 @@ export function vmNicHandlers(deps: ForwardDeps): Handlers<Routes, RequestContex
   const { cloudstack } = deps
   return {
     ...forward(vmNics, deps, { vmNicAdd: addRow(cloudstack), vmNicSetDefault: defaultRow(cloudstack) }),
-    ...refusing({
-      vmNicList: nicList(cloudstack),
-      vmNicIpAdd: addIp(deps),
-      vmNicIpRemove: removeIp(deps),
-      vmNicIpUpdate: updateIp(deps),
-    }),
+    vmNicList: nicList(cloudstack),
+    vmNicIpAdd: addIp(deps),
+    vmNicIpRemove: removeIp(deps),
+    vmNicIpUpdate: updateIp(deps),
   }
 }
 

@@ -5,12 +5,11 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, isRaw, mapOf, objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps, refusing } from '../forward.ts'
+import { type ForwardDeps } from '../forward.ts'
 import { curatedOf, type DetailMap, editableDetails, extraConfigOf, setOf } from './details-map.ts'
 import { offeringOf } from './infrastructure.ts'
 import { scaleVm } from './moves.ts'
@@ -28,13 +27,13 @@ const LIVE_ON = ['KVM']
 
 export function vmSettingsHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
-  return refusing({
+  return {
     vmSettingsGet: ({ body }: In<'vmSettingsGet'>, ctx: RequestContext) =>
       readSettings(cloudstack, body.virtual_machine_id, ctx),
     vmSettingsOptions: settingsOptions(cloudstack),
     vmSettingsUpdate: updateSettings(deps),
     vmSettingsCompute: scaleVm(deps, LIVE_ON),
-  })
+  }
 }
 
 async function readSettings(
@@ -123,20 +122,11 @@ function updateSettings(deps: ForwardDeps) {
       tenant_id: vmSubject(vm).tenant_id ?? null,
       description: `Changing settings of virtual machine ${vm.name}.`,
     }
-    return recordChange(deps, ctx, about, (note) =>
-      orRefusal(
-        (async () => {
-          await writeSettings(
-            deps,
-            changeOf(body),
-            (intended, current) => requireAllowed(intended, current, options),
-            ctx,
-          )
-          note.description = `Settings of virtual machine ${vm.name} are changed.`
-          return readSettings(cloudstack, vm.id, ctx)
-        })(),
-      ),
-    )
+    return recordChange(deps, ctx, about, async (note) => {
+      await writeSettings(deps, changeOf(body), (intended, current) => requireAllowed(intended, current, options), ctx)
+      note.description = `Settings of virtual machine ${vm.name} are changed.`
+      return readSettings(cloudstack, vm.id, ctx)
+    })
   }
 }
 

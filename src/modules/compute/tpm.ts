@@ -4,7 +4,6 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, mapOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -32,17 +31,13 @@ export async function configureTpm(deps: ForwardDeps, body: TpmConfigure, ctx: R
     tenant_id: vm.tenant_id,
     description: `Configuring the firmware of virtual machine ${vm.name}.`,
   }
-  return recordChange(deps, ctx, about, (note) =>
-    orRefusal(
-      (async () => {
-        const edit = (current: DetailMap) => ({ set: editOf(body, current) })
-        const change = { virtual_machine_id: vm.id, edit, force: false }
-        const after = await writeSettings(deps, change, requireTpmPair, ctx)
-        note.description = `The firmware of virtual machine ${vm.name} is configured.`
-        return firmwareOf(vm.id, mapOf(after, 'details'))
-      })(),
-    ),
-  )
+  return recordChange(deps, ctx, about, async (note) => {
+    const edit = (current: DetailMap) => ({ set: editOf(body, current) })
+    const change = { virtual_machine_id: vm.id, edit, force: false }
+    const after = await writeSettings(deps, change, requireTpmPair, ctx)
+    note.description = `The firmware of virtual machine ${vm.name} is configured.`
+    return firmwareOf(vm.id, mapOf(after, 'details'))
+  })
 }
 
 function requireSense(body: TpmConfigure): void {

@@ -12,7 +12,7 @@ import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec, refusing } from '../forward.ts'
+import { type ForwardDeps, forward, handOver, type JobRowSpec } from '../forward.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 
@@ -27,7 +27,8 @@ export function vmSnapshotHandlers(deps: ForwardDeps): Handlers<Routes, RequestC
   const { cloudstack } = deps
   return {
     ...forward(vmSnapshots, deps, { vmSnapshotCreate: createRow(cloudstack), vmSnapshotDelete: deleteRow(cloudstack) }),
-    ...refusing({ vmSnapshotList: snapshotList(cloudstack), vmSnapshotRevert: revertVm(deps) }),
+    vmSnapshotList: snapshotList(cloudstack),
+    vmSnapshotRevert: revertVm(deps),
   }
 }
 

@@ -4,9 +4,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
 import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
-import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
@@ -67,6 +65,7 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
       weight: 2,
       applies: ({ input }) => (input.nat === null ? 'No machine was named.' : true),
       run: associate,
+      retries: 0,
     },
     {
       name: 'dns',
@@ -80,37 +79,23 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
 
 async function acquire(run: AcquireRun): Promise<void> {
   if (run.state.ip_id !== undefined) return
-  try {
-    const result = await runKeptJob(run.deps.cloudstack, run, {
-      name: 'acquire',
-      command: 'associateIpAddress',
-      args: run.input.args,
-      job_id: run.job_id,
-      creates: true,
-    })
-    const row = objectOf(result, 'ipaddress')
-    const id = row === null ? null : textOf(row, 'id')
-    if (row === null || id === null) {
-      throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
-    }
-    const ip_address = textOf(row, 'ipaddress') ?? ''
-    await run.save({ ip_id: id, ip_address })
-    await run.about({ id, name: ip_address })
-    const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: 'Allocated' } }
-    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
-  } catch (error) {
-    throw refusalOf(capacityRefusal(error))
+  const result = await runKeptJob(run.deps.cloudstack, run, {
+    name: 'acquire',
+    command: 'associateIpAddress',
+    args: run.input.args,
+    job_id: run.job_id,
+    creates: true,
+  })
+  const row = objectOf(result, 'ipaddress')
+  const id = row === null ? null : textOf(row, 'id')
+  if (row === null || id === null) {
+    throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
   }
-}
-
-/** The platform calls "none is free" a lack of capacity; to the caller it is an address that cannot be had. */
-function capacityRefusal(error: unknown): unknown {
-  const none =
-    error instanceof CloudStackError &&
-    (error.status === 533 || /insufficient address capacity|quarantine/i.test(error.detail ?? ''))
-  return none
-    ? new ApiError('PUBLIC_IP_UNAVAILABLE', 'No such public IP is free for this owner.', { cause: error })
-    : error
+  const ip_address = textOf(row, 'ipaddress') ?? ''
+  await run.save({ ip_id: id, ip_address })
+  await run.about({ id, name: ip_address })
+  const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: 'Allocated' } }
+  await readBack(run.deps.cloudstack, proof, { signal: run.signal })
 }
 
 /** What a job that failed after the platform had made the address leaves behind counts, too. */
@@ -139,11 +124,7 @@ async function associate(run: AcquireRun): Promise<void> {
   const { ip_id } = run.state
   if (nat === null || ip_id === undefined) return
   const context = { caller: { ...run.caller, tenant_id: null }, signal: run.signal }
-  try {
-    await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
 }
 
 /** The address is what was asked for; a name that could not be published is told, and the address stays. */
@@ -156,7 +137,7 @@ async function publish(run: AcquireRun): Promise<void> {
     const made = await dns.publish({ ...name, dns_zone: name.dns_zone ?? undefined, ip_address })
     await run.save({ dns_name: made.fqdn, ptr_created: made.ptr_created })
   } catch (error) {
-    const { message } = asApiError(error)
+    const { message } = asApiError(error, null)
     await run.note('WARN', `The name was not published: ${message}`)
     await run.save({ dns_failure: message })
   }

@@ -2,12 +2,11 @@
 import type { PublicIp, publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Proof } from '#src/drivers/cloudstack/proof.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps, handOverToEnd, refusing, type Subject } from '../forward.ts'
+import { type ForwardDeps, handOverToEnd, type Subject } from '../forward.ts'
 import type { AddressDns } from './address-dns.ts'
 import { publicIpAcquire } from './public-ips-acquire.ts'
 import { publicIpDnsSet } from './public-ips-dns.ts'
@@ -23,7 +22,7 @@ export interface PublicIpDeps extends ForwardDeps {
 
 export function publicIpHandlers(deps: PublicIpDeps): Handlers<Routes, RequestContext> {
   const { cloudstack, dns } = deps
-  return refusing({
+  return {
     publicIpList: publicIpList(deps),
     publicIpAcquire: publicIpAcquire(deps),
     publicIpAssociate: publicIpAssociate(deps),
@@ -36,7 +35,7 @@ export function publicIpHandlers(deps: PublicIpDeps): Handlers<Routes, RequestCo
       const words = `Public IP ${address.ip_address}.`
       return { data: data[0] ?? address, message: note === undefined ? words : `${words} ${note}`, success: true }
     },
-  })
+  }
 }
 
 function publicIpAssociate(deps: PublicIpDeps) {
@@ -63,14 +62,10 @@ function publicIpAssociate(deps: PublicIpDeps) {
       ctx,
       { resource_type: 'PUBLIC_IP', resource_uuid: address.id, ...about },
       async (note) => {
-        try {
-          await enableNat(cloudstack, address.id, target, {
-            caller: ctx.caller,
-            signal: AbortSignal.timeout(READ_BACK_MS),
-          })
-        } catch (error) {
-          throw refusalOf(error)
-        }
+        await enableNat(cloudstack, address.id, target, {
+          caller: ctx.caller,
+          signal: AbortSignal.timeout(READ_BACK_MS),
+        })
         note.description = `Public IP ${ip_address} leads to ${target.vm_name}.`
         return { success: true, message: note.description }
       },
@@ -142,7 +137,7 @@ async function namesWithdrawn(dns: AddressDns | undefined, ip_address: string): 
     const names = await dns.withdraw({ ip_address, dns_zone: undefined })
     return names.length === 0 ? '' : ` Removed from DNS: ${names.map((name) => name.fqdn).join(', ')}.`
   } catch (error) {
-    return ` Its names in DNS could not be removed: ${asApiError(error).message}`
+    return ` Its names in DNS could not be removed: ${asApiError(error, null).message}`
   }
 }
 

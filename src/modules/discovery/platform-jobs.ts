@@ -7,10 +7,10 @@ import { outcomeOf, readJob } from '#src/drivers/cloudstack/async-job.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
 type In<Op extends keyof typeof discovery.routes> = Input<(typeof discovery.routes)[Op]>
@@ -43,7 +43,7 @@ export function discoveryAsyncJobGet(cloudstack: CloudStack) {
   return async ({ body }: In<'discoveryAsyncJobGet'>, ctx: RequestContext) => {
     const content = await jobContent(cloudstack, body.job_id, ctx)
     const job = { ...jobOf(content), job_id: body.job_id }
-    return { ...job, failure: failureOf(content, body.job_id) }
+    return { ...job, failure: failureOf(content, body.job_id, ctx.caller.tenant_id) }
   }
 }
 
@@ -63,16 +63,15 @@ async function jobContent(cloudstack: CloudStack, job_id: string, ctx: RequestCo
 }
 
 /** In our words: the platform's own may name machines and hold secrets. */
-function failureOf(content: Raw, job_id: string): { code: string; message: string } | null {
+function failureOf(content: Raw, job_id: string, tenant_id: string | null): { code: string; message: string } | null {
   const job = readJob(content, job_id)
   if (job.status === 0) return null
   try {
     outcomeOf(job)
     return null
   } catch (error) {
-    const refusal = refusalOf(error)
-    if (!(refusal instanceof ApiError)) throw error
-    return { code: refusal.code, message: refusal.message }
+    const { code, message } = asApiError(error, tenant_id)
+    return { code, message }
   }
 }
 

@@ -2,7 +2,7 @@
 import { diskOfferings } from '#src/contract/disk-offerings.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { type ForwardDeps, forward } from '../forward.ts'
 import { diskOfferingGet, diskOfferingGetByName, diskOfferingIdGet, diskOfferingList } from './offering-list.ts'
 import { offeringRows } from './offering-rows.ts'
 
@@ -10,11 +10,9 @@ export function diskOfferingHandlers(deps: ForwardDeps): Handlers<typeof diskOff
   const { cloudstack } = deps
   return {
     ...forward(diskOfferings, deps, offeringRows(cloudstack)),
-    ...refusing({
-      diskOfferingList: diskOfferingList(cloudstack),
-      diskOfferingGet: diskOfferingGet(cloudstack),
-      diskOfferingGetByName: diskOfferingGetByName(cloudstack),
-      diskOfferingIdGet: diskOfferingIdGet(cloudstack),
-    }),
+    diskOfferingList: diskOfferingList(cloudstack),
+    diskOfferingGet: diskOfferingGet(cloudstack),
+    diskOfferingGetByName: diskOfferingGetByName(cloudstack),
+    diskOfferingIdGet: diskOfferingIdGet(cloudstack),
   }
 }

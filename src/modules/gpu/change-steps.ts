@@ -4,7 +4,6 @@ import { type Static, Type } from 'typebox'
 import type { GpuDevice } from '#src/contract/gpu.ts'
 import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import type { Run, Step } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { devicesOfHost, requireUnused, wholeAddress } from './gpu-lookup.ts'
@@ -92,7 +91,7 @@ export function forgetStep<Input extends ChangeInput>(): Step<ChangeDeps, Input,
       if (devices.length === 0) return
       const ids = devices.map(({ id }) => id)
       await run.note('INFO', `Removing the records of ${devices.map(addressOf).join(', ')}.`)
-      await orRefusal(run.deps.cloudstack.call('deleteGpuDevice', { ids }, { signal: run.signal }))
+      await run.deps.cloudstack.call('deleteGpuDevice', { ids }, { signal: run.signal })
     },
   }
 }
@@ -116,12 +115,10 @@ export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input,
 /** After an undone act the platform must see the old parts again before they go back into the pool. */
 export async function discover<Input extends ChangeInput>(run: ChangeRun<Input>): Promise<void> {
   const { cloudstack } = run.deps
-  await orRefusal(
-    cloudstack.call(
-      'discoverGpuDevices',
-      { id: run.input.host.id },
-      { signal: run.signal, timeout_ms: DISCOVERY_TIMEOUT_MS },
-    ),
+  await cloudstack.call(
+    'discoverGpuDevices',
+    { id: run.input.host.id },
+    { signal: run.signal, timeout_ms: DISCOVERY_TIMEOUT_MS },
   )
 }
 
@@ -160,7 +157,7 @@ function devicesOf(devices: readonly GpuDevice[], parts: ReadonlySet<string>): G
 }
 
 function hostDevices<Input extends ChangeInput>(run: ChangeRun<Input>): Promise<GpuDevice[]> {
-  return orRefusal(devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal }))
+  return devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal })
 }
 
 async function pooled<Input extends ChangeInput>(
@@ -187,7 +184,7 @@ async function setPool<Input extends ChangeInput>(
   devices: readonly GpuDevice[],
 ): Promise<void> {
   if (devices.length === 0) return
-  await orRefusal(run.deps.cloudstack.call(command, { ids: devices.map(({ id }) => id) }, { signal: run.signal }))
+  await run.deps.cloudstack.call(command, { ids: devices.map(({ id }) => id) }, { signal: run.signal })
 }
 
 function addressOf(device: GpuDevice): string {

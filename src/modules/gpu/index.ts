@@ -2,7 +2,7 @@
 import { gpu } from '#src/contract/gpu.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { forward, refusing } from '../forward.ts'
+import { forward } from '../forward.ts'
 import { gpuDeviceRepinInflight, gpuDeviceRepinStatus } from './change-status.ts'
 import { type GpuDeps, gpuDeviceConvert, gpuDeviceRepin, vgpuProfileSync } from './changes.ts'
 import { gpuLists, gpuRows } from './gpu-rows.ts'
@@ -12,13 +12,11 @@ export function gpuHandlers(deps: GpuDeps): Handlers<typeof gpu.routes, RequestC
   const rows = forward(gpu, deps, gpuRows(cloudstack))
   return {
     ...rows,
-    ...refusing({
-      ...gpuLists(cloudstack),
-      gpuDeviceConvert: gpuDeviceConvert(deps),
-      gpuDeviceRepin: gpuDeviceRepin(deps),
-      gpuDeviceRepinInflight: gpuDeviceRepinInflight(deps),
-      gpuDeviceRepinStatus: gpuDeviceRepinStatus(deps),
-      vgpuProfileSync: vgpuProfileSync(deps),
-    }),
+    ...gpuLists(cloudstack),
+    gpuDeviceConvert: gpuDeviceConvert(deps),
+    gpuDeviceRepin: gpuDeviceRepin(deps),
+    gpuDeviceRepinInflight: gpuDeviceRepinInflight(deps),
+    gpuDeviceRepinStatus: gpuDeviceRepinStatus(deps),
+    vgpuProfileSync: vgpuProfileSync(deps),
   }
 }

@@ -2,7 +2,6 @@
 import { type Static, Type } from 'typebox'
 import type { GpuVgpuType, NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import { collected } from '#src/drivers/cloudstack/lists.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { ChangeDeps } from './change-steps.ts'
@@ -37,7 +36,7 @@ export const gpuProfileSyncJob = defineJob<ChangeDeps>()({
 async function readCatalogue(run: SyncRun): Promise<void> {
   const { cloudstack, nodes } = run.deps
   const gpus = await nodes.list(run.input.host, run.signal)
-  const cards = await orRefusal(collected(cloudstack.listAll('listGpuCards', {}, CARD_ITEM, { signal: run.signal })))
+  const cards = await collected(cloudstack.listAll('listGpuCards', {}, CARD_ITEM, { signal: run.signal }))
   const wanted = new Map<string, Wanted>()
   for (const gpu of gpus) {
     for (const type of gpu.vgpu_types) {
@@ -83,16 +82,14 @@ async function missing(run: SyncRun): Promise<Wanted[]> {
 }
 
 async function isComplete(run: SyncRun): Promise<boolean> {
-  return (await orRefusal(missing(run))).length === 0
+  return (await missing(run)).length === 0
 }
 
 async function createMissing(run: SyncRun): Promise<void> {
-  const open = await orRefusal(missing(run))
+  const open = await missing(run)
   for (const [index, { name, gpucardid, args }] of open.entries()) {
     try {
-      await orRefusal(
-        run.deps.cloudstack.call('createVgpuProfile', { name, gpucardid, ...args }, { signal: run.signal }),
-      )
+      await run.deps.cloudstack.call('createVgpuProfile', { name, gpucardid, ...args }, { signal: run.signal })
     } catch (error) {
       // Names are unique over all cards: somebody else made it meanwhile.
       if (!(error instanceof ApiError && error.code === 'COMPUTE_CONFLICT')) throw error

@@ -3,7 +3,6 @@ import { randomUUID } from 'node:crypto'
 import { type Static, Type } from 'typebox'
 import type { GpuDevice } from '#src/contract/gpu.ts'
 import { GpuInstance, type NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import {
@@ -144,7 +143,7 @@ async function pin(run: RepinRun): Promise<void> {
 /** Virtual functions keep their records when they are repinned, and the platform still has their former profile. */
 async function mislabelled(run: RepinRun): Promise<GpuDevice[]> {
   const parts = new Set((run.state.wanted ?? []).map(({ bus_address, uuid }) => uuid ?? bus_address))
-  const devices = await orRefusal(devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal }))
+  const devices = await devicesOfHost(run.deps.cloudstack, run.input.host.id, { signal: run.signal })
   return devices.filter(
     (device) => parts.has(wholeAddress(device.bus_address)) && device.profile_id !== run.input.profile_id,
   )
@@ -158,8 +157,10 @@ async function relabel(run: RepinRun): Promise<void> {
   const devices = await mislabelled(run)
   requireUnused(devices)
   for (const { id } of devices) {
-    await orRefusal(
-      run.deps.cloudstack.call('updateGpuDevice', { id, vgpuprofileid: run.input.profile_id }, { signal: run.signal }),
+    await run.deps.cloudstack.call(
+      'updateGpuDevice',
+      { id, vgpuprofileid: run.input.profile_id },
+      { signal: run.signal },
     )
   }
 }

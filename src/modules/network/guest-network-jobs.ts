@@ -22,7 +22,6 @@ import {
 } from '#src/store/guest-networks.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
-import { refusing } from '../forward.ts'
 import {
   guestNetworkCheck,
   guestNetworkCreate,
@@ -53,7 +52,7 @@ export function guestNetworkJobHandlers(
         return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
       },
     })
-  return refusing({
+  return {
     guestNetworkCreate: acceptedJob(deps.jobs, {
       async admit({ body }: { body: CreateBody }, ctx) {
         const site = siteOf(body)
@@ -72,7 +71,7 @@ export function guestNetworkJobHandlers(
         throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
       return found
     },
-  })
+  }
 }
 
 interface Beginning {

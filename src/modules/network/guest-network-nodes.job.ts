@@ -4,7 +4,7 @@ import type { BridgeResult } from '#src/contract/network/guest-network-jobs.ts'
 import { agentBridges, type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
-import { ApiError, apiErrorOf, UpstreamError } from '#src/kernel/errors.ts'
+import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
 import { dropSite, type GuestNetworkSite, nameSite, reserveSite, saveBridgeResult } from '#src/store/guest-networks.ts'
 import { allNodes } from '#src/store/nodes.ts'
@@ -84,6 +84,8 @@ export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
         await run.about({ id: network_id, name: run.input.name })
       },
       undo: takeOffPlatform,
+      // A call whose answer was lost may still be on its way: making it again at once could make two.
+      retries: 0,
     },
   ],
   on_failure: 'undo',
@@ -229,6 +231,6 @@ function resultOf(bridge_name: string, told: readonly Told[]): BridgeResult {
 }
 
 function sentenceOf(error: unknown): string {
-  if (error instanceof UpstreamError) return apiErrorOf(error).message
+  if (error instanceof UpstreamError) return mapUpstreamError(error, null).message
   return error instanceof ApiError ? error.message : 'The node gave no usable answer.'
 }

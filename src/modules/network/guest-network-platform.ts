@@ -5,7 +5,6 @@ import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { GuestNetworkRun } from './guest-network-nodes.job.ts'
 
@@ -15,7 +14,7 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
     const made = await madeSince(run)
     if (made !== null) return made
   } else {
-    const ids = (await orRefusal(namesakes(run))).map((row) => textOf(row, 'id') ?? '')
+    const ids = (await namesakes(run)).map((row) => textOf(row, 'id') ?? '')
     await run.save({ known_ids: ids })
   }
   try {
@@ -31,7 +30,7 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
     const lost = error instanceof CloudStackError && error.status === undefined
     const made = lost ? await madeSince(run).catch(() => null) : null
     if (made !== null) return made
-    throw refusalOf(error)
+    throw error
   }
 }
 
@@ -56,7 +55,7 @@ export async function isOnPlatform(run: GuestNetworkRun): Promise<boolean> {
   const id = run.input.network_id
   if (id === null) return false
   const found = findOne(run.deps.cloudstack, 'listNetworks', 'network', { id, ...WHOLE_SCOPE })
-  return (await orRefusal(found)) !== undefined
+  return (await found) !== undefined
 }
 
 /** Names of the machines with a NIC in the network. */
@@ -64,7 +63,7 @@ export async function usersOf(run: GuestNetworkRun): Promise<string[]> {
   const networkid = run.input.network_id
   if (networkid === null || !(await isOnPlatform(run))) return []
   const args = { networkid, details: 'min', ...WHOLE_SCOPE, page: 1, pagesize: 20 }
-  const content = await orRefusal(run.deps.cloudstack.call('listVirtualMachines', args, { signal: run.signal }))
+  const content = await run.deps.cloudstack.call('listVirtualMachines', args, { signal: run.signal })
   return rowsOf(content, 'virtualmachine').map((row) => textOf(row, 'name') ?? '')
 }
 
@@ -76,12 +75,12 @@ async function deleteNetwork(run: GuestNetworkRun, id: string): Promise<void> {
     const proof: Proof = { thing: 'network', args: { id }, expect: {}, gone: true }
     await readBack(run.deps.cloudstack, proof, { signal: run.signal })
   }
-  await orRefusal(work())
+  await work()
 }
 
 async function madeSince(run: GuestNetworkRun): Promise<string | null> {
   const { network_id: own, known_ids: known = [] } = run.state
-  const ids = (await orRefusal(namesakes(run))).map((row) => textOf(row, 'id'))
+  const ids = (await namesakes(run)).map((row) => textOf(row, 'id'))
   if (own !== undefined) return ids.includes(own) ? own : null
   return ids.find((id) => id !== null && !known.includes(id)) ?? null
 }

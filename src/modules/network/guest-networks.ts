@@ -7,7 +7,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { type ForwardDeps, forward } from '../forward.ts'
 import { guestNetworkRows } from './guest-network-rows.ts'
 import { networkOf } from './guest-network-view.ts'
 
@@ -17,7 +17,7 @@ export function guestNetworkHandlers(deps: ForwardDeps): Handlers<typeof guestNe
   const { cloudstack } = deps
   return {
     ...forward(guestNetworks, deps, guestNetworkRows(cloudstack)),
-    ...refusing({ guestNetworkList: guestNetworkList(cloudstack) }),
+    guestNetworkList: guestNetworkList(cloudstack),
   }
 }
 

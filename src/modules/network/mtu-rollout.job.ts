@@ -6,7 +6,7 @@ import type { Client } from '#src/contract/client.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
 import { type AgentMtu, agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
-import { ApiError, apiErrorOf, UpstreamError } from '#src/kernel/errors.ts'
+import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
 import { declaredMtus, restoreDeclaration } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
@@ -312,6 +312,6 @@ function failed(message: string): ApiError {
 }
 
 function messageOf(error: unknown): string {
-  if (error instanceof UpstreamError) return apiErrorOf(error).message
+  if (error instanceof UpstreamError) return mapUpstreamError(error, null).message
   return error instanceof ApiError ? error.message : 'The node gave no usable answer.'
 }

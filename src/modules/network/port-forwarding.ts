@@ -5,7 +5,7 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { type ForwardDeps, forward } from '../forward.ts'
 import { readAddress, RULE_ITEM } from './forwarding-lookup.ts'
 import { forwardingRows } from './forwarding-rows.ts'
 
@@ -13,7 +13,7 @@ export function portForwardingHandlers(deps: ForwardDeps): Handlers<typeof portF
   const { cloudstack } = deps
   return {
     ...forward(portForwarding, deps, forwardingRows(cloudstack)),
-    ...refusing({ portForwardingList: portForwardingList(cloudstack) }),
+    portForwardingList: portForwardingList(cloudstack),
   }
 }
 

@@ -6,7 +6,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, refusing } from '../forward.ts'
+import { type ForwardDeps, forward } from '../forward.ts'
 import {
   ELEMENT_LISTS,
   elementOf,
@@ -25,29 +25,21 @@ export function serviceProviderHandlers(deps: ForwardDeps): Handlers<typeof serv
   const changes = forward(serviceProviders, deps, providerRows(cloudstack))
   return {
     ...changes,
-    ...refusing({
-      serviceProviderElementCreate: ({ params, body }: In<'serviceProviderElementCreate'>, ctx: RequestContext) => {
-        const row = rowOf(elementRows.create, params.nsp_type)(cloudstack)
-        return forward(serviceProviders, deps, row).serviceProviderElementCreate(
-          { params, body, query: undefined },
-          ctx,
-        )
-      },
-      serviceProviderElementConfigure: (
-        { params, body }: In<'serviceProviderElementConfigure'>,
-        ctx: RequestContext,
-      ) => {
-        const row = rowOf(elementRows.configure, params.nsp_type)(cloudstack)
-        return forward(serviceProviders, deps, row).serviceProviderElementConfigure(
-          { params, body, query: undefined },
-          ctx,
-        )
-      },
-      serviceProviderList: serviceProviderList(cloudstack),
-      serviceProviderElementGet: ({ params, body }: In<'serviceProviderElementGet'>, ctx: RequestContext) =>
-        readElement(cloudstack, elementTypeOf(params.nsp_type), body.id, ctx),
-      serviceProviderElementList: serviceProviderElementList(cloudstack),
-    }),
+    serviceProviderElementCreate: ({ params, body }: In<'serviceProviderElementCreate'>, ctx: RequestContext) => {
+      const row = rowOf(elementRows.create, params.nsp_type)(cloudstack)
+      return forward(serviceProviders, deps, row).serviceProviderElementCreate({ params, body, query: undefined }, ctx)
+    },
+    serviceProviderElementConfigure: ({ params, body }: In<'serviceProviderElementConfigure'>, ctx: RequestContext) => {
+      const row = rowOf(elementRows.configure, params.nsp_type)(cloudstack)
+      return forward(serviceProviders, deps, row).serviceProviderElementConfigure(
+        { params, body, query: undefined },
+        ctx,
+      )
+    },
+    serviceProviderList: serviceProviderList(cloudstack),
+    serviceProviderElementGet: ({ params, body }: In<'serviceProviderElementGet'>, ctx: RequestContext) =>
+      readElement(cloudstack, elementTypeOf(params.nsp_type), body.id, ctx),
+    serviceProviderElementList: serviceProviderElementList(cloudstack),
   }
 }
 

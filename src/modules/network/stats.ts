@@ -6,7 +6,6 @@ import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/clou
 import { type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { keptFor } from '#src/drivers/cloudstack/memo.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { refusing } from '../forward.ts'
 
 const SOURCE = 'compute-platform'
 const PUBLIC_IPS = 4
@@ -20,7 +19,7 @@ export function networkStatsHandlers({
   cloudstack: CloudStack
 }): Handlers<typeof networkStats.routes, RequestContext> {
   const interval_ms = keptFor(INTERVAL_KEPT_MS, () => sampleInterval(cloudstack))
-  return refusing({
+  return {
     networkStatsGet: async (_input: unknown, ctx: RequestContext): Promise<NetworkStats> => {
       const options = { signal: ctx.signal, traceparent: ctx.traceparent }
       const [networks, addresses, capacity, used_mbps] = await Promise.all([
@@ -43,7 +42,7 @@ export function networkStatsHandlers({
         unavailable: unavailableOf(networks, used_mbps),
       }
     },
-  })
+  }
 }
 
 interface NetworkCounts {

@@ -6,7 +6,6 @@ import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -29,19 +28,15 @@ export function tenantAuthSourceSet(deps: TenantDeps) {
       description: `Switching tenant ${tenant.name} from ${tenant.auth_source} to ${body.auth_source}.`,
     }
     return recordChange(deps, ctx, about, async () => {
-      try {
-        const settings = await apply(cloudstack, tenant, body)
-        const password = body.ldap?.bind_password
-        await changeTenant(database.db, tenant.id, {
-          auth_source: body.auth_source,
-          auth_source_set_at: new Date(),
-          auth_settings: settings === null ? null : JSON.stringify(settings),
-          auth_secret: password === undefined ? null : keyring.encrypt(password, ASSOCIATED_DATA.tenant(tenant.id)),
-        })
-        return { tenant_id: tenant.id, auth_source: body.auth_source, message: SENTENCES[body.auth_source], settings }
-      } catch (error) {
-        throw refusalOf(error)
-      }
+      const settings = await apply(cloudstack, tenant, body)
+      const password = body.ldap?.bind_password
+      await changeTenant(database.db, tenant.id, {
+        auth_source: body.auth_source,
+        auth_source_set_at: new Date(),
+        auth_settings: settings === null ? null : JSON.stringify(settings),
+        auth_secret: password === undefined ? null : keyring.encrypt(password, ASSOCIATED_DATA.tenant(tenant.id)),
+      })
+      return { tenant_id: tenant.id, auth_source: body.auth_source, message: SENTENCES[body.auth_source], settings }
     })
   }
 }

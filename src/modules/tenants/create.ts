@@ -3,7 +3,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import type { TenantCreate, tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { completedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -23,7 +22,7 @@ export function tenantCreate(deps: TenantDeps) {
     const range = rangeIn(body)
     if (RESERVED.has(body.name.toLowerCase())) throw invalidField('body.name', 'is the name of the root itself')
     const id = body.domain_uuid ?? randomUUID()
-    await orRefusal(requireFree(deps, body, id, range, ctx.signal))
+    await requireFree(deps, body, id, range, ctx.signal)
     const input: TenantInput = {
       id,
       name: body.name,

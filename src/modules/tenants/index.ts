@@ -4,7 +4,6 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { changeTenant } from '#src/store/tenants.ts'
-import { refusing } from '../forward.ts'
 import { tenantAuthSourceSet } from './auth-source.ts'
 import { tenantCreate } from './create.ts'
 import type { TenantDeps } from './deps.ts'
@@ -15,7 +14,7 @@ import { readingHandlers } from './reading.ts'
 import { tenantStatusSet } from './status.ts'
 
 export function tenantHandlers(deps: TenantDeps): Handlers<typeof tenants.routes, RequestContext> {
-  return refusing({
+  return {
     ...readingHandlers(deps),
     ...limitHandlers(deps),
     ...networkHandlers(deps),
@@ -23,7 +22,7 @@ export function tenantHandlers(deps: TenantDeps): Handlers<typeof tenants.routes
     tenantStatusSet: tenantStatusSet(deps),
     tenantAccountModeSet: tenantAccountModeSet(deps),
     tenantAuthSourceSet: tenantAuthSourceSet(deps),
-  })
+  }
 }
 
 const MODE_SENTENCES = {

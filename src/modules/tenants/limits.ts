@@ -5,7 +5,6 @@ import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { isLostAnswer } from '#src/drivers/cloudstack/until-answered.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -92,7 +91,7 @@ async function setLimits(cloudstack: CloudStack, domainid: string, wanted: reado
     } catch (thrown) {
       const done = wanted.slice(0, index)
       if (isLostAnswer(thrown) && (await holds(cloudstack, domainid, { field, max }))) continue
-      throw partly(thrown, { field, max }, done, wanted.slice(index + 1))
+      throw partly(thrown, domainid, { field, max }, done, wanted.slice(index + 1))
     }
   }
 }
@@ -103,12 +102,19 @@ async function holds(cloudstack: CloudStack, domainid: string, { field, max }: W
   return now?.[field] === max
 }
 
-function partly(thrown: unknown, at: Wanted, done: readonly Wanted[], rest: readonly Wanted[]): ApiError {
-  const refused = asApiError(refusalOf(thrown))
+function partly(
+  thrown: unknown,
+  domainid: string,
+  at: Wanted,
+  done: readonly Wanted[],
+  rest: readonly Wanted[],
+): ApiError {
+  const refused = asApiError(thrown, domainid)
   const set = done.length === 0 ? 'Nothing was set before it' : `Set before it: ${done.map(worded).join(', ')}`
   const left = rest.length === 0 ? '' : ` Not tried: ${rest.map(worded).join(', ')}.`
   return new ApiError(refused.code, `${worded(at)} could not be set: ${refused.message} ${set}.${left}`, {
     cause: thrown,
+    upstream_message: refused.upstream_message,
     errors: [{ path: `body.${at.field}`, message: refused.message }],
   })
 }

@@ -2,7 +2,6 @@
 import type { TenantNetwork } from '#src/contract/tenants/network.ts'
 import type { tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
-import { refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -12,7 +11,6 @@ import type { TenantDeps } from './deps.ts'
 import { requireLiveTenant } from './lookup.ts'
 import {
   checkRange,
-  dedicationRefusal,
   findRange,
   type PublicRange,
   rangeColumns,
@@ -120,7 +118,7 @@ async function dedicate({ cloudstack, database }: TenantDeps, tenant: TenantRow,
     const now = await readRange(cloudstack, range.id, AbortSignal.timeout(READ_BACK_MS)).catch(() => 'unknown' as const)
     if (now !== 'unknown' && now?.tenant_id === tenant.id) return
     if (now !== 'unknown') await changeTenant(database.db, tenant.id, recordedBefore(tenant))
-    throw refusalOf(dedicationRefusal(error))
+    throw error
   }
 }
 

@@ -5,7 +5,6 @@ import { tenants } from '#src/contract/tenants.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
 import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
 import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
-import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
@@ -85,14 +84,12 @@ async function changeAccounts(run: StatusRun): Promise<void> {
       done.push(account.name)
       run.progress((100 * done.length) / wanted.length)
     } catch (thrown) {
-      const refused = asApiError(refusalOf(thrown))
+      const refused = asApiError(thrown, run.input.id)
       const before = done.length === 0 ? 'None was changed before it.' : `Changed before it: ${done.join(', ')}.`
       throw new ApiError(
         refused.code,
         `The account ${account.name} could not be changed: ${refused.message} ${before}`,
-        {
-          cause: thrown,
-        },
+        { cause: thrown, upstream_message: refused.upstream_message },
       )
     }
   }
@@ -133,9 +130,7 @@ async function record(run: StatusRun): Promise<void> {
 }
 
 async function accounts(run: StatusRun): Promise<Account[]> {
-  const rows = await orRefusal(
-    untilAnswered(run.signal, () => accountsOf(run.deps.cloudstack, run.input.id, run.signal)),
-  )
+  const rows = await untilAnswered(run.signal, () => accountsOf(run.deps.cloudstack, run.input.id, run.signal))
   return rows.map((row) => ({
     id: textOf(row, 'id') ?? '',
     name: textOf(row, 'name') ?? '',
