@@ -8,7 +8,10 @@ import type { SimulatorState } from './state.ts'
 
 interface Upkeep {
   step(): void
-  /** Remembers entities that a crash left in a passing state; the next round settles them, as the power-state sync does. */
+  /**
+   * What a crash left in a passing state: volumes are put back before anybody asks; machines are settled by the next round,
+   * as the power-state sync does.
+   */
   afterRestart(entities: readonly string[]): void
   stop(): void
 }
@@ -22,6 +25,8 @@ const SETTLED: Partial<Record<VmState, VmState>> = {
   Restoring: 'Stopped',
   Shutdown: 'Stopped',
 }
+
+const PASSING: ReadonlySet<string> = new Set(['Attaching', 'Detaching', 'Resizing'])
 
 export function createUpkeep(deps: {
   state: SimulatorState
@@ -40,6 +45,11 @@ export function createUpkeep(deps: {
     unsettled = new Set()
     continueDownloads(state)
     if (rounds % ALERT_EVERY_ROUNDS === 0) raiseAlert(state, rounds)
+  }
+
+  function settleVolume(id: string): void {
+    const volume = state.tables.volumes.get(id)
+    if (volume !== null && PASSING.has(volume.state)) state.tables.volumes.put({ ...volume, state: 'Ready' })
   }
 
   function settle(id: string): void {
@@ -81,7 +91,10 @@ export function createUpkeep(deps: {
   return {
     step,
     afterRestart: (entities) => {
-      for (const id of entities) unsettled.add(id)
+      for (const id of entities) {
+        unsettled.add(id)
+        settleVolume(id)
+      }
     },
     stop: () => {
       if (timer !== null) clearInterval(timer)

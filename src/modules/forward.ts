@@ -5,7 +5,6 @@ import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { type Evidence, isProof, type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import type { Admission, Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob, completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
@@ -92,24 +91,15 @@ export function forward<A extends Routes, K extends keyof A>(
   return handlers as Pick<Handlers<A, RequestContext>, K>
 }
 
-/** Handlers written as functions: a refusal of the platform leaves them as an error of ours. */
-export function refusing<H extends object>(handlers: H): H {
-  const entries = Object.entries(handlers).map(([operation, handler]: [string, (...args: unknown[]) => unknown]) => [
-    operation,
-    (...args: unknown[]) => orRefusal((async () => handler(...args))()),
-  ])
-  return Object.fromEntries(entries) as H
-}
-
 function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps) {
   return (input: Input<R>, ctx: RequestContext): Promise<unknown> => {
     switch (row.mode) {
       case 'read':
-        return orRefusal(read(row, deps, input, ctx))
+        return read(row, deps, input, ctx)
       case 'sync':
-        return orRefusal(sync(route, row, deps, input, ctx))
+        return sync(route, row, deps, input, ctx)
       default:
-        return orRefusal(job(route, row, deps)(input, ctx))
+        return job(route, row, deps)(input, ctx)
     }
   }
 }
@@ -143,25 +133,21 @@ async function sync<R extends RouteSpec>(
     description: subject.description,
     tenant_id: subject.tenant_id ?? null,
   }
-  return recordChange(deps, ctx, about, (note) =>
-    // Mapped inside, so that the event's message is the public one. The caller leaving does not stop a change half-way.
-    orRefusal(
-      (async () => {
-        const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
-          traceparent: ctx.traceparent,
-          timeout_ms: row.timeout_ms,
-        })
-        for (const evidence of [row.proof(input, ctx)].flat()) {
-          if (!isProof(evidence)) continue
-          await readBack(deps.cloudstack, evidence, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
-        }
-        if (subject.done !== undefined) note.description = subject.done
-        const result = await row.reply(answer, input, ctx)
-        if (subject.resource_id === null) note.resource_uuid = madeId(result)
-        return result
-      })(),
-    ),
-  )
+  return recordChange(deps, ctx, about, async (note) => {
+    // The caller leaving does not stop a change half-way.
+    const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
+      traceparent: ctx.traceparent,
+      timeout_ms: row.timeout_ms,
+    })
+    for (const evidence of [row.proof(input, ctx)].flat()) {
+      if (!isProof(evidence)) continue
+      await readBack(deps.cloudstack, evidence, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
+    }
+    if (subject.done !== undefined) note.description = subject.done
+    const result = await row.reply(answer, input, ctx)
+    if (subject.resource_id === null) note.resource_uuid = madeId(result)
+    return result
+  })
 }
 
 /** The caller waits. */

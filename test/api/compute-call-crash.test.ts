@@ -32,8 +32,8 @@ for (const [point, passed] of [
   ['follow:started', 0],
   ['follow:acted', 0],
   ['follow:ended', 0],
-  ['read-back:started', 0],
-  ['read-back:acted', 0],
+  ['verify:started', 0],
+  ['verify:acted', 0],
 ] as const) {
   test(`a stop whose process dies at ${point} (after ${passed} of them) is sent once and ends`, async () => {
     lab.platform.reset()

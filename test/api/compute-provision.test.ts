@@ -152,12 +152,11 @@ test('a lost answer makes no second machine', async () => {
 })
 
 for (const [point, passed] of [
-  ['deploy:saved', 0],
-  ['deploy:saved', 1],
-  ['deploy:saved', 2],
-  ['deploy:acted', 0],
-  ['deploy:ended', 0],
-  ['wait:started', 0],
+  ['submit:saved', 0],
+  ['submit:saved', 1],
+  ['submit:acted', 0],
+  ['submit:ended', 0],
+  ['follow:started', 0],
 ] as const) {
   test(`a process that dies at ${point} (after ${passed} of them) makes no second machine, and the next one finishes it`, async () => {
     const before_crash = crashes

@@ -224,7 +224,7 @@ async function prepare(): Promise<void> {
 test('a job that the platform only pretends to have done fails, whether it is waited for or not', async () => {
   for (const wait of [false, true]) {
     await prepare()
-    const asked = CASES.map(async ({ command, method = 'POST', path, body, step = 'read-back', says }) => {
+    const asked = CASES.map(async ({ command, method = 'POST', path, body, step = 'verify', says }) => {
       await door.control('pretend', { command, times: 1 })
       const reply = wait ? await door.done(method, path, body()) : await lab.call(method, path, body())
       if (wait) {
@@ -289,7 +289,7 @@ test('what leaves no trace is done when the platform says so, and the job says t
   const reply = await door.post('/compute/vms/reboot', { virtual_machine_id: WEB })
   const job = await door.ended(reply)
   assert.equal(job.job_status, 'completed', job.failure_reason)
-  const step = job.steps.find(({ name }) => name === 'read-back')
+  const step = job.steps.find(({ name }) => name === 'verify')
   assert.equal(step?.status, 'skipped')
 })
 

@@ -106,7 +106,7 @@ test('every step may run twice, also for what the platform makes before its job'
   await repeatEverywhere(making)
 })
 
-test('what was made is read back by its own id, also when the answer was lost', { timeout: 60_000 }, async () => {
+test('what was made is verified by its own id, also when the answer was lost', { timeout: 60_000 }, async () => {
   const made = await making.make()
   const body = JSON.stringify({ command: 'addIpToNic', times: 1 })
   await fetch(`${made.world.control_url}/lose-answer`, { method: 'POST', body })

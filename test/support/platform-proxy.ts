@@ -2,9 +2,15 @@
 // becomes of a call. The simulator's own faults are used up by whoever calls first, pollers included; this one holds.
 import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
 
-/** `garbage`: no answer of the platform's form. `silent`: none at all. `refuse`: the connection breaks. `error`: a 530. */
-export type Fate = 'pass' | 'garbage' | 'silent' | 'refuse' | 'error'
+/**
+ * Nothing reaches the platform: `garbage` (no answer of the platform's form), `silent` (none at all), `refuse` (the
+ * connection breaks), `error` (a 530). The platform does it, but its answer is `lost` (the connection breaks), `cut` (it
+ * breaks in the middle of the answer), `late` (it never comes) or `denied` (a 530 comes instead). `delayed`: the connection
+ * breaks, and the platform gets the call a moment later.
+ */
+export type Fate = 'pass' | 'garbage' | 'silent' | 'refuse' | 'error' | 'lost' | 'cut' | 'late' | 'denied' | 'delayed'
 
 export interface PlatformProxy {
   url: string
@@ -17,6 +23,13 @@ export interface PlatformProxy {
 
 /** What the platform says of itself, and nobody else may. */
 export const INTERNAL_TEXT = 'host kvm-07.internal: libvirt lost its mind'
+const DELAY_MS = 700
+
+interface Answer {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  body: Buffer
+}
 
 export async function startPlatformProxy(platform_url: string): Promise<PlatformProxy> {
   let decide: (command: string) => Fate = () => 'pass'
@@ -25,28 +38,21 @@ export async function startPlatformProxy(platform_url: string): Promise<Platform
     void serve(incoming, response).catch(() => response.destroy())
   })
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
-    const chunks: Buffer[] = []
-    for await (const chunk of incoming) chunks.push(chunk as Buffer)
-    const body = Buffer.concat(chunks)
+    const body = await wholeOf(incoming)
     const command = new URLSearchParams(body.toString()).get('command') ?? ''
-    switch (decide(command)) {
-      case 'garbage':
-        response.writeHead(200, { 'content-type': 'text/html' }).end(`<html>${INTERNAL_TEXT}</html>`)
-        return
-      case 'silent':
-        return
-      case 'refuse':
-        incoming.socket.destroy()
-        return
-      case 'error':
-        response
-          .writeHead(530, { 'content-type': 'application/json' })
-          .end(JSON.stringify({ errorresponse: { errorcode: 530, cserrorcode: 9999, errortext: INTERNAL_TEXT } }))
-        return
-      default:
-        passed.push(command)
-        pass(platform_url, incoming, body, response)
+    const onward = () => {
+      passed.push(command)
+      return pass(platform_url, incoming, body)
     }
+    const fate = decide(command)
+    if (fate === 'silent') return
+    if (fate === 'refuse' || fate === 'delayed') incoming.socket.destroy()
+    if (fate === 'refuse') return
+    if (fate === 'delayed') await pause(DELAY_MS)
+    if (fate === 'garbage')
+      response.writeHead(200, { 'content-type': 'text/html' }).end(`<html>${INTERNAL_TEXT}</html>`)
+    else if (fate === 'error') deny(response)
+    else deliver(await onward(), fate, response)
   }
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -62,12 +68,35 @@ export async function startPlatformProxy(platform_url: string): Promise<Platform
   }
 }
 
-function pass(platform_url: string, incoming: IncomingMessage, body: Buffer, response: ServerResponse): void {
+function deliver({ status, headers, body }: Answer, fate: Fate, response: ServerResponse): void {
+  if (fate === 'late' || fate === 'delayed') return
+  if (fate === 'denied') return deny(response)
+  if (fate === 'lost') return void response.destroy()
+  response.writeHead(status, headers)
+  if (fate === 'cut') response.write(body.subarray(0, body.length / 2), () => response.destroy())
+  else response.end(body)
+}
+
+function deny(response: ServerResponse): void {
+  response
+    .writeHead(530, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ errorresponse: { errorcode: 530, cserrorcode: 9999, errortext: INTERNAL_TEXT } }))
+}
+
+async function pass(platform_url: string, incoming: IncomingMessage, body: Buffer): Promise<Answer> {
   const { host: _host, connection: _connection, ...headers } = incoming.headers
-  const onward = request(platform_url, { method: incoming.method ?? 'POST', headers }, (answer) => {
-    response.writeHead(answer.statusCode ?? 502, answer.headers)
-    answer.pipe(response)
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    const onward = request(platform_url, { method: incoming.method ?? 'POST', headers }, resolve)
+    onward.on('error', reject)
+    onward.end(body)
   })
-  onward.on('error', () => response.destroy())
-  onward.end(body)
+  const { 'transfer-encoding': _encoding, ...rest } = answer.headers
+  const whole = await wholeOf(answer)
+  return { status: answer.statusCode ?? 502, headers: { ...rest, 'content-length': String(whole.length) }, body: whole }
+}
+
+async function wholeOf(message: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = []
+  for await (const chunk of message) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
 }

@@ -212,7 +212,7 @@ suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => 
 async function midway({ platform }: Production, replica: ControlProcess, reader: SseReader, id: string): Promise<void> {
   await until('the platform works on the machine', async () => {
     const { body } = await replica.call('GET', `/jobs/${id}`)
-    return body.current_step === 'wait' && platform.state.tables.jobs.size > 0
+    return body.current_step === 'follow' && platform.state.tables.jobs.size > 0
   })
   await until('progress is heard', () => about(reader, id).some(({ data }) => data.progress > 0))
 }

@@ -7,6 +7,7 @@ import type { Call, Commands } from '../call.ts'
 import { resolveCompute } from '../compute-size.ts'
 import { releaseGpus } from '../capacity.ts'
 import { beginStart, endStart, setVm, vmEvent, vmJob, wishOf } from '../machines.ts'
+import { isUuid } from '../params.ts'
 import { requireQuota } from '../quota.ts'
 import type { Network } from '../network-records.ts'
 import type { DiskOffering, Nic, ServiceOffering, Template, Vm } from '../records.ts'
@@ -114,6 +115,15 @@ function needTemplate(call: Call): Template {
   return template
 }
 
+/** A root admin may choose the id of what is made; one that is taken is refused before anything is made. */
+export function chosenId(call: Call, isTaken: (id: string) => boolean): string {
+  const id = call.params.text('customid')
+  if (id === null) return randomUUID()
+  if (!isUuid(id)) throw invalid(`UUID: ${id} doesn't follow the UUID format`)
+  if (isTaken(id)) throw invalid(`UUID: ${id} already exists so can't create/update with custom id`)
+  return id
+}
+
 interface PlannedDisk {
   type: 'ROOT' | 'DATADISK'
   size_gb: number
@@ -167,7 +177,7 @@ function makeVm(
   size: { cpunumber: number; cpuspeed: number; memory: number },
 ): Vm {
   const { params, state } = call
-  const id = randomUUID()
+  const id = chosenId(call, (taken) => state.tables.vms.has(taken))
   const number = state.nextNumber('vm')
   const name = params.text('name') ?? `VM-${id}`
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))

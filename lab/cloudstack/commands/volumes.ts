@@ -1,11 +1,9 @@
 /** Disks and ISOs of machines. */
-import { randomUUID } from 'node:crypto'
 import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
 import { defaultPool, needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
-import { isUuid } from '../params.ts'
 import { requireQuota } from '../quota.ts'
 import type { Volume } from '../records.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
@@ -13,7 +11,7 @@ import { setting } from '../settings.ts'
 import { volumeView } from '../storage-view.ts'
 import { vmView } from '../vm-view.ts'
 import { list, success } from '../wire.ts'
-import { diskSize } from './vm-deploy.ts'
+import { chosenId, diskSize } from './vm-deploy.ts'
 
 const GIB = 1024 ** 3
 
@@ -44,13 +42,8 @@ export const volumes: Commands = {
       [2, 1],
       [10, size_gb],
     ])
-    // A root admin may choose the id; one that is taken is refused before anything is made.
-    const customid = params.text('customid')
-    if (customid !== null && !isUuid(customid)) throw invalid(`UUID: ${customid} doesn't follow the UUID format`)
-    if (customid !== null && state.tables.volumes.has(customid))
-      throw invalid(`UUID: ${customid} already exists so can't create with custom id`)
     const volume = state.tables.volumes.put({
-      id: customid ?? randomUUID(),
+      id: chosenId(call, (taken) => state.tables.volumes.has(taken)),
       name: params.text('name') ?? `volume-${Date.now()}`,
       type: 'DATADISK',
       state: 'Allocated',

@@ -2,7 +2,7 @@
 // each other there, and the next one may have begun, or ended, before we look.
 import type { CloudStack } from './client.ts'
 import { textOf } from './fields.ts'
-import { type Proof, readBack, type Sighting, subjectsOf } from './proof.ts'
+import { type Proof, type Sighting, subjectsOf } from './proof.ts'
 
 interface Change {
   /** Ours, which has ended. */
@@ -11,14 +11,7 @@ interface Change {
   made_id: string | null
 }
 
-/** Reads back what a job of the platform did; `replaced`: a later job there explains that it is not to be seen. */
-export function readBackJob(cloudstack: CloudStack, change: Change, signal: AbortSignal): Promise<'seen' | 'replaced'> {
-  const { proof, made_id } = change
-  const replaced = (seen: Sighting) => wasReplaced(cloudstack, change, seen, signal)
-  return readBack(cloudstack, proof, { signal, made_id, replaced })
-}
-
-async function wasReplaced(
+export async function wasReplaced(
   cloudstack: CloudStack,
   { job_id, proof, made_id }: Change,
   seen: Sighting,

@@ -3,13 +3,13 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { ApiError } from '#src/kernel/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { Args } from './args.ts'
 import type { CloudStack } from './client.ts'
 import { type Raw, rowsOf, textOf, textsOf } from './fields.ts'
 import { type ListOptions, PAGE_SIZE, WHOLE_SCOPE } from './lists.ts'
 import { CloudStackError } from './platform-error.ts'
 import { fieldName } from './field-name.ts'
-import { untilAnswered, WHATEVER_IT_SAYS } from './until-answered.ts'
 
 interface Thing {
   command: string
@@ -239,34 +239,37 @@ async function listed(cloudstack: CloudStack, thing: Thing, args: Args, options:
   }
 }
 
-export interface ReadingBack {
+export interface Verifying {
   signal?: AbortSignal
   made_id?: string | null
   /** How long a platform that does not answer is asked again. */
   patience_ms?: number
-  /** Whether something that came after our change explains the difference; asked once, at the end. */
-  replaced?: (sighting: Sighting) => Promise<boolean>
 }
 
 const LOOK_AGAIN_MS = [250, 750, 2000]
 const PATIENCE_MS = 60_000
 
-/** Throws CHANGE_NOT_SEEN when the platform keeps showing something else. `replaced`: a later change hides ours. */
-export async function readBack(
+/** What the platform keeps showing instead; null as soon as it shows what is expected. */
+export async function seenInstead(
   cloudstack: CloudStack,
   proof: Proof,
-  { signal, made_id = null, patience_ms = PATIENCE_MS, replaced }: ReadingBack = {},
-): Promise<'seen' | 'replaced'> {
-  const patience = { ...WHATEVER_IT_SAYS, for_ms: patience_ms }
+  { signal, made_id = null, patience_ms = PATIENCE_MS }: Verifying = {},
+): Promise<Sighting | null> {
+  const patience = { even_refused: true, for_ms: patience_ms }
   const lookNow = () => untilAnswered(signal, () => look(cloudstack, proof, made_id, { signal }), patience)
   let sighting = await lookNow()
   for (const wait_ms of LOOK_AGAIN_MS) {
-    if (sighting.holds) return 'seen'
+    if (sighting.holds) return null
     await pause(wait_ms, undefined, { signal })
     sighting = await lookNow()
   }
-  if (sighting.holds) return 'seen'
-  if ((await replaced?.(sighting)) === true) return 'replaced'
+  return sighting.holds ? null : sighting
+}
+
+/** Throws CHANGE_NOT_SEEN when the platform keeps showing something else. */
+export async function readBack(cloudstack: CloudStack, proof: Proof, options: Verifying = {}): Promise<void> {
+  const sighting = await seenInstead(cloudstack, proof, options)
+  if (sighting === null) return
   throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${sighting.words}.`)
 }
 

@@ -1,21 +1,25 @@
-// The job that makes a virtual machine, once. The platform makes the machine before it queues its own job, so the call is
-// never repeated blindly: ids are chosen and saved first, and after a lost answer the world is asked (cloudstack.md 2).
-import { randomUUID } from 'node:crypto'
+// The job that makes a virtual machine, once. The machine's id is chosen before anything is sent, so that whatever the
+// platform answers, the machine is looked for by it: the platform makes it first, may refuse afterwards, and takes an id once.
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
-import { readBackJob } from '#src/drivers/cloudstack/later-jobs.ts'
+import { platformChange } from '#src/drivers/cloudstack/platform-change.ts'
 import type { Proof } from '#src/drivers/cloudstack/proof.ts'
-import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
-import { untilAnswered, WHATEVER_IT_SAYS } from '#src/drivers/cloudstack/until-answered.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import {
+  changeOnce, type FollowedChange, followSubmission, Submissions, submitOnce, verifySubmission,
+} from '#src/jobs/submit-once.ts' // biome-ignore format: one import
+import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 
 export const ProvisionInput = Type.Object({
   name: Type.String(),
+  /** Chosen for it. */
+  vm_id: Type.String(),
   /** As on the wire, encrypted at rest: user data stands here. */
   args: Type.Record(Type.String(), Type.String()),
   starts: Type.Boolean(),
@@ -27,12 +31,7 @@ interface ProvisionDeps {
 }
 
 const ProvisionState = Type.Object({
-  /** Machines of this name that were there before. */
-  known_ids: Type.Array(Type.String()),
-  platform_job_id: Type.String(),
-  vm_id: Type.String(),
-  /** Found by its name: the platform has no job that tells about it. */
-  without_job: Type.Boolean(),
+  submissions: Submissions,
   initial_password: Type.Union([Type.String(), Type.Null()]),
 })
 
@@ -44,175 +43,156 @@ const ProvisionResult = Type.Object({
 
 type ProvisionRun = Run<ProvisionDeps, ProvisionInput, Static<typeof ProvisionState>>
 
-const DEPLOY_WEIGHT = 1
-const WAIT_WEIGHT = 9
-const DEPLOY_TIMEOUT_MS = 15 * 60_000
-const WAIT_TIMEOUT_MS = 75 * 60_000
-const SENDS = 3
+const SUBMIT_WEIGHT = 1
+const FOLLOW_WEIGHT = 9
+const SUBMIT_TIMEOUT_MS = 15 * 60_000
+const FOLLOW_TIMEOUT_MS = 75 * 60_000
 
 export const vmProvisionJob = defineJob<ProvisionDeps>()({
   type: 'vm.provision',
   input: ProvisionInput,
   state: ProvisionState,
   result: ProvisionResult,
-  resultOf: ({ state }) => ({ vm_id: state.vm_id ?? '', initial_password: state.initial_password ?? null }),
+  resultOf: (run) => ({ vm_id: vmIdOf(run), initial_password: run.state.initial_password ?? null }),
   resource_type: 'VM',
   steps: [
     {
-      name: 'deploy',
-      title: 'Hand the virtual machine over to the compute platform',
-      weight: DEPLOY_WEIGHT,
-      run: deploy,
-      timeout_ms: DEPLOY_TIMEOUT_MS,
+      name: 'submit',
+      title: 'Submit the virtual machine to the compute platform',
+      weight: SUBMIT_WEIGHT,
+      run: submit,
+      undo: removeFailed,
+      timeout_ms: SUBMIT_TIMEOUT_MS,
     },
     {
-      name: 'wait',
+      name: 'follow',
       title: 'Wait for the virtual machine',
       milestone: 'following',
-      weight: WAIT_WEIGHT,
-      run: waitForVm,
-      timeout_ms: WAIT_TIMEOUT_MS,
+      weight: FOLLOW_WEIGHT,
+      run: follow,
+      timeout_ms: FOLLOW_TIMEOUT_MS,
     },
-    { name: 'read-back', title: 'Read back the virtual machine', milestone: 'verifying', run: readBackVm, retries: 0 },
+    {
+      name: 'verify',
+      title: 'Verify the virtual machine',
+      milestone: 'verifying',
+      run: (run) => verifySubmission(run, deployment(run)),
+      retries: 0,
+    },
   ],
-  on_failure: 'stop',
+  on_failure: 'undo',
   done: (run) => `Virtual machine ${run.input.name} is ${run.input.starts ? 'running' : 'there, stopped'}.`,
 })
 
-async function deploy(run: ProvisionRun): Promise<void> {
-  if (run.state.vm_id !== undefined) return
-  if (run.state.known_ids === undefined) {
-    const known = await orRefusal(namesakes(run))
-    await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
-  }
-  for (let sent = 1; ; sent += 1) {
-    if (run.state.platform_job_id !== undefined && (await foundAgain(run))) return
-    // The first attempt carries our job's id; one that the platform never saw may not be used twice for a create.
-    const platform_job_id = run.state.platform_job_id === undefined ? run.job_id : randomUUID()
-    await run.save({ platform_job_id })
-    try {
-      const answer = await run.deps.cloudstack.call('deployVirtualMachine', run.input.args, { job_id: platform_job_id })
-      await made(run, textOf(answer, 'id'))
-      return
-    } catch (error) {
-      if (!(error instanceof CloudStackError) || error.status !== undefined) throw refusalOf(error)
-      if (error.failure === 'not_configured' || sent === SENDS) throw refusalOf(error)
-      await run.note('WARN', 'The answer of the compute platform was lost; looking for the virtual machine.')
-    }
+function deployment(run: ProvisionRun): FollowedChange {
+  const { vm_id, name, args, starts } = run.input
+  const proof: Proof = { thing: 'vm', args: { id: '$id' }, expect: { state: starts ? 'Running' : 'Stopped' } }
+  const change = platformChange(run.deps.cloudstack, run, {
+    name: 'deploy',
+    id: run.job_id,
+    command: 'deployVirtualMachine',
+    args: { ...args, customid: vm_id },
+    creates: true,
+    proof,
+    async onResult(result) {
+      const vm = objectOf(result, 'virtualmachine')
+      if (vm === null) return
+      await run.save({ initial_password: textOf(vm, 'password') })
+      await run.about({ name: textOf(vm, 'name') ?? name })
+    },
+  })
+  return {
+    ...change,
+    // The platform takes the machine's id once: the second of two equal calls is refused.
+    repeatable: true,
+    find: async (id) => (await change.find(id)) ?? ((await machine(run)) === undefined ? undefined : { made: vm_id }),
+    follow: async (submission) => {
+      const end = await change.follow(submission)
+      if (end === undefined) await settled(run)
+      return end
+    },
   }
 }
 
-async function made(run: ProvisionRun, vm_id: string | null): Promise<void> {
-  if (vm_id === null)
-    throw new ApiError('COMPUTE_ERROR', 'The compute platform accepted the virtual machine but named none.')
-  await run.about({ id: vm_id })
-  await run.reached('submitted', { vm_id })
+/** The id asked for, unless the platform named another one. */
+function vmIdOf(run: Pick<ProvisionRun, 'state' | 'input'>): string {
+  return run.state.submissions?.['deploy']?.made ?? run.input.vm_id
 }
 
-const SETTLE_MS = 3000
-const ASK_AGAIN_MS = 1000
-const ASK_FOR_MS = 5 * 60_000
-
-/**
- * Looks for what a call made whose answer never came: by the platform's job, then by name among machines that were not
- * there before. Asked twice, because a call may still be on its way when the connection breaks. Throws when a machine of
- * the name appeared that nobody can tell apart from ours: then a person decides, and no second one is made.
- */
-async function foundAgain(run: ProvisionRun): Promise<boolean> {
-  for (let look = 1; look <= 2; look += 1) {
-    if (look > 1) await pause(SETTLE_MS, undefined, { signal: run.signal })
-    const job = await answered(run, () =>
-      run.deps.cloudstack.queryJob(String(run.state.platform_job_id), { signal: run.signal }),
-    )
-    if (job !== undefined) {
-      await made(run, job.instance_id)
-      return true
-    }
-    const known = run.state.known_ids ?? []
-    const fresh = (await answered(run, () => namesakes(run))).filter((row) => !known.includes(textOf(row, 'id') ?? ''))
-    const ours = fresh.filter((row) => isAsOrdered(row, run.input.args))
-    if (ours.length === 1) {
-      await run.save({ without_job: true })
-      await made(run, textOf(ours[0] ?? {}, 'id'))
-      return true
-    }
-    if (ours.length > 1) {
-      throw new ApiError(
-        'JOB_INTERRUPTED',
-        `Several virtual machines called ${run.input.name} appeared while the answer of the compute platform was lost; choose one by hand.`,
-      )
-    }
+async function submit(run: ProvisionRun): Promise<void> {
+  try {
+    await submitOnce(run, deployment(run))
+  } catch (error) {
+    throw (await leavesMachine(run, error)) ?? error
   }
-  return false
+  await run.about({ id: vmIdOf(run) })
 }
 
-/** The same zone, offering, template and owner as ordered. */
-function isAsOrdered(row: Raw, args: Readonly<Record<string, string>>): boolean {
-  return ['zoneid', 'serviceofferingid', 'templateid', 'account', 'domainid', 'projectid'].every(
-    (name) => args[name] === undefined || textOf(row, name) === args[name],
+async function follow(run: ProvisionRun): Promise<void> {
+  try {
+    await followSubmission(run, deployment(run))
+  } catch (error) {
+    throw (await leavesMachine(run, error)) ?? error
+  }
+}
+
+/** The platform makes a machine before it refuses it, and keeps one that did not start: then the error names it. */
+async function leavesMachine(run: ProvisionRun, error: unknown): Promise<ApiError | undefined> {
+  if (!(error instanceof ApiError || error instanceof UpstreamError)) return undefined
+  const vm = await machine(run)
+  if (vm === undefined) return undefined
+  const { code, message, upstream_message } = asApiError(error, run.input.args['domainid'] ?? run.caller.tenant_id)
+  const id = vmIdOf(run)
+  await run.about({ id })
+  return new ApiError(code, `${message} Virtual machine ${run.input.name} (${id}) is ${textOf(vm, 'state')}.`, {
+    cause: error,
+    upstream_message,
+  })
+}
+
+/** A machine that the platform refused, or that never came up, is of no use to anybody and keeps its name. */
+async function removeFailed(run: ProvisionRun): Promise<void> {
+  const vm = await machine(run)
+  if (vm === undefined) return
+  const id = vmIdOf(run)
+  const state = textOf(vm, 'state')
+  const text = `Virtual machine ${run.input.name} (${id})`
+  const accepted = run.state.submissions?.['deploy']?.accepted === true
+  if (accepted && state !== 'Error') throw new ApiError('VM_STATE', `${text} is ${state} and was left alone.`)
+  await run.note(
+    'DESTRUCTIVE',
+    `${text} is ${state} and is expunged, because it was ordered by this operation and failed.`,
+  )
+  await changeOnce(
+    run,
+    platformChange(run.deps.cloudstack, run, {
+      name: 'expunge',
+      command: 'destroyVirtualMachine',
+      args: { id, expunge: true },
+      proof: { thing: 'vm', args: { id }, expect: { state: 'Expunging' }, gone: true },
+    }),
   )
 }
 
-async function namesakes(run: ProvisionRun): Promise<Raw[]> {
-  const args = { name: run.input.name, details: 'min,servoff,tmpl', ...WHOLE_SCOPE, page: 1, pagesize: 500 }
-  const content = await run.deps.cloudstack.call('listVirtualMachines', args, { signal: run.signal })
-  return rowsOf(content, 'virtualmachine').filter((row) => textOf(row, 'name') === run.input.name)
+function machine(run: ProvisionRun): Promise<Raw | undefined> {
+  const args = { id: vmIdOf(run), details: 'min', ...WHOLE_SCOPE }
+  const { cloudstack } = run.deps
+  const read = () => findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, { signal: run.signal })
+  return untilAnswered(run.signal, read, { even_refused: true })
 }
 
-function answered<T>(run: ProvisionRun, ask: () => Promise<T>): Promise<T> {
-  return orRefusal(untilAnswered(run.signal, ask, { ...WHATEVER_IT_SAYS, for_ms: ASK_FOR_MS }))
-}
-
-async function waitForVm(run: ProvisionRun): Promise<void> {
-  if (run.state.without_job === true) return judgeByState(run, undefined)
-  try {
-    const result = await run.deps.cloudstack.followJob(String(run.state.platform_job_id), { signal: run.signal })
-    const vm = objectOf(result, 'virtualmachine')
-    if (vm === null) return
-    await run.save({ initial_password: textOf(vm, 'password') })
-    await run.about({ id: String(run.state.vm_id), name: textOf(vm, 'name') ?? run.input.name })
-  } catch (error) {
-    if (!(error instanceof LostJobError) && !(error instanceof UnknownJobError)) throw refusalOf(error)
-    await judgeByState(run, error)
-  }
-}
-
-async function readBackVm(run: ProvisionRun): Promise<void> {
-  const id = String(run.state.vm_id)
-  const proof: Proof = { thing: 'vm', args: { id }, expect: { state: run.input.starts ? 'Running' : 'Stopped' } }
-  const change = { job_id: String(run.state.platform_job_id), proof, made_id: id }
-  const found = await orRefusal(readBackJob(run.deps.cloudstack, change, run.signal))
-  if (found === 'replaced')
-    await run.note('INFO', 'It is not as this operation left it: another one of the same machine came after it.')
-}
-
+const ASK_AGAIN_MS = 1000
 const MAY_START_MS = 30_000
 const MOVING = new Set(['Starting', 'Stopping', 'Migrating', 'Restoring'])
 
-/** Without a job to ask, the machine itself tells: it settles in the state ordered, or it did not come up. */
-async function judgeByState(run: ProvisionRun, cause: Error | undefined): Promise<void> {
-  const id = String(run.state.vm_id)
+/** Without a job to follow, the machine itself shows when it has come to rest. */
+async function settled(run: ProvisionRun): Promise<void> {
   const started_ms = performance.now()
   for (;;) {
-    const content = await answered(run, () =>
-      run.deps.cloudstack.call(
-        'listVirtualMachines',
-        { id, details: 'min', listall: true, page: 1, pagesize: 2 },
-        { signal: run.signal },
-      ),
-    )
-    const state = textOf(rowsOf(content, 'virtualmachine')[0] ?? {}, 'state')
-    if (state === (run.input.starts ? 'Running' : 'Stopped')) return
+    const state = textOf((await machine(run)) ?? {}, 'state')
     // A fresh machine is Stopped for a moment before it starts.
-    const may_start = state === 'Stopped' && performance.now() - started_ms < MAY_START_MS
-    if (state === null || !(MOVING.has(state) || may_start)) {
-      const seen = state === null ? 'is gone' : `is ${state}`
-      throw new ApiError(
-        'JOB_INTERRUPTED',
-        `The compute platform ended the operation without an outcome; virtual machine ${run.input.name} ${seen}.`,
-        { cause },
-      )
-    }
+    const may_start = run.input.starts && state === 'Stopped' && performance.now() - started_ms < MAY_START_MS
+    if (state === null || !(MOVING.has(state) || may_start)) return
     await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
   }
 }

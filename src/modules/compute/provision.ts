@@ -1,4 +1,5 @@
 // POST /compute/vms/provision: checks everything that can be checked, then admits the job that makes the machine.
+import { randomUUID } from 'node:crypto'
 import type { vms } from '#src/contract/compute/vms.ts'
 import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { Input } from '#src/contract/route.ts'
@@ -32,6 +33,8 @@ export function provisionVm(deps: ForwardDeps) {
       id: ctx.operation_id,
       input: {
         name,
+        // Chosen here, so that however often the call is sent there is one machine.
+        vm_id: randomUUID(),
         args: encodeArgs({ ...deployArgs(body, name), ...placement(body, ctx), ...owner }),
         starts: body.start ?? true,
       },

@@ -2,12 +2,13 @@
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
-import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
-import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { findJob, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
+import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
+import { changeOnce, Submissions } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import { type AddressDns, NO_DNS } from './address-dns.ts'
 import { requirePublicIp } from './public-ips-view.ts'
 import { enableNat } from './static-nat.ts'
@@ -37,11 +38,8 @@ export const AcquireInput = Type.Object({
 })
 export type AcquireInput = Static<typeof AcquireInput>
 
-const PlatformJobId = Type.Union([Type.String(), Type.Null()])
 const AcquireState = Type.Object({
-  acquire_job_id: PlatformJobId,
-  release_job_id: PlatformJobId,
-  ip_id: Type.String(),
+  submissions: Submissions,
   ip_address: Type.String(),
   dns_name: Type.String(),
   ptr_created: Type.Boolean(),
@@ -78,51 +76,51 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
 })
 
 async function acquire(run: AcquireRun): Promise<void> {
-  if (run.state.ip_id !== undefined) return
-  const result = await runKeptJob(run.deps.cloudstack, run, {
-    name: 'acquire',
+  const change = platformChange(run.deps.cloudstack, run, {
+    name: ACQUIRE,
+    id: run.job_id,
     command: 'associateIpAddress',
     args: run.input.args,
-    job_id: run.job_id,
     creates: true,
+    proof: { thing: 'public_ip', args: { id: '$id' }, expect: { state: 'Allocated' } },
+    async onResult(result) {
+      await run.save({ ip_address: textOf(objectOf(result, 'ipaddress') ?? {}, 'ipaddress') ?? '' })
+    },
   })
-  const row = objectOf(result, 'ipaddress')
-  const id = row === null ? null : textOf(row, 'id')
-  if (row === null || id === null) {
-    throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
-  }
-  const ip_address = textOf(row, 'ipaddress') ?? ''
-  await run.save({ ip_id: id, ip_address })
-  await run.about({ id, name: ip_address })
-  const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: 'Allocated' } }
-  await readBack(run.deps.cloudstack, proof, { signal: run.signal })
+  const { made } = await changeOnce(run, change)
+  if (made === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
+  await run.about({ id: made, name: run.state.ip_address ?? '' })
 }
+
+const ACQUIRE = 'acquire'
 
 /** What a job that failed after the platform had made the address leaves behind counts, too. */
 async function giveBack(run: AcquireRun): Promise<void> {
   const { cloudstack } = run.deps
-  const id = run.state.ip_id ?? (await idOfKeptJob(run))
+  const id = await acquiredId(run)
   if (id === null) return
-  const look = () => requirePublicIp(cloudstack, id, { caller: { tenant_id: null }, signal: run.signal })
-  const address = await untilAnswered(run.signal, look).catch((error: unknown) => {
+  const read = () => requirePublicIp(cloudstack, id, { caller: { tenant_id: null }, signal: run.signal })
+  const address = await untilAnswered(run.signal, read).catch((error: unknown) => {
     if (error instanceof ApiError && error.code === 'PUBLIC_IP_NOT_FOUND') return undefined
     throw error
   })
   if (address === undefined || address.state === 'Released') return
-  await runKeptJob(cloudstack, run, { name: 'release', command: 'disassociateIpAddress', args: { id } })
+  const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: ['Free', 'Releasing'] }, gone: true }
+  const release = { name: 'release', command: 'disassociateIpAddress', args: { id }, proof }
+  await changeOnce(run, platformChange(cloudstack, run, release))
 }
 
-async function idOfKeptJob(run: AcquireRun): Promise<string | null> {
-  const kept = run.state.acquire_job_id ?? null
-  if (kept === null) return null
-  const job = await untilAnswered(run.signal, () => run.deps.cloudstack.queryJob(kept, { signal: run.signal }))
-  return job?.instance_id ?? null
+async function acquiredId(run: AcquireRun): Promise<string | null> {
+  const submission = run.state.submissions?.[ACQUIRE]
+  if (submission === undefined || submission.made !== null) return submission?.made ?? null
+  const find = () => findJob(run.deps.cloudstack, submission.id, run.signal)
+  return (await untilAnswered(run.signal, find))?.made ?? null
 }
 
 async function associate(run: AcquireRun): Promise<void> {
   const { nat } = run.input
-  const { ip_id } = run.state
-  if (nat === null || ip_id === undefined) return
+  const ip_id = run.state.submissions?.[ACQUIRE]?.made ?? null
+  if (nat === null || ip_id === null) return
   const context = { caller: { ...run.caller, tenant_id: null }, signal: run.signal }
   await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
 }

@@ -4,11 +4,11 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { isLostAnswer } from '#src/drivers/cloudstack/until-answered.ts'
-import { readBack } from '#src/drivers/cloudstack/proof.ts'
+import { type Proof, seenInstead } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { isLostAnswer } from '#src/kernel/lost-answers.ts'
 import { requirePublicIp } from './public-ips-view.ts'
 
 type Context = Pick<RequestContext, 'caller' | 'signal'>
@@ -106,7 +106,7 @@ export function natArgs(ip_id: string, target: NatTarget): Args {
   }
 }
 
-/** Ties the address and reads it back; after a lost answer the address itself tells. */
+/** Ties the address and verifies it; after a lost answer the address itself tells. */
 export async function enableNat(
   cloudstack: CloudStack,
   ip_id: string,
@@ -120,11 +120,10 @@ export async function enableNat(
     if (!isLostAnswer(error)) throw error
     lost = error
   }
-  if (lost === undefined) {
-    const expect = { isstaticnat: true, virtualmachineid: target.vm_id }
-    await readBack(cloudstack, { thing: 'public_ip', args: { id: ip_id }, expect }, { signal: ctx.signal })
-  }
-  const address = await requirePublicIp(cloudstack, ip_id, ctx)
-  if (address.associated && address.vm_id === target.vm_id) return address
-  throw lost ?? new ApiError('CHANGE_NOT_SEEN', 'The compute platform took the association, but does not show it.')
+  const expect = { isstaticnat: true, virtualmachineid: target.vm_id }
+  const proof: Proof = { thing: 'public_ip', args: { id: ip_id }, expect }
+  const seen = await seenInstead(cloudstack, proof, { signal: ctx.signal })
+  if (seen !== null)
+    throw lost ?? new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${seen.words}.`)
+  return requirePublicIp(cloudstack, ip_id, ctx)
 }

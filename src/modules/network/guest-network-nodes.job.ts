@@ -4,6 +4,7 @@ import type { BridgeResult } from '#src/contract/network/guest-network-jobs.ts'
 import { agentBridges, type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
+import { Submissions } from '#src/jobs/submit-once.ts'
 import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
 import { dropSite, type GuestNetworkSite, nameSite, reserveSite, saveBridgeResult } from '#src/store/guest-networks.ts'
@@ -39,7 +40,7 @@ export type GuestNetworkInput = Static<typeof GuestNetworkInput>
 const GuestNetworkState = Type.Object({
   /** Networks of this name that were there before. */
   known_ids: Type.Array(Type.String()),
-  network_id: Type.String(),
+  submissions: Submissions,
 })
 export type GuestNetworkState = Static<typeof GuestNetworkState>
 

@@ -1,54 +1,58 @@
 // The platform's side of a guest network: made once, found again after a lost answer, and taken away.
-import { randomUUID } from 'node:crypto'
-import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { isRaw, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
-import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { PLATFORM, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
+import { type Proof, seenInstead } from '#src/drivers/cloudstack/proof.ts'
+import { changeOnce, type FollowedChange } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { GuestNetworkRun } from './guest-network-nodes.job.ts'
 
 /** The id of the network; made now, or by an attempt whose answer was lost. */
 export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
-  if (run.state.known_ids !== undefined) {
-    const made = await madeSince(run)
-    if (made !== null) return made
-  } else {
-    const ids = (await namesakes(run)).map((row) => textOf(row, 'id') ?? '')
-    await run.save({ known_ids: ids })
+  if (run.state.known_ids === undefined) {
+    const known = await untilAnswered(run.signal, () => namesakes(run))
+    await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
   }
-  try {
-    const answer = await run.deps.cloudstack.call('createNetwork', run.input.platform)
-    const network = answer['network']
-    const id = isRaw(network) ? textOf(network, 'id') : null
-    if (id === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform made a network but named none.')
-    await run.save({ network_id: id })
-    const proof: Proof = { thing: 'network', args: { id }, expect: { name: run.input.name } }
-    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
-    return id
-  } catch (error) {
-    const lost = error instanceof CloudStackError && error.status === undefined
-    const made = lost ? await madeSince(run).catch(() => null) : null
-    if (made !== null) return made
-    throw error
+  const { made } = await changeOnce(run, creation(run))
+  if (made === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform made a network but named none.')
+  return made
+}
+
+function creation(run: GuestNetworkRun): FollowedChange {
+  const { cloudstack } = run.deps
+  const proof: Proof = { thing: 'network', args: { id: '$id' }, expect: { name: run.input.name } }
+  return {
+    name: CREATE,
+    system: PLATFORM,
+    // The platform refuses the second of two networks with one VLAN.
+    repeatable: true,
+    async submit() {
+      const { network } = await cloudstack.call('createNetwork', run.input.platform)
+      return isRaw(network) ? textOf(network, 'id') : null
+    },
+    async find() {
+      const made = await madeSince(run)
+      return made === null ? undefined : { made }
+    },
+    async verify({ made: made_id }) {
+      return (await seenInstead(cloudstack, proof, { signal: run.signal, made_id }))?.words ?? null
+    },
   }
 }
 
+const CREATE = 'create'
+
 /** Whatever this job made there goes; nothing made is fine. */
 export async function takeOffPlatform(run: GuestNetworkRun): Promise<void> {
-  const id = run.state.known_ids === undefined ? null : await madeSince(run)
+  const id = run.state.known_ids === undefined ? null : await untilAnswered(run.signal, () => madeSince(run))
   if (id !== null) await deleteNetwork(run, id)
 }
 
 export async function deleteFromPlatform(run: GuestNetworkRun): Promise<void> {
   const id = run.input.network_id
-  if (id === null) return
-  try {
-    await deleteNetwork(run, id)
-  } catch (error) {
-    // An attempt whose answer was lost may have done it.
-    if (await isOnPlatform(run)) throw error
-  }
+  if (id !== null) await deleteNetwork(run, id)
 }
 
 export async function isOnPlatform(run: GuestNetworkRun): Promise<boolean> {
@@ -68,29 +72,20 @@ export async function usersOf(run: GuestNetworkRun): Promise<string[]> {
 }
 
 async function deleteNetwork(run: GuestNetworkRun, id: string): Promise<void> {
-  const job_id = randomUUID()
-  const work = async (): Promise<void> => {
-    await run.deps.cloudstack.call('deleteNetwork', { id }, { job_id })
-    await run.deps.cloudstack.followJob(job_id, { signal: run.signal })
-    const proof: Proof = { thing: 'network', args: { id }, expect: {}, gone: true }
-    await readBack(run.deps.cloudstack, proof, { signal: run.signal })
-  }
-  await work()
+  const proof: Proof = { thing: 'network', args: { id }, expect: {}, gone: true }
+  const change = { name: 'delete', command: 'deleteNetwork', args: { id }, proof }
+  await changeOnce(run, platformChange(run.deps.cloudstack, run, change))
 }
 
 async function madeSince(run: GuestNetworkRun): Promise<string | null> {
-  const { network_id: own, known_ids: known = [] } = run.state
+  const own = run.state.submissions?.[CREATE]?.made ?? null
   const ids = (await namesakes(run)).map((row) => textOf(row, 'id'))
-  if (own !== undefined) return ids.includes(own) ? own : null
-  return ids.find((id) => id !== null && !known.includes(id)) ?? null
+  if (own !== null) return ids.includes(own) ? own : null
+  return ids.find((id) => id !== null && !(run.state.known_ids ?? []).includes(id)) ?? null
 }
 
 async function namesakes(run: GuestNetworkRun): Promise<Raw[]> {
   const args = { ...WHOLE_SCOPE, traffictype: 'Guest', keyword: run.input.name, page: 1, pagesize: 500 }
   const content = await run.deps.cloudstack.call('listNetworks', args, { signal: run.signal })
   return rowsOf(content, 'network').filter((row) => textOf(row, 'name') === run.input.name)
-}
-
-function isRaw(value: unknown): value is Raw {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -5,12 +5,11 @@ import { type Static, Type } from 'typebox'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
-import { isLostAnswer, untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
-import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
-import { orRefusal, refusalOf } from '#src/drivers/cloudstack/refusals.ts'
+import { PLATFORM, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { type Change, changeOnce, Submissions, submitOnce } from '#src/jobs/submit-once.ts'
+import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { Database } from '#src/store/database.ts'
 import { changeTenant, forgetTenant } from '#src/store/tenants.ts'
 import { readDomain } from './lookup.ts'
@@ -50,13 +49,11 @@ export const TenantInput = Type.Object({
 export type TenantInput = Static<typeof TenantInput>
 
 const CreateState = Type.Object({
-  domain: Type.Union([Type.Literal('asked'), Type.Literal('refused')]),
-  /** A call may still be on its way. */
-  answer_lost: Type.Boolean(),
+  submissions: Submissions,
+  /** Said before it is done: what undoing must do with a range that is found to be the tenant's. */
   range: Type.Union([Type.Literal('making'), Type.Literal('dedicating')]),
   range_id: Type.String(),
   released_id: Type.String(),
-  delete_domain_job_id: Type.Union([Type.String(), Type.Null()]),
 })
 
 type CreateRun = Run<TenantCreateDeps, TenantInput, Static<typeof CreateState>>
@@ -94,57 +91,47 @@ async function hasDomain(run: CreateRun): Promise<boolean> {
 
 async function makeDomain(run: CreateRun): Promise<void> {
   const { id, name, network_domain } = run.input
-  await run.save({ domain: 'asked' })
   const args = { name, domainid: id, networkdomain: network_domain }
-  const refused = await sent(run, 'createDomain', args, () => hasDomain(run))
-  if (refused === undefined) return
-  await run.save({ domain: 'refused' })
-  if (/already exists/i.test(refused.detail ?? '')) {
-    throw new ApiError('TENANT_EXISTS', `A domain named ${name} exists.`, { cause: refused })
+  try {
+    await submitOnce(run, ownThing(run, 'domain', 'createDomain', args, hasDomain))
+  } catch (error) {
+    throw domainRefusal(error, name)
   }
-  throw /network domain/i.test(refused.detail ?? '')
-    ? new ApiError('COMPUTE_REJECTED', 'The compute platform refused the network_domain.', { cause: refused })
-    : refusalOf(refused)
 }
 
-/**
- * Sends what makes a thing under a name of its own. An answer that was lost is looked up; not found, it is sent again,
- * which is safe because the platform refuses the second of two equal ones. Answers the refusal, if that is what came.
- */
-async function sent(
+/** Made under a name or id of its own, so that the platform refuses the second of two equal calls. */
+function ownThing(
   run: CreateRun,
+  name: string,
   command: string,
   args: Args,
-  made: () => Promise<boolean>,
-): Promise<CloudStackError | undefined> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      await run.deps.cloudstack.call(command, args)
-      return undefined
-    } catch (error) {
-      if (!(error instanceof CloudStackError)) throw error
-      // An earlier attempt, whose answer was lost, may have made it: then "exists already" means done.
-      if (await made()) return undefined
-      if (!isLostAnswer(error)) return error
-      await run.save({ answer_lost: true })
-      if (attempt === SENDS) throw refusalOf(error)
-    }
+  exists: (run: CreateRun) => Promise<boolean>,
+): Change {
+  return {
+    name,
+    system: PLATFORM,
+    repeatable: true,
+    submit: async () => textOf(await run.deps.cloudstack.call(command, args), 'id'),
+    find: async () => ((await exists(run)) ? { made: null } : undefined),
   }
 }
 
-const SENDS = 3
+function domainRefusal(error: unknown, name: string): unknown {
+  const text = error instanceof UpstreamError && error.status !== undefined ? (error.detail ?? '') : ''
+  if (/already exists/i.test(text))
+    return new ApiError('TENANT_EXISTS', `A domain named ${name} exists.`, { cause: error })
+  return /network domain/i.test(text)
+    ? new ApiError('COMPUTE_REJECTED', 'The compute platform refused the network_domain.', { cause: error })
+    : error
+}
 
 async function hasAccount(run: CreateRun): Promise<boolean> {
   const { id, account } = run.input
   const args = { domainid: id, name: account, listall: true, details: 'min', page: 1, pagesize: 2 }
-  try {
-    const content = await untilAnswered(run.signal, () =>
-      run.deps.cloudstack.call('listAccounts', args, { signal: run.signal }),
-    )
-    return rowsOf(content, 'account').some((row) => textOf(row, 'name') === account && textOf(row, 'domainid') === id)
-  } catch (error) {
-    throw refusalOf(error)
-  }
+  const content = await untilAnswered(run.signal, () =>
+    run.deps.cloudstack.call('listAccounts', args, { signal: run.signal }),
+  )
+  return rowsOf(content, 'account').some((row) => textOf(row, 'name') === account && textOf(row, 'domainid') === id)
 }
 
 async function makeAccount(run: CreateRun): Promise<void> {
@@ -159,38 +146,33 @@ async function makeAccount(run: CreateRun): Promise<void> {
     email: `${username}@${run.input.network_domain ?? 'tenant.invalid'}`,
     domainid: id,
   }
-  const refused = await sent(run, 'createAccount', args, () => hasAccount(run))
-  if (refused !== undefined) throw refusalOf(refused)
+  await submitOnce(run, ownThing(run, 'account', 'createAccount', args, hasAccount))
 }
 
 /** An existing range that is exactly this one becomes the tenant's; otherwise a new one is made for it. */
 async function dedicateRange(run: CreateRun): Promise<void> {
   const { range, id } = run.input
   if (range === undefined) return
-  const { exact, neighbour } = await orRefusal(look(run, range))
-  if (exact?.tenant_id === id) {
-    await keepRange(run, exact)
-    return
-  }
-  // Said before it is done: what undoing must do with a range that is found to be the tenant's.
-  const intent = exact === undefined ? 'making' : 'dedicating'
-  if (run.state.range !== intent) await run.save({ range: intent })
-  if (exact !== undefined) requireDedicable(exact, id)
-  try {
-    await run.deps.cloudstack.call(...dedication(range, id, exact, neighbour))
-  } catch (error) {
-    if (isLostAnswer(error)) await run.save({ answer_lost: true })
-    const done = (await orRefusal(look(run, range))).exact
-    if (done?.tenant_id !== id) throw refusalOf(dedicationRefusal(error))
-  }
-  const found = (await orRefusal(look(run, range))).exact
-  if (found?.tenant_id !== id) {
-    throw new ApiError(
-      'CHANGE_NOT_SEEN',
-      'The compute platform took the public range, but does not show it as dedicated.',
+  const { exact, neighbour } = await look(run, range)
+  if (exact?.tenant_id !== id) {
+    const intent = exact === undefined ? 'making' : 'dedicating'
+    if (run.state.range !== intent) await run.save({ range: intent })
+    if (exact !== undefined) requireDedicable(exact, id)
+    const change = ownThing(run, 'range', ...dedication(range, id, exact, neighbour), async () =>
+      isDedicated(run, range),
     )
+    const verify = async () =>
+      (await isDedicated(run, range)) ? null : 'the public range is not dedicated to the tenant'
+    await changeOnce(run, { ...change, verify }).catch((error: unknown) => {
+      throw dedicationRefusal(error)
+    })
   }
-  await keepRange(run, found)
+  const found = exact?.tenant_id === id ? exact : (await look(run, range)).exact
+  await run.save({ range_id: found?.id ?? '' })
+}
+
+async function isDedicated(run: CreateRun, range: RangeSpec): Promise<boolean> {
+  return (await look(run, range)).exact?.tenant_id === run.input.id
 }
 
 function dedication(
@@ -211,20 +193,16 @@ function look(run: CreateRun, range: RangeSpec) {
   return untilAnswered(run.signal, () => findRange(run.deps.cloudstack, range, run.signal))
 }
 
-async function keepRange(run: CreateRun, range: PublicRange): Promise<void> {
-  await run.save({ range_id: range.id })
-}
-
 async function record(run: CreateRun): Promise<void> {
   const { database, cloudstack } = run.deps
   const { id } = run.input
-  const domain = await orRefusal(untilAnswered(run.signal, () => readDomain(cloudstack, id, run.signal)))
+  const domain = await untilAnswered(run.signal, () => readDomain(cloudstack, id, run.signal))
   if (domain === undefined) throw new ApiError('COMPUTE_ERROR', 'The domain was made, but the platform lost it.')
   const { range_id } = run.state
   const range =
     range_id === undefined
       ? undefined
-      : await orRefusal(untilAnswered(run.signal, () => readRange(cloudstack, range_id, run.signal)))
+      : await untilAnswered(run.signal, () => readRange(cloudstack, range_id, run.signal))
   await changeTenant(database.db, id, {
     ...domainColumns(domain),
     stage: 'ready',
@@ -241,14 +219,15 @@ const SETTLE_MS = 3000
 
 /** A call whose answer was lost may still be on its way; before something counts as not made it gets time to arrive. */
 async function settled(run: CreateRun): Promise<void> {
-  if (run.state.answer_lost === true) await pause(SETTLE_MS, undefined, { signal: run.signal })
+  const lost = Object.values(run.state.submissions ?? {}).some(({ accepted }) => !accepted)
+  if (lost) await pause(SETTLE_MS, undefined, { signal: run.signal })
 }
 
 async function releaseRange(run: CreateRun): Promise<void> {
   const { range, id } = run.input
   if (range === undefined || run.state.range === undefined) return
   await settled(run)
-  await repeated(async () => {
+  await untilAnswered(run.signal, async () => {
     const { exact } = await look(run, range)
     if (exact?.tenant_id !== id) return
     await run.save({ released_id: exact.id })
@@ -256,38 +235,32 @@ async function releaseRange(run: CreateRun): Promise<void> {
   })
   const made_id = run.state.range === 'making' ? run.state.released_id : undefined
   if (made_id === undefined) return
-  await repeated(async () => {
+  await untilAnswered(run.signal, async () => {
     const made = await untilAnswered(run.signal, () => readRange(run.deps.cloudstack, made_id, run.signal))
     if (made !== undefined) await run.deps.cloudstack.call('deleteVlanIpRange', { id: made_id })
   })
 }
 
-/** Looks and acts again while answers are lost. */
-async function repeated(act: () => Promise<void>): Promise<void> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      return await act()
-    } catch (error) {
-      if (!isLostAnswer(error) || attempt === SENDS) throw error
-    }
-  }
-}
-
 /** Takes accounts, users and what they own with it. */
 async function dropDomain(run: CreateRun): Promise<void> {
-  if (run.state.domain === undefined || run.state.domain === 'refused') return
+  if (!asked(run)) return
   await settled(run)
   if (!(await hasDomain(run))) return
   const args = { id: run.input.id, cleanup: true }
-  await runKeptJob(run.deps.cloudstack, run, { name: 'delete_domain', command: 'deleteDomain', args })
-  if (await hasDomain(run)) throw new ApiError('COMPUTE_ERROR', 'The domain is still there after it was deleted.')
+  const change = platformChange(run.deps.cloudstack, run, { name: 'delete_domain', command: 'deleteDomain', args })
+  const verify = async () => ((await hasDomain(run)) ? 'the domain is still there' : null)
+  await changeOnce(run, { ...change, verify })
+}
+
+/** Whether the domain may have been made by this job; a refused one was not. */
+function asked(run: CreateRun): boolean {
+  return run.state.submissions?.['domain'] !== undefined
 }
 
 /** Undoes the claim, unless the domain could not be removed: then the row stays and says so. */
 async function dropClaim(run: CreateRun): Promise<void> {
   const { id } = run.input
-  const ours = run.state.domain !== undefined && run.state.domain !== 'refused'
-  if (ours && (await hasDomain(run))) {
+  if (asked(run) && (await hasDomain(run))) {
     await changeTenant(run.deps.database.db, id, { stage: 'create_failed' })
     throw new ApiError(
       'COMPUTE_ERROR',

@@ -3,11 +3,12 @@
 import { type Static, Type } from 'typebox'
 import { tenants } from '#src/contract/tenants.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
-import { runKeptJob } from '#src/drivers/cloudstack/kept-job.ts'
-import { untilAnswered } from '#src/drivers/cloudstack/until-answered.ts'
+import { platformChange } from '#src/drivers/cloudstack/platform-change.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
+import { changeOnce, Submissions } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import { changeTenant, findTenant } from '#src/store/tenants.ts'
 import type { TenantCreateDeps } from './create.job.ts'
 import { accountsOf } from './lookup.ts'
@@ -20,8 +21,8 @@ export const StatusInput = Type.Object({
 })
 type StatusInput = Static<typeof StatusInput>
 
-/** Beside these, the ids of the platform's jobs, by account. */
 const StatusState = Type.Object({
+  submissions: Submissions,
   /** Null: not known which ones, so all of them. */
   accounts: Type.Union([Type.Integer(), Type.Null()]),
   stopped_vm_ids: Type.Array(Type.String()),
@@ -114,7 +115,14 @@ async function enable(run: StatusRun, account: Account): Promise<void> {
 
 async function disable(run: StatusRun, account: Account): Promise<void> {
   const args = { id: account.id, lock: !run.input.stop_instances }
-  await runKeptJob(run.deps.cloudstack, run, { name: `account_${account.id}`, command: 'disableAccount', args })
+  const name = `account ${account.id}`
+  const change = platformChange(run.deps.cloudstack, run, { name, command: 'disableAccount', args })
+  const verify = async (): Promise<string | null> => {
+    const now = (await accounts(run)).find(({ id }) => id === account.id)
+    if (now === undefined || !needsChange(run.input, now, [account.id])) return null
+    return `the account ${now.name} is ${now.state} still`
+  }
+  await changeOnce(run, { ...change, verify })
 }
 
 async function record(run: StatusRun): Promise<void> {
