@@ -1,6 +1,7 @@
 // Jobs: everything of several steps, or that outlives a request (Part 2, 4.4 for the record; the routes are extensions).
 import { type Static, Type } from 'typebox'
 import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from './common.ts'
+import { UpstreamMessage } from './problem.ts'
 import { defineArea } from './route.ts'
 
 export const JobStep = Type.Object(
@@ -42,6 +43,7 @@ export const JobDetail = Type.Object(
     failed_step: Type.String(),
     failure_code: Nullable(Type.String()),
     failure_reason: Type.String(),
+    upstream_message: UpstreamMessage,
     cancel_requested: Type.Boolean(),
     current_step: Nullable(Type.String()),
     planned_steps: Type.Array(Type.String()),

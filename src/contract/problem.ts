@@ -13,10 +13,11 @@ export type FieldError = Static<typeof FieldError>
 const Code = Type.String({ description: 'Stable code in SCREAMING_SNAKE; see the error reference.' })
 const RequestId = Type.String({ description: 'Quote it when you report a problem; the log carries it.' })
 
-const UpstreamMessage = Type.Optional(
+export const UpstreamMessage = Type.Optional(
   Type.String({
     description:
-      'What the compute platform itself said, without secrets and inner addresses. Extension; only admins and operators without tenant see it.',
+      'What the compute platform itself said, without secrets and inner addresses. Only admins and operators without tenant see it.',
+    'x-extension': true,
   }),
 )
 

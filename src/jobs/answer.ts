@@ -67,7 +67,9 @@ function throwIfFailed(row: JobRow): void {
   if (row.job_status !== 'failed') return
   const code = row.failure_code ?? ''
   const known = (name: string): name is ErrorCode => name in ERRORS
-  throw new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.')
+  throw new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.', {
+    upstream_message: row.upstream_message ?? undefined,
+  })
 }
 
 function acceptedOf(row: JobRow): ActionAccepted {

@@ -37,6 +37,7 @@ export interface Failure {
   step: string
   code: string
   reason: string
+  upstream_message: string | null
 }
 
 export type Ledger = ReturnType<typeof createLedger>
@@ -324,6 +325,7 @@ function jobWrites({ held, encrypt }: Parts) {
           failed_step: failure.step,
           failure_code: failure.code,
           failure_reason: failure.reason,
+          upstream_message: failure.upstream_message,
         }),
       ),
 
@@ -359,7 +361,12 @@ function jobWrites({ held, encrypt }: Parts) {
           ...(result === undefined ? {} : { result: encrypt(result, claim.row.id) }),
           ...(failure === undefined
             ? { progress: 100 }
-            : { failed_step: failure.step, failure_code: failure.code, failure_reason: failure.reason }),
+            : {
+                failed_step: failure.step,
+                failure_code: failure.code,
+                failure_reason: failure.reason,
+                upstream_message: failure.upstream_message,
+              }),
         })
       }),
   }

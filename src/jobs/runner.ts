@@ -67,7 +67,7 @@ const UNREADABLE_REASON =
   'What this job was given or has saved cannot be read by this version of the service; it was stopped where it stood.'
 const UNREADABLE = {
   sentence: UNREADABLE_REASON,
-  failure: { step: '', code: 'INTERNAL_ERROR', reason: UNREADABLE_REASON },
+  failure: { step: '', code: 'INTERNAL_ERROR', reason: UNREADABLE_REASON, upstream_message: null },
 }
 
 /** Another version, or another key, may have written it. */
@@ -169,7 +169,8 @@ async function failStep(
     data: { code: error.code },
   })
   await end('failed', error.message)
-  return { step: step.name, code: error.code, reason: error.message }
+  const { code, message: reason, upstream_message = null } = error
+  return { step: step.name, code, reason, upstream_message }
 }
 
 function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, { step, claim }: StepRun): ApiError {
@@ -285,6 +286,7 @@ function storedFailure({ row }: Claim): Failure {
     step: row.failed_step ?? '',
     code: row.failure_code ?? 'INTERNAL_ERROR',
     reason: row.failure_reason ?? 'The job failed.',
+    upstream_message: row.upstream_message,
   }
 }
 

@@ -1,5 +1,7 @@
 // Views of the ledger: the job record of Part 2, 4.4, its details, and the message on the stream.
 import type { Job, JobDetail } from '#src/contract/jobs.ts'
+import type { Caller } from '#src/kernel/http/context.ts'
+import { runsThePlatform } from '#src/kernel/http/errors.ts'
 import type { Db, StreamMessage } from '#src/store/database.ts'
 import type { JobRow } from './ledger.ts'
 
@@ -29,7 +31,7 @@ export function jobMessage(row: JobRow, total_jobs: number): StreamMessage {
   return { channel: 'job', type: 'job', tenant_id: row.tenant_id, data: jobOf(row, total_jobs) }
 }
 
-export async function jobDetail(db: Db, row: JobRow): Promise<JobDetail> {
+export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<JobDetail> {
   const [steps, lines, outstanding, children] = await Promise.all([
     db.selectFrom('job_step').selectAll().where('job_id', '=', row.id).orderBy('ordinal').execute(),
     db
@@ -50,6 +52,7 @@ export async function jobDetail(db: Db, row: JobRow): Promise<JobDetail> {
     failed_step: row.failed_step ?? '',
     failure_code: row.failure_code,
     failure_reason: row.job_status === 'failed' ? (row.failure_reason ?? '') : '',
+    ...(row.upstream_message === null || !runsThePlatform(caller) ? {} : { upstream_message: row.upstream_message }),
     cancel_requested: row.cancel_requested_at !== null,
     current_step: steps.find((step) => step.state === 'running')?.name ?? null,
     planned_steps: row.planned_steps,

@@ -156,6 +156,7 @@ export interface Tables {
     failed_step: string | null
     failure_code: string | null
     failure_reason: string | null
+    upstream_message: string | null
     created_at: Time
     updated_at: Time
     finished_at: NullableTime

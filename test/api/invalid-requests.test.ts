@@ -51,6 +51,18 @@ for (const area of areas) {
   })
 }
 
+test('a filter by state names the states there are', async () => {
+  for (const [path, states] of [
+    ['/compute/vms/list', /Running.*Stopped.*Present/],
+    ['/compute/volumes/list', /Allocated.*Ready/],
+    ['/compute/vms/snapshots/list', /Allocated.*Ready/],
+  ] as const) {
+    const reply = await lab.call('POST', path, { state: 'running' })
+    assert.deepEqual([reply.status, reply.body.errors[0]?.path], [400, 'body.state'], reply.text)
+    assert.match(reply.body.detail, states)
+  }
+})
+
 function complaintAbout(reply: Reply, { field }: Attempt, area: Area): string | undefined {
   const { status, body } = reply
   if (status !== 400 || body?.code !== 'INVALID_REQUEST') return `${status} ${reply.text}`

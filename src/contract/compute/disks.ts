@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { ActionAccepted, Closed, Count, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { VOLUME_STATES } from './vm-can.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
 import { Volume, volumeExample } from './volume.ts'
 
@@ -157,7 +158,7 @@ export const vmDisks = defineArea({
           virtual_machine_id: OptionalId,
           zone_id: OptionalId,
           type: Type.Optional(OneOf(['ROOT', 'DATADISK'], { description: 'Kind of disk.' })),
-          state: Words('A state.'),
+          state: Type.Optional(OneOf([...VOLUME_STATES], { description: 'A state.' })),
           disk_offering_id: OptionalId,
           account: Words('Owner; needs domain_id.'),
           domain_id: Type.Optional(

@@ -13,6 +13,7 @@ import {
   Words,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { VM_STATES } from './vm-can.ts'
 
 const placed = {
   zone_id: NullableText(),
@@ -116,7 +117,7 @@ export const vmInventory = defineArea({
       body: Closed({
         ...places,
         cluster_id: OptionalId,
-        state: Words('A state.'),
+        state: Type.Optional(OneOf([...VM_STATES], { description: 'A state.' })),
         network_id: OptionalId,
         vpc_id: OptionalId,
         for_vpc: Type.Optional(Type.Boolean({ description: 'Only those of VPCs, or only others.' })),
@@ -135,7 +136,7 @@ export const vmInventory = defineArea({
       body: Closed({
         ...places,
         type: Type.Optional(OneOf(['consoleproxy', 'secondarystoragevm'], { description: 'What it is for.' })),
-        state: Words('A state.'),
+        state: Type.Optional(OneOf([...VM_STATES], { description: 'A state.' })),
         keyword: Words('Part of a name.'),
         ...PageFields,
       }),

@@ -48,13 +48,15 @@ export const MigrationHost = Type.Object(
   { title: 'MigrationHost' },
 )
 
+const VM_SNAPSHOT_STATES = ['Allocated', 'Creating', 'Ready', 'Reverting', 'Expunging', 'Error'] as const
+
 export const VmSnapshot = Type.Object(
   {
     id: Type.String(),
     name: Type.String({ description: 'Name on the platform.' }),
     display_name: NullableText('Name for people.'),
     description: NullableText(),
-    state: KnownText(['Allocated', 'Creating', 'Ready', 'Reverting', 'Expunging', 'Error'], 'State of the life cycle.'),
+    state: KnownText(VM_SNAPSHOT_STATES, 'State of the life cycle.'),
     type: KnownText(['Disk', 'DiskAndMemory'], 'Whether the memory of the running machine is in it.'),
     virtual_machine_id: NullableText(),
     virtual_machine_name: NullableText(),
@@ -205,7 +207,7 @@ export const vmSnapshots = defineArea({
         id: OptionalId,
         virtual_machine_id: OptionalId,
         name: Words('Exact name.'),
-        state: Words('A state.'),
+        state: Type.Optional(OneOf([...VM_SNAPSHOT_STATES], { description: 'A state.' })),
         keyword: Words('Part of a name.'),
         ...PageFields,
       }),

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { ActionAccepted, Closed, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { IsoImage, ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
+import { VM_STATES } from './vm-can.ts'
 import { HOST_NAME, VmProvision } from './vm-provision.ts'
 
 /** The answer of a change the platform runs as a job: at once, or with `Prefer: wait=N` the machine as it then is. */
@@ -26,7 +27,9 @@ const VmFilter = Closed(
     id: OptionalId,
     ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 500, description: 'Any of these.' })),
     name: Words('Exact host name; `keyword` matches loosely.'),
-    state: Words('A state, or Present for all but Destroyed and Expunging.'),
+    state: Type.Optional(
+      OneOf([...VM_STATES, 'Present'], { description: 'A state, or Present for all but Destroyed and Expunging.' }),
+    ),
     ...Narrowing,
     pod_id: OptionalId,
     cluster_id: OptionalId,

@@ -47,7 +47,8 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
       podid: query.pod_id,
       clusterid: query.cluster_id,
       type: query.type,
-      sortby: query.sort_by,
+      // With a zone the platform fails on this (a null pointer of its own), so the order is made here.
+      sortby: query.zone_id === undefined ? query.sort_by : undefined,
       fetchlatest: query.fetch_latest === true ? true : undefined,
       tag: query.tag,
     }
@@ -58,11 +59,17 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
       timeout_ms,
     })
     // The platform ignores paging here and counts the rows of the answer.
-    const rows = rowsOf(content, 'capacity')
+    const sorted = query.sort_by !== undefined && query.zone_id !== undefined
+    const rows = sorted ? fullestFirst(rowsOf(content, 'capacity')) : rowsOf(content, 'capacity')
     const page = pageOf(query)
     const first = (page.page - 1) * page.page_size
     return { capacities: rows.slice(first, first + page.page_size).map(capacityOf), count: rows.length, ...page }
   }
+}
+
+function fullestFirst(rows: readonly Raw[]): Raw[] {
+  const used = (row: Raw) => numberOf(row, 'percentused') ?? 0
+  return rows.toSorted((a, b) => used(b) - used(a))
 }
 
 const BYTES = new Set([0, 2, 3, 6, 9, 20, 21])
