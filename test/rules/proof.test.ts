@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { RouteSpec } from '#src/contract/route.ts'
 import { unproven } from '#src/drivers/cloudstack/proof.ts'
-import type { Handover, JobRowSpec, SyncRow } from '#src/modules/forward.ts'
+import type { PlatformCall, JobRowSpec, SyncRow } from '#src/modules/platform-rows.ts'
 
 const files = globSync('src/modules/**/*.ts', { exclude: (name) => name.endsWith('.test.ts') }).map((file) => ({
   file,
@@ -20,13 +20,13 @@ test('the compiler refuses a row and a call without a proof or a reason', () => 
   // @ts-expect-error a call that answers at once without a proof
   const at_once: SyncRow<RouteSpec> = { ...row, mode: 'sync', reply: () => undefined }
   // @ts-expect-error a handler that hands a call over without a proof
-  const handover: Handover = call
-  const reasoned: Handover = { ...call, proof: unproven('Nothing shows it, and this is why.') }
+  const handover: PlatformCall = call
+  const reasoned: PlatformCall = { ...call, proof: unproven('Nothing shows it, and this is why.') }
   assert.ok(job && at_once && handover && reasoned)
 })
 
 test('every row stands with its proof, and every reason for none is a sentence', () => {
-  const rows = files.filter(({ file }) => !file.endsWith('forward.ts'))
+  const rows = files.filter(({ file }) => !file.endsWith('platform-rows.ts'))
   let seen = 0
   for (const { file, text } of rows) {
     for (const row of text.split(/(?=\bmode: '(?:job|create|sync|read)',)/).slice(1)) {

@@ -123,8 +123,8 @@ function roundOf(options: StormOptions, tag: string, round: number): (() => Prom
         protocol: 'tcp',
         public_ip_id: FORWARDED,
         virtual_machine_id: nat_vm,
-        public_port: 20_000 + round,
-        private_port: 20_000 + round,
+        public_port: FIRST_PORT + (options.seed % 1000) * 10 + round,
+        private_port: FIRST_PORT + (options.seed % 1000) * 10 + round,
       },
     }),
     async () => {
@@ -144,6 +144,7 @@ const MACHINE = {
   network_ids: [wellKnown.networks['office-shared']],
 }
 
+const FIRST_PORT = 20_000
 const FORWARDED = seededId('address', '203.0.113.60')
 
 /** The one that ports are forwarded from. */

@@ -12,7 +12,7 @@ import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { ForwardDeps } from '../forward.ts'
+import type { PlatformDeps } from '../platform-rows.ts'
 import { diskCreateJob } from './disk-create.job.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
@@ -20,7 +20,7 @@ import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts
 
 type In = Input<(typeof vmDisks.routes)['vmDiskCreate']>
 
-export function createAndAttachDisk(deps: ForwardDeps) {
+export function createAndAttachDisk(deps: PlatformDeps) {
   const { cloudstack, jobs } = deps
   const admit = async ({ body }: In, ctx: RequestContext) => {
     const vm = await requireReady(cloudstack, body, ctx)

@@ -11,7 +11,8 @@ import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec, type Subject } from '../forward.ts'
+import type { Subject } from '../operation.ts'
+import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { createAndAttachDisk } from './disk-create.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
@@ -22,10 +23,10 @@ type Routes = typeof vmDisks.routes
 type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
 type In<Op extends keyof Routes> = Input<Routes[Op]>
 
-export function vmDiskHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmDiskHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
+    ...platformRows(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
     vmDiskDetach: detachDisk(deps),
     vmDiskCreate: createAndAttachDisk(deps),
     vmDiskResize: resizeDisk(deps),
@@ -67,7 +68,7 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
   }
 }
 
-function detachDisk(deps: ForwardDeps) {
+function detachDisk(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
     const volume = await volumeToDetach(cloudstack, body, ctx)
@@ -83,7 +84,9 @@ function detachDisk(deps: ForwardDeps) {
     const call = { command: 'detachVolume', args, proof, resource_type: 'VOLUME' }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVolume(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
+    readVolume(cloudstack, resource_id ?? '', ctx),
+  )
 }
 
 async function volumeToDetach(
@@ -115,7 +118,7 @@ async function volumeToDetach(
 }
 
 /** Only a new offering is another command than a new size. */
-function resizeDisk(deps: ForwardDeps) {
+function resizeDisk(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmDiskResize'>, ctx: RequestContext) => {
     const { volume_id, size_gb, disk_offering_id, min_iops, max_iops } = body
@@ -148,7 +151,9 @@ function resizeDisk(deps: ForwardDeps) {
     const call = { command, args, proof: resizedTo(volume, body), resource_type: 'VOLUME', slow: true }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVolume(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
+    readVolume(cloudstack, resource_id ?? '', ctx),
+  )
 }
 
 const GIB = 1024 ** 3

@@ -8,7 +8,7 @@ import { unproven } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps, forward, type JobRowSpec, type SyncRow } from '../forward.ts'
+import { type PlatformDeps, platformRows, type JobRowSpec, type SyncRow } from '../platform-rows.ts'
 import { requireOwn } from './ownership.ts'
 import { configureTpm } from './tpm.ts'
 import { aboutVm, rawVm, readVm, requireState, vmSubject } from './vm-lookup.ts'
@@ -18,10 +18,13 @@ type Routes = typeof vmGuests.routes
 type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
 type In<Op extends keyof Routes> = Input<Routes[Op]>
 
-export function vmGuestHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmGuestHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vmGuests, deps, { vmAffinityUpdate: affinityRow(cloudstack), vmUserDataReset: userDataRow(cloudstack) }),
+    ...platformRows(vmGuests, deps, {
+      vmAffinityUpdate: affinityRow(cloudstack),
+      vmUserDataReset: userDataRow(cloudstack),
+    }),
     vmConsoleCreate: createConsole(deps),
     vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> =>
       configureTpm(deps, input.body, ctx),
@@ -97,7 +100,7 @@ function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
   }
 }
 
-function createConsole(deps: ForwardDeps) {
+function createConsole(deps: PlatformDeps) {
   return async ({ body }: In<'vmConsoleCreate'>, ctx: RequestContext): Promise<VmConsole> => {
     const vm = vmOf(await rawVm(deps.cloudstack, body.virtual_machine_id, ctx, 'min'))
     requireState(vm, vmCan.console)

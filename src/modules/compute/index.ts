@@ -5,7 +5,7 @@ import { vms } from '#src/contract/compute/vms.ts'
 import type { infrastructure } from '#src/contract/infrastructure.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward } from '../forward.ts'
+import { type PlatformDeps, platformRows } from '../platform-rows.ts'
 import { computeHookReceive, type HookDeps } from './hook.ts'
 import { clusterList, hostList, serviceOfferingList, templateList, zoneList } from './infrastructure.ts'
 import { vmMetricsAggregate } from './metrics.ts'
@@ -14,12 +14,12 @@ import { vmUsageGet, vmUsageList } from './usage.ts'
 import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
 
-export type ComputeDeps = ForwardDeps
+export type ComputeDeps = PlatformDeps
 
 export function computeHandlers(deps: ComputeDeps): Handlers<typeof vms.routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vms, deps, vmRows(cloudstack)),
+    ...platformRows(vms, deps, vmRows(cloudstack)),
     vmProvision: provisionVm(deps),
     vmList: vmList(cloudstack),
     vmGet: vmGet(cloudstack),

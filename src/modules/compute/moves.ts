@@ -10,7 +10,7 @@ import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type SyncRow } from '../forward.ts'
+import { type PlatformDeps, platformRows, submitCall, type SyncRow } from '../platform-rows.ts'
 import { hostOf } from './infrastructure.ts'
 import { restoreVm } from './restore.ts'
 import { planScale } from './scaling.ts'
@@ -23,10 +23,10 @@ type In<Op extends keyof Routes> = Input<Routes[Op]>
 /** Hypervisors that can grow a running machine at all (cloudstack.md 6.4). */
 const LIVE_HYPERVISORS = ['KVM', 'VMware', 'XenServer', 'Simulator']
 
-export function vmMoveHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmMoveHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vmMoves, deps, { vmRecover: recoverRow(cloudstack) }),
+    ...platformRows(vmMoves, deps, { vmRecover: recoverRow(cloudstack) }),
     vmMigrate: migrateVm(deps),
     vmMigrateCandidates: migrationHosts(cloudstack),
     vmScale: scaleVm(deps, LIVE_HYPERVISORS),
@@ -35,7 +35,7 @@ export function vmMoveHandlers(deps: ForwardDeps): Handlers<Routes, RequestConte
 }
 
 /** Also behind the settings' own compute call, which knows fewer hypervisors. */
-export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
+export function scaleVm(deps: PlatformDeps, live_on: readonly string[]) {
   const plan = async ({ body }: { body: ComputeSize }, ctx: RequestContext) => {
     const { vm, args } = await planScale(deps.cloudstack, body, ctx, live_on)
     const subject = {
@@ -57,7 +57,7 @@ export function scaleVm(deps: ForwardDeps, live_on: readonly string[]) {
     const call = { command: 'scaleVirtualMachine', args, proof, resource_type: 'VM', settings_of: vm.id }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) =>
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
     readVm(deps.cloudstack, resource_id ?? '', ctx),
   )
 }
@@ -74,7 +74,7 @@ function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & Route
   }
 }
 
-function migrateVm(deps: ForwardDeps) {
+function migrateVm(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmMigrate'>, ctx: RequestContext) => {
     const { host_id, storage_id, auto_select } = body
@@ -100,7 +100,7 @@ function migrateVm(deps: ForwardDeps) {
     const call = { command, args, proof: movedTo(vm, host_id, storage_id), resource_type: 'VM', slow: true }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** The host alone: the state may change again at once, and which disks a move takes along the platform decides. */

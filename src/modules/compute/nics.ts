@@ -10,7 +10,7 @@ import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec } from '../forward.ts'
+import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { findNic, findSecondaryIp, nicRecordOf } from './nic-lookup.ts'
 import { optionsOf } from './vm-list.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
@@ -21,10 +21,10 @@ type Routes = typeof vmNics.routes
 type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
 type In<Op extends keyof Routes> = Input<Routes[Op]>
 
-export function vmNicHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmNicHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vmNics, deps, { vmNicAdd: addRow(cloudstack), vmNicSetDefault: defaultRow(cloudstack) }),
+    ...platformRows(vmNics, deps, { vmNicAdd: addRow(cloudstack), vmNicSetDefault: defaultRow(cloudstack) }),
     vmNicList: nicList(cloudstack),
     vmNicIpAdd: addIp(deps),
     vmNicIpRemove: removeIp(deps),
@@ -132,7 +132,7 @@ async function listed(cloudstack: CloudStack, args: Record<string, string | numb
   }
 }
 
-function addIp(deps: ForwardDeps) {
+function addIp(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmNicIpAdd'>, ctx: RequestContext) => {
     requireAddress(body.ip_address)
@@ -159,7 +159,7 @@ function addIp(deps: ForwardDeps) {
     }
     return { ...call, subject }
   }
-  return handOver(deps, plan, async (result, { body }, ctx) => {
+  return submitCall(deps, plan, async (result, { body }, ctx) => {
     const made = result === undefined ? null : objectOf(result, 'nicsecondaryip')
     const id = made === null ? null : textOf(made, 'id')
     if (id === null) return undefined
@@ -170,7 +170,7 @@ function addIp(deps: ForwardDeps) {
   })
 }
 
-function removeIp(deps: ForwardDeps) {
+function removeIp(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmNicIpRemove'>, ctx: RequestContext) => {
     const { vm: raw, ip_address } = await findSecondaryIp(cloudstack, body, ctx)
@@ -183,7 +183,7 @@ function removeIp(deps: ForwardDeps) {
     const words = `address ${ip_address} from virtual machine ${vm.name}`
     return { ...call, subject: { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` } }
   }
-  return handOver(deps, plan)
+  return submitCall(deps, plan)
 }
 
 /** The platform refuses an address in use without a reason (cloudstack.md 10, 10). */
@@ -215,7 +215,7 @@ async function requireUnused(
   }
 }
 
-function updateIp(deps: ForwardDeps) {
+function updateIp(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmNicIpUpdate'>, ctx: RequestContext) => {
     if (body.ip_address !== undefined && !isIPv4(body.ip_address))
@@ -239,7 +239,7 @@ function updateIp(deps: ForwardDeps) {
     }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** One of IPv6 stands elsewhere, and is written in many ways. */

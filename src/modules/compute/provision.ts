@@ -10,7 +10,7 @@ import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
-import type { ForwardDeps } from '../forward.ts'
+import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOwn } from './ownership.ts'
 import { vmProvisionJob } from './provision.job.ts'
@@ -20,7 +20,7 @@ import { vmOf } from './vm-view.ts'
 
 type In = Input<(typeof vms.routes)['vmProvision']>
 
-export function provisionVm(deps: ForwardDeps) {
+export function provisionVm(deps: PlatformDeps) {
   const admit = async ({ body }: In, ctx: RequestContext) => {
     checkBody(body)
     requireAdminFields(body, ctx)
@@ -82,7 +82,7 @@ function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
   throw new ApiError('FORBIDDEN', 'extra_config and details need the role admin.')
 }
 
-async function requireActive({ database }: ForwardDeps, tenant_id: string | null): Promise<void> {
+async function requireActive({ database }: PlatformDeps, tenant_id: string | null): Promise<void> {
   if (tenant_id === null || (await isTenantActive(database.db, tenant_id))) return
   throw new ApiError('TENANT_INACTIVE', 'The tenant is deactivated; nothing new is made for it.')
 }

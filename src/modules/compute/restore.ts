@@ -12,7 +12,7 @@ import { type Evidence, given, unproven } from '#src/drivers/cloudstack/proof.ts
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, handOver } from '../forward.ts'
+import { type PlatformDeps, submitCall } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { readVmSnapshot, requireRevertible, revertCall } from './vm-snapshots.ts'
@@ -34,7 +34,7 @@ const FIELDS = {
   volume_snapshot: ['snapshot_id'],
 } as const
 
-export function restoreVm(deps: ForwardDeps) {
+export function restoreVm(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: { body: Body }, ctx: RequestContext) => {
     requireFields(body)
@@ -46,7 +46,7 @@ export function restoreVm(deps: ForwardDeps) {
     }
     return { ...call, resource_type: 'VM', slow: true, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** A field of another source would be ignored in silence. */

@@ -9,7 +9,7 @@ import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps } from '../forward.ts'
+import { type PlatformDeps } from '../platform-rows.ts'
 import { curatedOf, type DetailMap, editableDetails, extraConfigOf, setOf } from './details-map.ts'
 import { offeringOf } from './infrastructure.ts'
 import { scaleVm } from './moves.ts'
@@ -25,7 +25,7 @@ type In<Op extends keyof Routes> = Input<Routes[Op]>
 
 const LIVE_ON = ['KVM']
 
-export function vmSettingsHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmSettingsHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
     vmSettingsGet: ({ body }: In<'vmSettingsGet'>, ctx: RequestContext) =>
@@ -109,7 +109,7 @@ async function detailOptions(cloudstack: CloudStack, id: string, ctx: RequestCon
   return Object.fromEntries(Object.keys(details).map((name) => [name, textsOf(details, name)]))
 }
 
-function updateSettings(deps: ForwardDeps) {
+function updateSettings(deps: PlatformDeps) {
   return async ({ body }: In<'vmSettingsUpdate'>, ctx: RequestContext): Promise<VmSettings> => {
     requireEdit(body)
     const { cloudstack } = deps

@@ -7,7 +7,7 @@ import { flagOf, mapOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import type { ForwardDeps } from '../forward.ts'
+import type { PlatformDeps } from '../platform-rows.ts'
 import type { DetailMap } from './details-map.ts'
 import { writeSettings } from './settings-write.ts'
 import { rawVm, requireState } from './vm-lookup.ts'
@@ -20,7 +20,7 @@ const MODEL = 'virtual.tpm.model'
 const VERSION = 'virtual.tpm.version'
 const DEFAULT_VERSION = '2.0'
 
-export async function configureTpm(deps: ForwardDeps, body: TpmConfigure, ctx: RequestContext): Promise<VmFirmware> {
+export async function configureTpm(deps: PlatformDeps, body: TpmConfigure, ctx: RequestContext): Promise<VmFirmware> {
   requireSense(body)
   const vm = vmOf(await rawVm(deps.cloudstack, body.virtual_machine_id, ctx, 'min'))
   requireState(vm, vmCan.configureTpm)

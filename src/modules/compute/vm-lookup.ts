@@ -7,7 +7,7 @@ import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Subject } from '../forward.ts'
+import type { Subject } from '../operation.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
 
 /** The machine as the platform describes it, or VM_NOT_FOUND: a foreign one is not distinguishable from none. */

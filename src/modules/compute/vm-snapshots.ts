@@ -12,7 +12,7 @@ import type { Proof } from '#src/drivers/cloudstack/proof.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward, handOver, type JobRowSpec } from '../forward.ts'
+import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 
@@ -23,10 +23,13 @@ type In<Op extends keyof Routes> = Input<Routes[Op]>
 const LIST = 'listVMSnapshot'
 const KEY = 'vmSnapshot'
 
-export function vmSnapshotHandlers(deps: ForwardDeps): Handlers<Routes, RequestContext> {
+export function vmSnapshotHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(vmSnapshots, deps, { vmSnapshotCreate: createRow(cloudstack), vmSnapshotDelete: deleteRow(cloudstack) }),
+    ...platformRows(vmSnapshots, deps, {
+      vmSnapshotCreate: createRow(cloudstack),
+      vmSnapshotDelete: deleteRow(cloudstack),
+    }),
     vmSnapshotList: snapshotList(cloudstack),
     vmSnapshotRevert: revertVm(deps),
   }
@@ -115,7 +118,7 @@ function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>>
   }
 }
 
-function revertVm(deps: ForwardDeps) {
+function revertVm(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmSnapshotRevert'>, ctx: RequestContext) => {
     const snapshot = await readVmSnapshot(cloudstack, body.snapshot_id, ctx)
@@ -129,7 +132,7 @@ function revertVm(deps: ForwardDeps) {
     const call = { ...revertCall(snapshot.id), resource_type: 'VM', slow: true }
     return { ...call, subject }
   }
-  return handOver(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
+  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** Going back to a snapshot makes it the current one of its machine. */

@@ -6,7 +6,8 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import { type ForwardDeps, handOverToEnd, type Subject } from '../forward.ts'
+import type { Subject } from '../operation.ts'
+import { type PlatformDeps, submitCallToEnd } from '../platform-rows.ts'
 import type { AddressDns } from './address-dns.ts'
 import { publicIpAcquire } from './public-ips-acquire.ts'
 import { publicIpDnsSet } from './public-ips-dns.ts'
@@ -16,7 +17,7 @@ import { enableNat, natTarget, requireNoOtherNat } from './static-nat.ts'
 
 type Routes = typeof publicIps.routes
 
-export interface PublicIpDeps extends ForwardDeps {
+export interface PublicIpDeps extends PlatformDeps {
   dns: AddressDns | undefined
 }
 
@@ -105,7 +106,7 @@ function publicIpDisassociate(deps: PublicIpDeps) {
     const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, proof, resource_type: 'PUBLIC_IP' }
     return { ...call, subject }
   }
-  return handOverToEnd(deps, plan, ({ status }) => ({ success: true, message: status }))
+  return submitCallToEnd(deps, plan, ({ status }) => ({ success: true, message: status }))
 }
 
 function publicIpRelease(deps: PublicIpDeps) {
@@ -124,7 +125,7 @@ function publicIpRelease(deps: PublicIpDeps) {
     const call = { command: 'disassociateIpAddress', args, proof, resource_type: 'PUBLIC_IP' }
     return { ...call, subject }
   }
-  return handOverToEnd(deps, plan, async ({ status, resource_name }) => ({
+  return submitCallToEnd(deps, plan, async ({ status, resource_name }) => ({
     success: true,
     message: `${status}${await namesWithdrawn(deps.dns, resource_name)}`,
   }))

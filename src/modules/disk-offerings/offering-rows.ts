@@ -5,7 +5,7 @@ import { objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { given } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { SyncRow } from '../forward.ts'
+import type { SyncRow } from '../platform-rows.ts'
 import { readOffering } from './offering-list.ts'
 import { offeringOf } from './offering-view.ts'
 

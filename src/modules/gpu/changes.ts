@@ -8,7 +8,7 @@ import type { JobDefinition } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
-import type { ForwardDeps } from '../forward.ts'
+import type { PlatformDeps } from '../platform-rows.ts'
 import type { ChangeDeps } from './change-steps.ts'
 import { gpuConvertJob } from './convert.job.ts'
 import { devicesOfHost, requireProfile, requireUnused, requireUpHost } from './gpu-lookup.ts'
@@ -16,7 +16,7 @@ import type { GpuHost, GpuNodes } from './gpu-nodes.ts'
 import { gpuProfileSyncJob } from './profile-sync.job.ts'
 import { gpuRepinJob, wantedParts } from './repin.job.ts'
 
-export interface GpuDeps extends ForwardDeps {
+export interface GpuDeps extends PlatformDeps {
   nodes: GpuNodes
 }
 

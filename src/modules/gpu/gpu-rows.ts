@@ -7,7 +7,8 @@ import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { type Proof, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Subject, SyncRow } from '../forward.ts'
+import type { Subject } from '../operation.ts'
+import type { SyncRow } from '../platform-rows.ts'
 import {
   CARD_ITEM, DEVICE_ITEM, devicesById, devicesOfHost, PROFILE_ITEM, requireCard, requireProfile, requireUnused, requireUpHost,
 } from './gpu-lookup.ts' // biome-ignore format: one import

@@ -4,7 +4,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { given, unproven } from '#src/drivers/cloudstack/proof.ts'
 import { invalidField } from '#src/kernel/errors.ts'
-import type { JobRowSpec } from '../forward.ts'
+import type { JobRowSpec } from '../platform-rows.ts'
 import { isCidr, isInside } from './cidr.ts'
 import { readNetwork, requireNetworkState } from './guest-network-lookup.ts'
 

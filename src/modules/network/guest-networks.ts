@@ -7,16 +7,16 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward } from '../forward.ts'
+import { type PlatformDeps, platformRows } from '../platform-rows.ts'
 import { guestNetworkRows } from './guest-network-rows.ts'
 import { networkOf } from './guest-network-view.ts'
 
 type Body = Input<typeof guestNetworks.routes.guestNetworkList>['body']
 
-export function guestNetworkHandlers(deps: ForwardDeps): Handlers<typeof guestNetworks.routes, RequestContext> {
+export function guestNetworkHandlers(deps: PlatformDeps): Handlers<typeof guestNetworks.routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(guestNetworks, deps, guestNetworkRows(cloudstack)),
+    ...platformRows(guestNetworks, deps, guestNetworkRows(cloudstack)),
     guestNetworkList: guestNetworkList(cloudstack),
   }
 }

@@ -5,14 +5,14 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward } from '../forward.ts'
+import { type PlatformDeps, platformRows } from '../platform-rows.ts'
 import { readAddress, RULE_ITEM } from './forwarding-lookup.ts'
 import { forwardingRows } from './forwarding-rows.ts'
 
-export function portForwardingHandlers(deps: ForwardDeps): Handlers<typeof portForwarding.routes, RequestContext> {
+export function portForwardingHandlers(deps: PlatformDeps): Handlers<typeof portForwarding.routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...forward(portForwarding, deps, forwardingRows(cloudstack)),
+    ...platformRows(portForwarding, deps, forwardingRows(cloudstack)),
     portForwardingList: portForwardingList(cloudstack),
   }
 }

@@ -7,7 +7,7 @@ import { given, type ThingName } from '#src/drivers/cloudstack/proof.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { JobRowSpec } from '../forward.ts'
+import type { JobRowSpec } from '../platform-rows.ts'
 import { ELEMENT_LISTS, elementsOf, isProvided, readElement, readProvider } from './provider-lookup.ts'
 
 type Spec<Op extends keyof typeof serviceProviders.routes> = (typeof serviceProviders.routes)[Op]

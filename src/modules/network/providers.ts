@@ -6,7 +6,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ForwardDeps, forward } from '../forward.ts'
+import { type PlatformDeps, platformRows } from '../platform-rows.ts'
 import {
   ELEMENT_LISTS,
   elementOf,
@@ -20,18 +20,21 @@ import { elementRows, providerRows } from './provider-rows.ts'
 
 type In<Op extends keyof typeof serviceProviders.routes> = Input<(typeof serviceProviders.routes)[Op]>
 
-export function serviceProviderHandlers(deps: ForwardDeps): Handlers<typeof serviceProviders.routes, RequestContext> {
+export function serviceProviderHandlers(deps: PlatformDeps): Handlers<typeof serviceProviders.routes, RequestContext> {
   const { cloudstack } = deps
-  const changes = forward(serviceProviders, deps, providerRows(cloudstack))
+  const changes = platformRows(serviceProviders, deps, providerRows(cloudstack))
   return {
     ...changes,
     serviceProviderElementCreate: ({ params, body }: In<'serviceProviderElementCreate'>, ctx: RequestContext) => {
       const row = rowOf(elementRows.create, params.nsp_type)(cloudstack)
-      return forward(serviceProviders, deps, row).serviceProviderElementCreate({ params, body, query: undefined }, ctx)
+      return platformRows(serviceProviders, deps, row).serviceProviderElementCreate(
+        { params, body, query: undefined },
+        ctx,
+      )
     },
     serviceProviderElementConfigure: ({ params, body }: In<'serviceProviderElementConfigure'>, ctx: RequestContext) => {
       const row = rowOf(elementRows.configure, params.nsp_type)(cloudstack)
-      return forward(serviceProviders, deps, row).serviceProviderElementConfigure(
+      return platformRows(serviceProviders, deps, row).serviceProviderElementConfigure(
         { params, body, query: undefined },
         ctx,
       )

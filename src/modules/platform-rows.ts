@@ -5,27 +5,17 @@ import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { type Evidence, isProof, type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import type { Admission, Jobs } from '#src/jobs/admit.ts'
+import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob, completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
+import type { ChangeDeps } from '#src/store/app-events.ts'
 import { type CallInput, computeCall } from './compute/call.job.ts'
+import { admissionOf, recordOperation, resourceType, type Subject } from './operation.ts'
 
-export interface ForwardDeps extends ChangeDeps {
+export interface PlatformDeps extends ChangeDeps {
   cloudstack: CloudStack
   jobs: Jobs
-}
-
-/** What a change is about: for its event, its job, and the answer. */
-export interface Subject {
-  resource_id: string | null
-  resource_name?: string
-  tenant_id?: string | null
-  /** One sentence while it happens. */
-  description: string
-  /** One sentence when it has happened. */
-  done?: string
 }
 
 interface Common<R extends RouteSpec> {
@@ -76,9 +66,9 @@ export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
 export type Row<R extends RouteSpec> = ReadRow<R> | SyncRow<R> | JobRowSpec<R>
 
 /** Handlers for the rows given; the compiler says which operations of the area are still missing. */
-export function forward<A extends Routes, K extends keyof A>(
+export function platformRows<A extends Routes, K extends keyof A>(
   area: Area<A>,
-  deps: ForwardDeps,
+  deps: PlatformDeps,
   rows: { [Op in K]: Row<A[Op]> },
 ): Pick<Handlers<A, RequestContext>, K> {
   const handlers: Partial<Record<K, unknown>> = {}
@@ -91,7 +81,7 @@ export function forward<A extends Routes, K extends keyof A>(
   return handlers as Pick<Handlers<A, RequestContext>, K>
 }
 
-function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps) {
+function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: PlatformDeps) {
   return (input: Input<R>, ctx: RequestContext): Promise<unknown> => {
     switch (row.mode) {
       case 'read':
@@ -106,7 +96,7 @@ function handlerOf<R extends RouteSpec>(route: R, row: Row<R>, deps: ForwardDeps
 
 async function read<R extends RouteSpec>(
   row: ReadRow<R>,
-  deps: ForwardDeps,
+  deps: PlatformDeps,
   input: Input<R>,
   ctx: RequestContext,
 ): Promise<Result<R>> {
@@ -122,18 +112,12 @@ async function read<R extends RouteSpec>(
 async function sync<R extends RouteSpec>(
   route: R,
   row: SyncRow<R>,
-  deps: ForwardDeps,
+  deps: PlatformDeps,
   input: Input<R>,
   ctx: RequestContext,
 ): Promise<Result<R>> {
   const subject = await row.about(input, ctx)
-  const about = {
-    resource_type: resourceType(route),
-    resource_uuid: subject.resource_id ?? '',
-    description: subject.description,
-    tenant_id: subject.tenant_id ?? null,
-  }
-  return recordChange(deps, ctx, about, async (note) => {
+  return recordOperation(deps, ctx, resourceType(route), subject, async () => {
     // The caller leaving does not stop a change half-way.
     const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
       traceparent: ctx.traceparent,
@@ -143,10 +127,7 @@ async function sync<R extends RouteSpec>(
       if (!isProof(evidence)) continue
       await readBack(deps.cloudstack, evidence, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
     }
-    if (subject.done !== undefined) note.description = subject.done
-    const result = await row.reply(answer, input, ctx)
-    if (subject.resource_id === null) note.resource_uuid = madeId(result)
-    return result
+    return row.reply(answer, input, ctx)
   })
 }
 
@@ -159,8 +140,8 @@ function madeIn(answer: Raw): string | null {
   return made === undefined ? null : textOf(made, 'id')
 }
 
-function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: ForwardDeps) {
-  return handOver(
+function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDeps) {
+  return submitCall(
     deps,
     async (input: Input<R>, ctx: RequestContext) => ({
       subject: await row.about(input, ctx),
@@ -177,7 +158,7 @@ function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: ForwardDep
 }
 
 /** One call that the platform runs as a job. */
-export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 'settings_of'> {
+export interface PlatformCall extends Pick<CallInput, 'command' | 'resource_type' | 'settings_of'> {
   subject: Subject
   args: Args
   /** As in a row. */
@@ -188,9 +169,9 @@ export interface Handover extends Pick<CallInput, 'command' | 'resource_type' | 
 }
 
 /** A handler for a command that depends on the input: the job makes the call, and the answer is as in a row. */
-export function handOver<In, T = never>(
-  deps: ForwardDeps,
-  plan: (input: In, ctx: RequestContext) => Promise<Handover>,
+export function submitCall<In, T = never>(
+  deps: PlatformDeps,
+  plan: (input: In, ctx: RequestContext) => Promise<PlatformCall>,
   reply?: (
     result: Raw | undefined,
     input: In,
@@ -207,10 +188,10 @@ export function handOver<In, T = never>(
   })
 }
 
-/** As `handOver`, for operations that answer with the outcome itself. */
-export function handOverToEnd<In, T>(
-  deps: ForwardDeps,
-  plan: (input: In, ctx: RequestContext) => Promise<Handover>,
+/** As `submitCall`, for operations that answer with the outcome itself. */
+export function submitCallToEnd<In, T>(
+  deps: PlatformDeps,
+  plan: (input: In, ctx: RequestContext) => Promise<PlatformCall>,
   reply: (row: JobRow) => T | Promise<T>,
 ) {
   return completedJob<In, T>(deps.jobs, {
@@ -219,33 +200,9 @@ export function handOverToEnd<In, T>(
   })
 }
 
-function admitCall({ jobs }: ForwardDeps, ctx: RequestContext, { subject, ...handover }: Handover): Promise<JobRow> {
-  const { args, proof, creates = false, slow = false, ...rest } = handover
+function admitCall({ jobs }: PlatformDeps, ctx: RequestContext, { subject, ...call }: PlatformCall): Promise<JobRow> {
+  const { args, proof, creates = false, slow = false, ...rest } = call
   const done = subject.done ?? subject.description
   const input = { ...rest, args: encodeArgs(args), ...(isProof(proof) ? { proof } : {}), creates, slow, done }
-  return jobs.admit({ ...computeCall, resource_type: handover.resource_type }, admissionOf(input, subject, ctx))
-}
-
-function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {
-  return {
-    id: ctx.operation_id,
-    input,
-    caller: ctx.caller,
-    action: ctx.operation,
-    description: subject.description,
-    tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
-    ...(subject.resource_id === null ? {} : { resource_id: subject.resource_id }),
-    ...(subject.resource_name === undefined ? {} : { resource_name: subject.resource_name }),
-  }
-}
-
-/** What a call has made says its own id. */
-function madeId(result: unknown): string {
-  const made = typeof result === 'object' && result !== null && 'id' in result ? result.id : undefined
-  return typeof made === 'string' ? made : ''
-}
-
-function resourceType(route: RouteSpec): string {
-  if (route.event === undefined) throw new Error(`${route.path} changes something but declares no event`)
-  return route.event.resource_type
+  return jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(input, subject, ctx))
 }

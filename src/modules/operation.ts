@@ -1,0 +1,64 @@
+// What every changing operation says of itself, whatever system carries it out: what it is about, for its event, its job and
+// its answer. How a job is answered: src/jobs/answer.ts; how it changes another system once: src/jobs/submit-once.ts.
+import type { RouteSpec } from '#src/contract/route.ts'
+import type { Admission } from '#src/jobs/admit.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
+
+/** What a change is about: for its event, its job, and the answer. */
+export interface Subject {
+  resource_id: string | null
+  resource_name?: string
+  tenant_id?: string | null
+  /** One sentence while it happens. */
+  description: string
+  /** One sentence when it has happened. */
+  done?: string
+}
+
+/** A change that is done when its answer comes: its event starts before and ends with it. */
+export function recordOperation<T>(
+  deps: ChangeDeps,
+  ctx: RequestContext,
+  resource_type: string,
+  subject: Subject,
+  change: () => Promise<T>,
+): Promise<T> {
+  const about = {
+    resource_type,
+    resource_uuid: subject.resource_id ?? '',
+    description: subject.description,
+    tenant_id: subject.tenant_id ?? null,
+  }
+  return recordChange(deps, ctx, about, async (note) => {
+    const result = await change()
+    if (subject.done !== undefined) note.description = subject.done
+    if (subject.resource_id === null) note.resource_uuid = madeId(result)
+    return result
+  })
+}
+
+/** What a call has made says its own id. */
+function madeId(result: unknown): string {
+  const made = typeof result === 'object' && result !== null && 'id' in result ? result.id : undefined
+  return typeof made === 'string' ? made : ''
+}
+
+/** A change that is a job: what is admitted under the id of the operation. */
+export function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {
+  return {
+    id: ctx.operation_id,
+    input,
+    caller: ctx.caller,
+    action: ctx.operation,
+    description: subject.description,
+    tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
+    ...(subject.resource_id === null ? {} : { resource_id: subject.resource_id }),
+    ...(subject.resource_name === undefined ? {} : { resource_name: subject.resource_name }),
+  }
+}
+
+export function resourceType(route: RouteSpec): string {
+  if (route.event === undefined) throw new Error(`${route.path} changes something but declares no event`)
+  return route.event.resource_type
+}
