@@ -51,6 +51,19 @@ for (const area of areas) {
   })
 }
 
+test('what does not exist is named with its kind and its id', async () => {
+  const id = '00000000-0000-4000-8000-000000000000'
+  for (const [path, body, detail] of [
+    ['/compute/vms/byID', { virtual_machine_id: id }, `Virtual machine ${id} not found.`],
+    ['/compute/vms/migrate/candidates', { virtual_machine_id: id }, `Virtual machine ${id} not found.`],
+    ['/compute/vms/snapshots/delete', { snapshot_id: id }, `Snapshot ${id} of a virtual machine not found.`],
+    ['/discovery/asyncjobs/result', { job_id: id }, `Job ${id} of the compute platform not found.`],
+  ] as const) {
+    const reply = await lab.call('POST', path, body)
+    assert.deepEqual([reply.status, reply.body.detail], [400, detail], reply.text)
+  }
+})
+
 test('a filter by state names the states there are', async () => {
   for (const [path, states] of [
     ['/compute/vms/list', /Running.*Stopped.*Present/],

@@ -132,6 +132,15 @@ test('a limit says what is used, to whom it belongs; that of a tenant above is n
   assert.equal(below, 'A tenant above yours has no MiB of memory left; ask its operators to raise the limit.')
 })
 
+test('a limit that a job reports as an inner error is a limit nevertheless', () => {
+  const detail =
+    "Maximum domain resource limits of Type 'cpu' for Domain Id = b98906ce-19a6-4495-bed1-ce11691c7a6f is exceeded: Domain Resource Limit = 4, Current Domain Resource Amount = 3, Current Resource Reservation = 0, Requested Resource Amount = 2."
+  const error = new CloudStackError({ operation: 'ScaleVMCmd', failure: 'error', status: 530, detail })
+  const { code, message } = mapUpstreamError(error, null)
+  assert.equal(code, 'QUOTA_EXCEEDED')
+  assert.match(message, /has 3 of 4 CPU cores, and this needs 2 more/)
+})
+
 test('a network of another tenant does not exist to a caller of a tenant', () => {
   const entry = recorded.errors.find(({ name }) => name === 'deployVirtualMachine-foreign-network')
   assert.ok(entry !== undefined)

@@ -38,7 +38,7 @@ export function alertGet({ cloudstack, database }: AlertReading) {
     const open = await openAlert(cloudstack, body.id, ctx)
     if (open !== undefined) return open
     const copy = await archivedAlert(database.db, body.id)
-    if (copy === undefined) throw new ApiError('ALERT_NOT_FOUND', 'There is no alert with this id.')
+    if (copy === undefined) throw new ApiError('ALERT_NOT_FOUND', `Alert ${body.id} not found.`)
     return copyOf(copy)
   }
 }

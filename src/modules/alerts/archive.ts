@@ -52,7 +52,7 @@ async function knownAlerts(cloudstack: CloudStack, ids: readonly string[], ctx: 
   const known: Alert[] = []
   for (const id of ids) {
     const alert = await openAlert(cloudstack, id, ctx)
-    if (alert === undefined) throw new ApiError('ALERT_NOT_FOUND', `There is no open alert with the id ${id}.`)
+    if (alert === undefined) throw new ApiError('ALERT_NOT_FOUND', `Open alert ${id} not found.`)
     known.push(alert)
   }
   return known

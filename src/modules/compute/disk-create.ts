@@ -79,7 +79,7 @@ async function requireOffering(cloudstack: CloudStack, body: DiskCreate, ctx: Re
   if (body.disk_offering_id === undefined) return
   const offering = await diskOffering(cloudstack, body.disk_offering_id, ctx)
   if (offering === undefined)
-    throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this disk_offering_id.')
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${body.disk_offering_id} not found.`)
   const custom = flagOf(offering, 'iscustomized')
   if (custom === true && body.size_gb === undefined && body.snapshot_id === undefined)
     throw invalidField('body.size_gb', 'is required by this disk offering')
@@ -91,7 +91,7 @@ async function requireSnapshot(cloudstack: CloudStack, id: string | undefined, c
   if (id === undefined) return
   const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
   if ((await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))) !== undefined) return
-  throw new ApiError('SNAPSHOT_NOT_FOUND', 'There is no snapshot with this snapshot_id.')
+  throw new ApiError('SNAPSHOT_NOT_FOUND', `Snapshot ${id} not found.`)
 }
 
 /** A volume can be attached to machines of its own owner only. */

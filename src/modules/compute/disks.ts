@@ -184,7 +184,7 @@ async function requireFittingSize(
   const offering_id = disk_offering_id ?? volume.disk_offering_id
   const offering = offering_id === null ? undefined : await diskOffering(cloudstack, offering_id, ctx)
   if (disk_offering_id !== undefined && offering === undefined)
-    throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this disk_offering_id.')
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${disk_offering_id} not found.`)
   const custom = offering === undefined ? null : flagOf(offering, 'iscustomized')
   if (size_gb !== undefined && custom === false) throw invalidField('body.size_gb', 'the disk offering fixes the size')
   const shrinks = size_gb !== undefined && volume.size_bytes !== null && size_gb * GIB < volume.size_bytes
@@ -236,7 +236,7 @@ async function usableIso(
   const { tenant_id } = ctx.caller
   const filter = { id, isofilter: tenant_id === null ? 'all' : 'executable', ...scopeOfOne(tenant_id) }
   const known = await findOne(cloudstack, 'listIsos', 'iso', filter, optionsOf(ctx))
-  if (known === undefined) throw new ApiError('ISO_NOT_FOUND', 'There is no ISO image with this iso_id.')
+  if (known === undefined) throw new ApiError('ISO_NOT_FOUND', `ISO image ${id} not found.`)
   const content = await cloudstack.call('listIsos', { ...filter, page: 1, pagesize: 500 }, optionsOf(ctx))
   const here = rowsOf(content, 'iso').filter(
     (row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null,

@@ -119,7 +119,7 @@ async function needsDisksMoved(
 ): Promise<boolean> {
   if (vm.host_id === host_id) throw new ApiError('COMPUTE_CONFLICT', 'The virtual machine runs on this host already.')
   const host = await findOne(cloudstack, 'listHosts', 'host', { id: host_id, details: 'min' }, optionsOf(ctx))
-  if (host === undefined) throw new ApiError('HOST_NOT_FOUND', 'There is no host with this host_id.')
+  if (host === undefined) throw new ApiError('HOST_NOT_FOUND', `Host ${host_id} not found.`)
   const states = [textOf(host, 'state'), textOf(host, 'resourcestate')]
   if (states[0] !== 'Up' || states[1] !== 'Enabled')
     throw new ApiError('HOST_STATE', `The host is ${states.join(', ')}; this needs Up, Enabled.`)

@@ -24,7 +24,7 @@ export async function findNic(
 ): Promise<FoundNic> {
   const found = await search(cloudstack, named.virtual_machine_id, ctx, (nic) => nic.id === named.nic_id)
   if (found !== undefined) return found
-  throw new ApiError('NIC_NOT_FOUND', 'There is no NIC with this nic_id.')
+  throw new ApiError('NIC_NOT_FOUND', `NIC ${named.nic_id} not found.`)
 }
 
 export async function findSecondaryIp(
@@ -38,7 +38,7 @@ export async function findSecondaryIp(
   )
   const address = found?.nic.secondary_ips.find((one) => one.id === id)
   if (found !== undefined && address !== undefined) return { ...found, ip_address: address.ip_address }
-  throw new ApiError('SECONDARY_IP_NOT_FOUND', 'There is no secondary address with this secondary_ip_id.')
+  throw new ApiError('SECONDARY_IP_NOT_FOUND', `Secondary address ${id} not found.`)
 }
 
 async function search(

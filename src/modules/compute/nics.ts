@@ -126,7 +126,7 @@ async function listed(cloudstack: CloudStack, args: Record<string, string | numb
     // The machine may have gone since it was looked at.
     if (error instanceof CloudStackError && error.status === 530) {
       const still = await rawVm(cloudstack, String(args.virtualmachineid), ctx, 'min').catch(() => undefined)
-      if (still === undefined) throw vmNotFound()
+      if (still === undefined) throw vmNotFound(String(args.virtualmachineid))
     }
     throw error
   }

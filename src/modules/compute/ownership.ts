@@ -26,7 +26,11 @@ export async function requireOwn(
   if (tenant_id === null || id === undefined) return
   const { command, key } = OWNED[kind]
   if (await isListed(cloudstack, command, key, tenant_id, id)) return
-  throw new ApiError('RESOURCE_NOT_FOUND', `There is nothing with this ${kind}_id.`)
+  throw new ApiError('RESOURCE_NOT_FOUND', `${nameOf(kind)} ${id} not found.`)
+}
+
+function nameOf(kind: keyof typeof OWNED): string {
+  return kind.slice(0, 1).toUpperCase() + kind.slice(1).replaceAll('_', ' ')
 }
 
 async function isListed(

@@ -76,7 +76,7 @@ async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestCont
   await requireNoSnapshots(cloudstack, vm.id, ctx)
   if (body.template_id !== undefined) await requireTemplate(cloudstack, body.template_id, vm, ctx)
   if (body.disk_offering_id !== undefined && (await diskOffering(cloudstack, body.disk_offering_id, ctx)) === undefined)
-    throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this disk_offering_id.')
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${body.disk_offering_id} not found.`)
   return {
     vm,
     command: 'restoreVirtualMachine',
@@ -130,16 +130,19 @@ async function requireTemplate(
     if (open.length === 0) break
     const here = open.filter((row) => textOf(row, 'zoneid') === vm.zone_id || textOf(row, 'zoneid') === null)
     if (here.some((row) => flagOf(row, 'isready') === true)) return
-    throw new ApiError('COMPUTE_REJECTED', 'The template is not ready in the zone of the virtual machine.')
+    throw new ApiError(
+      'COMPUTE_REJECTED',
+      `Template ${id} is not ready in the zone of the virtual machine, ${vm.zone_name}; wait until its download has ended, or choose another one.`,
+    )
   }
-  throw new ApiError('RESOURCE_NOT_FOUND', 'There is nothing with this template_id.')
+  throw new ApiError('RESOURCE_NOT_FOUND', `Template ${id} not found.`)
 }
 
 async function fromBackup(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
   if (body.backup_id === undefined) throw invalidField('body.backup_id', 'is required with source backup')
   const args = { id: body.backup_id, ...scopeOfOne(ctx.caller.tenant_id) }
   const backup = await findOne(cloudstack, 'listBackups', 'backup', args, optionsOf(ctx))
-  if (backup === undefined) throw new ApiError('BACKUP_NOT_FOUND', 'There is no backup with this backup_id.')
+  if (backup === undefined) throw new ApiError('BACKUP_NOT_FOUND', `Backup ${body.backup_id} not found.`)
   const vm = await machineOf(cloudstack, textOf(backup, 'virtualmachineid'), body, ctx)
   const status = textOf(backup, 'status')
   if (status !== 'BackedUp') throw new ApiError('BACKUP_STATE', `The backup is ${status}; this needs BackedUp.`)
@@ -160,7 +163,7 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
   if (body.snapshot_id === undefined) throw invalidField('body.snapshot_id', 'is required with source volume_snapshot')
   const args = { id: body.snapshot_id, ...scopeOfOne(ctx.caller.tenant_id) }
   const snapshot = await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))
-  if (snapshot === undefined) throw new ApiError('SNAPSHOT_NOT_FOUND', 'There is no snapshot with this snapshot_id.')
+  if (snapshot === undefined) throw new ApiError('SNAPSHOT_NOT_FOUND', `Snapshot ${body.snapshot_id} not found.`)
   const volume = await readVolume(cloudstack, textOf(snapshot, 'volumeid') ?? '', ctx)
   if (volume.virtual_machine_id === null)
     throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')

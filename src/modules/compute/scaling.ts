@@ -57,8 +57,7 @@ async function offering(cloudstack: CloudStack, id: string, ctx: RequestContext,
   const domains = row === undefined ? [] : textsOf(row, 'domainid')
   const open = !wanted || tenant_id === null || domains.length === 0 || domains.includes(tenant_id)
   if (row !== undefined && open) return row
-  if (wanted)
-    throw new ApiError('SERVICE_OFFERING_NOT_FOUND', 'There is no service offering with this service_offering_id.')
+  if (wanted) throw new ApiError('SERVICE_OFFERING_NOT_FOUND', `Service offering ${id} not found.`)
   throw new ApiError('SCALE_REFUSED', 'The present service offering is gone; name a new one.')
 }
 

@@ -12,7 +12,7 @@ import { ownerScope, scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { written } from '#src/kernel/http/answers.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { readVm, vmNotFound } from './vm-lookup.ts'
+import { readVm } from './vm-lookup.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
 
 type In<Op extends keyof typeof vms.routes> = Input<(typeof vms.routes)[Op]>
@@ -127,7 +127,7 @@ async function onlyOne(
 }
 
 function vmNotFoundByName(name: string): ApiError {
-  return new ApiError(vmNotFound().code, `There is no virtual machine called ${name}.`)
+  return new ApiError('VM_NOT_FOUND', `Virtual machine ${name} not found.`)
 }
 
 export function optionsOf(ctx: RequestContext): { signal: AbortSignal; traceparent: string | undefined } {

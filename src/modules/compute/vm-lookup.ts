@@ -28,7 +28,7 @@ export async function rawVm(
   } catch (error) {
     if (!(error instanceof CloudStackError && error.status === 431)) throw error
   }
-  throw vmNotFound()
+  throw vmNotFound(virtual_machine_id)
 }
 
 export async function readVm(
@@ -46,8 +46,8 @@ export function vmSubject(
   return { resource_id: vm.id, resource_name: vm.name, tenant_id: vm.tenant_id }
 }
 
-export function vmNotFound(): ApiError {
-  return new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
+export function vmNotFound(id: string): ApiError {
+  return new ApiError('VM_NOT_FOUND', `Virtual machine ${id} not found.`)
 }
 
 /** Throws VM_STATE with the states that would do. */

@@ -67,7 +67,7 @@ export async function readVmSnapshot(cloudstack: CloudStack, id: string, ctx: Re
     // Foreign machines are not found, and their snapshots neither.
     if (ctx.caller.tenant_id === null || (await isOwn(cloudstack, snapshot, ctx))) return snapshot
   }
-  throw new ApiError('VM_SNAPSHOT_NOT_FOUND', 'There is no snapshot of a virtual machine with this snapshot_id.')
+  throw new ApiError('VM_SNAPSHOT_NOT_FOUND', `Snapshot ${id} of a virtual machine not found.`)
 }
 
 async function isOwn(cloudstack: CloudStack, snapshot: VmSnapshot, ctx: RequestContext): Promise<boolean> {

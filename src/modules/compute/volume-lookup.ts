@@ -15,7 +15,7 @@ export async function readVolume(cloudstack: CloudStack, id: string, ctx: Reques
   const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
   const row = await findOne(cloudstack, 'listVolumes', 'volume', args, optionsOf(ctx))
   if (row !== undefined) return volumeOf(row)
-  throw new ApiError('VOLUME_NOT_FOUND', 'There is no volume with this volume_id.')
+  throw new ApiError('VOLUME_NOT_FOUND', `Volume ${id} not found.`)
 }
 
 export function requireVolumeState(volume: Volume, operation: keyof typeof volumeCan): void {

@@ -37,7 +37,8 @@ export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot acquire for another.')
   }
-  if (!(await cloudstack.lookups.zones()).some((zone) => textOf(zone, 'id') === body.zone_id)) throw missing('zone_id')
+  if (!(await cloudstack.lookups.zones()).some((zone) => textOf(zone, 'id') === body.zone_id))
+    throw missing('zone_id', body.zone_id)
   const project = await one(cloudstack, ctx, 'listProjects', 'project', body.project_id, 'project_id')
   const vpc = await one(cloudstack, ctx, 'listVPCs', 'vpc', body.vpc_id, 'vpc_id')
   const network = await one(cloudstack, ctx, 'listNetworks', 'network', body.network_id, 'network_id')
@@ -128,10 +129,10 @@ async function one(
   if (id === undefined) return undefined
   const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
   const row = await findOne(cloudstack, command, key, args, { signal: ctx.signal })
-  if (row === undefined) throw missing(field)
+  if (row === undefined) throw missing(field, id)
   return row
 }
 
-function missing(field: string): ApiError {
-  return new ApiError('RESOURCE_NOT_FOUND', `There is nothing with this ${field}.`)
+function missing(field: string, id: string): ApiError {
+  return new ApiError('RESOURCE_NOT_FOUND', `\`${field}\` ${id} not found.`)
 }

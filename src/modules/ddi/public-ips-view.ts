@@ -53,7 +53,7 @@ export async function requirePublicIp(
   const row = await findOne(cloudstack, 'listPublicIpAddresses', 'publicipaddress', args, { signal })
   const address = row === undefined ? undefined : publicIpOf(row)
   if (address === undefined || (caller.tenant_id !== null && address.state === 'Released')) {
-    throw new ApiError('PUBLIC_IP_NOT_FOUND', 'There is no public IP with this ip_id.')
+    throw new ApiError('PUBLIC_IP_NOT_FOUND', `Public IP ${id} not found.`)
   }
   return address
 }

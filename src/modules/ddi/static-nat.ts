@@ -39,7 +39,7 @@ const STATES = ['Running', 'Stopped']
 export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Context): Promise<FoundTarget> {
   const args = { id: wanted.vm_id, details: 'nics', ...scopeOfOne(ctx.caller.tenant_id) }
   const vm = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, { signal: ctx.signal })
-  if (vm === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this vm_id.')
+  if (vm === undefined) throw new ApiError('VM_NOT_FOUND', `Virtual machine ${wanted.vm_id} not found.`)
   const name = textOf(vm, 'name') ?? wanted.vm_id
   const state = textOf(vm, 'state')
   if (state === null || !STATES.includes(state)) {

@@ -56,7 +56,7 @@ async function jobContent(cloudstack: CloudStack, job_id: string, ctx: RequestCo
     )
   } catch (error) {
     if (error instanceof CloudStackError && error.status === 431) {
-      throw new ApiError('JOB_NOT_FOUND', 'The compute platform knows no job with this job_id.', { cause: error })
+      throw new ApiError('JOB_NOT_FOUND', `Job ${job_id} of the compute platform not found.`, { cause: error })
     }
     throw error
   }

@@ -63,7 +63,7 @@ export async function readOffering(cloudstack: CloudStack, id: string, ctx: Requ
   const row = await findOne(cloudstack, COMMAND, ITEM.key, { id, state: 'all', listall: true }, optionsOf(ctx))
   const offering = row === undefined ? undefined : offeringOf(row)
   if (offering !== undefined && isOpenTo(offering, ctx.caller.tenant_id)) return offering
-  throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this id.')
+  throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${id} not found.`)
 }
 
 async function offeringNamed(cloudstack: CloudStack, name: string, ctx: RequestContext): Promise<DiskOffering> {
@@ -75,7 +75,7 @@ async function offeringNamed(cloudstack: CloudStack, name: string, ctx: RequestC
     if (hits.length > NAMED_AT_MOST) break
   }
   const [only] = hits
-  if (only === undefined) throw new ApiError('DISK_OFFERING_NOT_FOUND', 'There is no disk offering with this name.')
+  if (only === undefined) throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${name} not found.`)
   if (hits.length === 1) return only
   throw new ApiError(
     'DISK_OFFERING_NAME_AMBIGUOUS',

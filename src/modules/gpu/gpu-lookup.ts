@@ -24,7 +24,7 @@ export async function readHost(
   options: ListOptions,
 ): Promise<GpuHost & { state: string }> {
   const row = await findOne(cloudstack, 'listHosts', 'host', { id, type: 'Routing', details: 'min' }, options)
-  if (row === undefined) throw new ApiError('HOST_NOT_FOUND', 'There is no host with this host_id.')
+  if (row === undefined) throw new ApiError('HOST_NOT_FOUND', `Host ${id} not found.`)
   return {
     id,
     name: textOf(row, 'name') ?? '',
@@ -53,7 +53,7 @@ export async function devicesById(
   const devices: GpuDevice[] = []
   for (const id of ids) {
     const row = await findOne(cloudstack, 'listGpuDevices', 'gpudevice', { id }, options)
-    if (row === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', `There is no GPU device with the id ${id}.`)
+    if (row === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', `GPU device ${id} not found.`)
     devices.push(deviceOf(row))
   }
   return devices
@@ -73,14 +73,13 @@ export function requireUnused(devices: readonly GpuDevice[]): void {
 
 export async function requireCard(cloudstack: CloudStack, id: string, options: ListOptions): Promise<GpuCard> {
   const row = await findOne(cloudstack, 'listGpuCards', 'gpucard', { id }, options)
-  if (row === undefined) throw new ApiError('GPU_CARD_NOT_FOUND', 'There is no GPU card with this card_id.')
+  if (row === undefined) throw new ApiError('GPU_CARD_NOT_FOUND', `GPU card ${id} not found.`)
   return cardOf(row)
 }
 
 export async function requireProfile(cloudstack: CloudStack, id: string, options: ListOptions): Promise<VgpuProfile> {
   const row = await findOne(cloudstack, 'listVgpuProfiles', 'vgpuprofile', { id }, options)
-  if (row === undefined)
-    throw new ApiError('VGPU_PROFILE_NOT_FOUND', 'There is no vGPU profile with this vgpu_profile_id.')
+  if (row === undefined) throw new ApiError('VGPU_PROFILE_NOT_FOUND', `vGPU profile ${id} not found.`)
   return profileOf(row)
 }
 

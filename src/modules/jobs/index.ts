@@ -21,7 +21,7 @@ export function jobHandlers({ db, jobs: engine }: JobsDeps): Handlers<typeof job
   async function own(id: string, caller: Caller): Promise<JobRow> {
     const row = isUuid(id) ? await engine.find(id) : undefined
     if (row === undefined || (caller.tenant_id !== null && row.tenant_id !== caller.tenant_id)) {
-      throw new ApiError('JOB_NOT_FOUND', `There is no job ${id}.`)
+      throw new ApiError('JOB_NOT_FOUND', `Job ${id} not found.`)
     }
     return row
   }

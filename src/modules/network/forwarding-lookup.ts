@@ -18,8 +18,7 @@ export async function readRule(cloudstack: CloudStack, id: string, ctx: RequestC
     { id, ...scopeOfOne(ctx.caller.tenant_id) },
     optionsOf(ctx),
   )
-  if (row === undefined)
-    throw new ApiError('PORT_FORWARDING_NOT_FOUND', 'There is no port-forwarding rule with this id.')
+  if (row === undefined) throw new ApiError('PORT_FORWARDING_NOT_FOUND', `Port-forwarding rule ${id} not found.`)
   return ruleOf(row)
 }
 
@@ -39,7 +38,7 @@ export async function readAddress(cloudstack: CloudStack, id: string, ctx: Reque
   const row = await findOne(cloudstack, 'listPublicIpAddresses', 'publicipaddress', args, optionsOf(ctx))
   const free = row !== undefined && textOf(row, 'state') === 'Free'
   if (row === undefined || (free && ctx.caller.tenant_id !== null)) {
-    throw new ApiError('PUBLIC_IP_NOT_FOUND', 'There is no public address with this public_ip_id.')
+    throw new ApiError('PUBLIC_IP_NOT_FOUND', `Public IP ${id} not found.`)
   }
   return {
     id: textOf(row, 'id') ?? '',
@@ -62,7 +61,7 @@ export interface ForwardingTarget {
 export async function readTarget(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<ForwardingTarget> {
   const args = { id, details: 'min,nics', ...scopeOfOne(ctx.caller.tenant_id) }
   const row = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, optionsOf(ctx))
-  if (row === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
+  if (row === undefined) throw new ApiError('VM_NOT_FOUND', `Virtual machine ${id} not found.`)
   return {
     id,
     name: textOf(row, 'name') ?? '',

@@ -19,7 +19,7 @@ export async function readNetwork(cloudstack: CloudStack, id: string, ctx: Reque
   // A shared network is listed for every tenant that may use it, but it is its owner's to change.
   const foreign =
     row !== undefined && tenant_id !== null && textOf(row, 'type') === 'Shared' && textOf(row, 'domainid') !== tenant_id
-  if (row === undefined || foreign) throw new ApiError('NETWORK_NOT_FOUND', 'There is no guest network with this id.')
+  if (row === undefined || foreign) throw new ApiError('NETWORK_NOT_FOUND', `Guest network ${id} not found.`)
   return networkOf(row)
 }
 

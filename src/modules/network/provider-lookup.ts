@@ -33,7 +33,7 @@ export async function readProvider(cloudstack: CloudStack, id: string, ctx: Requ
   for await (const provider of cloudstack.listAll('listNetworkServiceProviders', {}, PROVIDER_ITEM, optionsOf(ctx))) {
     if (provider.id === id) return provider
   }
-  throw new ApiError('PROVIDER_NOT_FOUND', 'There is no network service provider with this id.')
+  throw new ApiError('PROVIDER_NOT_FOUND', `Network service provider ${id} not found.`)
 }
 
 export async function isProvided(
@@ -72,7 +72,7 @@ export async function readElement(
   const row = await findOne(cloudstack, command, key, { id }, optionsOf(ctx))
   const element = row === undefined ? undefined : elementOf(row, type)
   if (element?.nsp_id != null && (await providerIds(cloudstack, type, ctx)).has(element.nsp_id)) return element
-  throw new ApiError('PROVIDER_ELEMENT_NOT_FOUND', `There is no element of ${type} with this id.`)
+  throw new ApiError('PROVIDER_ELEMENT_NOT_FOUND', `Element ${id} of ${type} not found.`)
 }
 
 export async function elementsOf(

@@ -84,7 +84,7 @@ export function providerRows(cloudstack: CloudStack) {
 
 async function requirePhysicalNetwork(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<void> {
   const found = await findOne(cloudstack, 'listPhysicalNetworks', 'physicalnetwork', { id }, { signal: ctx.signal })
-  if (found === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'There is nothing with this physical_network_id.')
+  if (found === undefined) throw new ApiError('RESOURCE_NOT_FOUND', `Physical network ${id} not found.`)
 }
 
 async function requireReady(

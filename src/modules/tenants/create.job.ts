@@ -13,15 +13,7 @@ import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { Database } from '#src/store/database.ts'
 import { changeTenant, forgetTenant } from '#src/store/tenants.ts'
 import { readDomain } from './lookup.ts'
-import {
-  dedicationRefusal,
-  findRange,
-  type PublicRange,
-  rangeColumns,
-  type RangeSpec,
-  readRange,
-  requireDedicable,
-} from './ranges.ts'
+import { findRange, type PublicRange, rangeColumns, type RangeSpec, readRange, requireDedicable } from './ranges.ts'
 
 export interface TenantCreateDeps {
   cloudstack: CloudStack
@@ -163,9 +155,7 @@ async function dedicateRange(run: CreateRun): Promise<void> {
     )
     const verify = async () =>
       (await isDedicated(run, range)) ? null : 'the public range is not dedicated to the tenant'
-    await changeOnce(run, { ...change, verify }).catch((error: unknown) => {
-      throw dedicationRefusal(error)
-    })
+    await changeOnce(run, { ...change, verify })
   }
   const found = exact?.tenant_id === id ? exact : (await look(run, range)).exact
   await run.save({ range_id: found?.id ?? '' })

@@ -30,7 +30,7 @@ export async function requireLiveTenant(database: Database, id: string, caller: 
 }
 
 export function tenantNotFound(id: string): ApiError {
-  return new ApiError('TENANT_NOT_FOUND', `There is no tenant ${id}.`)
+  return new ApiError('TENANT_NOT_FOUND', `Tenant ${id} not found.`)
 }
 
 export function flagOf(row: TenantRow): Tenant['flag'] {

@@ -40,7 +40,7 @@ function numberOf(address: string): number {
 /** Only zones of this kind have public ranges that can be dedicated (cloudstack.md, G). */
 export async function requireAdvancedZone(cloudstack: CloudStack, zone_id: string): Promise<void> {
   const zone = (await cloudstack.lookups.zones()).find((row) => textOf(row, 'id') === zone_id)
-  if (zone === undefined) throw new ApiError('RESOURCE_NOT_FOUND', 'There is nothing with this zone_id.')
+  if (zone === undefined) throw new ApiError('RESOURCE_NOT_FOUND', `Zone ${zone_id} not found.`)
   if ((textOf(zone, 'networktype') ?? 'Advanced') !== 'Advanced') {
     throw invalidField('body.zone_id', 'names a zone whose networking has no public ranges to dedicate')
   }
@@ -100,19 +100,6 @@ export function requireDedicable(range: PublicRange, tenant_id: string): void {
   if (range.tenant_id !== null && range.tenant_id !== tenant_id) {
     throw new ApiError('IP_RANGE_IN_USE', 'The public range is dedicated to another tenant.')
   }
-}
-
-/** A refusal of the platform that has a code of its own here. */
-export function dedicationRefusal(error: unknown): unknown {
-  if (!(error instanceof CloudStackError) || error.status !== 431) return error
-  const text = error.detail ?? ''
-  if (/already been dedicated|dedicated to (another|system)/i.test(text))
-    return new ApiError('IP_RANGE_IN_USE', 'The public range is dedicated already.', { cause: error })
-  if (/allocated to another|in use by another/i.test(text))
-    return new ApiError('IP_RANGE_IN_USE', 'Addresses of the public range are used by somebody else.', { cause: error })
-  if (/overlap/i.test(text))
-    return new ApiError('IP_RANGE_IN_USE', 'The public range overlaps one that exists.', { cause: error })
-  return error
 }
 
 function isExactly(range: PublicRange, spec: RangeSpec): boolean {

@@ -202,6 +202,11 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
 
 /** Which state a thing must have. */
 export const STATE_TEXTS: readonly TextRow[] = [
+  [
+    /concurrent operation/i,
+    'COMPUTE_CONFLICT',
+    'Another operation on the same resource is under way; repeat this when it has ended.',
+  ],
   [/is already running/i, 'VM_STATE', 'The virtual machine is Running already.'],
   [
     /Root volume detach can happen only/,
