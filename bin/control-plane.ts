@@ -26,6 +26,7 @@ import { createListener } from '#src/store/listener.ts'
 import { migrate } from '#src/store/migrate.ts'
 import { createReplica } from '#src/store/replicas.ts'
 import { createStream } from '#src/store/stream.ts'
+import { isTenantActive } from '#src/store/tenants.ts'
 import { createUpkeep } from '#src/store/upkeep.ts'
 import { mountAreas, type Parts } from './areas.ts'
 import { readinessChecks } from './readiness.ts'
@@ -192,6 +193,7 @@ function mountServices(
       oidc: oidc === undefined ? undefined : createOidcTokens(oidc, database.db, log),
       public_url: config.public_url,
     }),
+    isTenantActive: (id) => isTenantActive(database.db, id),
     audit: createAuditLog(database.db),
     idempotency: createIdempotency(database, replica.id, keyring),
     limiter: createRateLimiter(per_second, burst),

@@ -121,7 +121,7 @@ const platform_errors = {
 const tenant_errors = {
   TENANT_NOT_FOUND: entry(404, 'There is no such tenant'),
   TENANT_EXISTS: entry(409, 'A tenant of this name or id exists'),
-  TENANT_INACTIVE: entry(409, 'The tenant is deactivated'),
+  TENANT_INACTIVE: entry(403, 'The tenant is deactivated: its callers only read'),
   TENANT_STATE: entry(409, 'The state of the tenant does not allow this'),
   TENANT_NETWORK_NOT_FOUND: entry(404, 'The tenant has no dedicated public range'),
   TENANT_NETWORK_EXISTS: entry(409, 'The tenant has a dedicated public range'),

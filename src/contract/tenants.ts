@@ -238,7 +238,7 @@ export const tenants = defineArea({
       path: '/admin/tenants/{id}/status',
       summary: 'Activate or deactivate tenant',
       description:
-        'Deactivating locks the accounts: nobody signs in and nothing new is made, machines keep running. With `stop_instances` the accounts are disabled, which stops their machines. Activating enables the accounts that deactivating locked; it starts no machine, and names those that were stopped.',
+        'Deactivating locks the accounts on the platform: nobody signs in there and nothing new is made, machines keep running. Meanwhile tokens and users that are limited to the tenant may only read here: every change is 403 TENANT_INACTIVE. With `stop_instances` the accounts are disabled, which stops their machines. Activating enables the accounts that deactivating locked; it starts no machine, and names those that were stopped.',
       params: TenantParams,
       body: Closed({
         is_active: Type.Boolean(),

@@ -125,7 +125,7 @@ export function isFullyOnboarded(row: TenantRow): boolean {
   return row.vlan_range_id !== null && row.limits_set_at !== null && row.auth_source_set_at !== null
 }
 
-/** False only for a tenant that is known to be deactivated: nothing new is made for it. */
+/** False only for a tenant that is known to be deactivated. */
 export async function isTenantActive(db: Db, id: string): Promise<boolean> {
   const row = await db.selectFrom('tenant').select('is_active').where('id', '=', id).executeTakeFirst()
   return row?.is_active ?? true

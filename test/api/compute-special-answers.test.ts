@@ -39,25 +39,6 @@ function machinesOf(account: string) {
     .filter((one) => one.state === 'Running' && one.projectid === null)
 }
 
-const ORDER = {
-  zone_id,
-  template_id: wellKnown.templates['Debian 12'],
-  service_offering_id: wellKnown.service_offerings.small,
-  network_ids: [networks['acme-net']],
-}
-
-test('a deactivated tenant gets no machine, whoever asks, and an active one does', async () => {
-  const status = (is_active: boolean) => door.done('PUT', `/admin/tenants/${ACME}/status`, { is_active })
-  assert.equal((await status(false)).status, 200)
-  const order = { ...ORDER, name: 'late', domain_id: ACME, account: 'acme' }
-  const refused = await door.post('/compute/vms/provision', order)
-  assert.deepEqual([refused.status, refused.body.code], [409, 'TENANT_INACTIVE'], refused.text)
-  assert.equal((await door.calls('deployVirtualMachine')).length, 0)
-  assert.equal((await status(true)).status, 200)
-  const made = await door.done('POST', '/compute/vms/provision', order)
-  assert.deepEqual([made.status, made.body.name], [200, 'late'], made.text)
-})
-
 test('a name that several machines carry is 400 and names their ids; the tenant tells them apart', async () => {
   const [other] = tables().vms.by('account', accounts.globex)
   await door.put('vms', must(other).id, { name: 'web-01' })

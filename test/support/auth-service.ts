@@ -24,6 +24,7 @@ import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { createAuditLog } from '#src/store/audit.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { createListener } from '#src/store/listener.ts'
+import { isTenantActive } from '#src/store/tenants.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface AuthDatabase {
@@ -153,6 +154,7 @@ async function startReplica(
   })
   const services = {
     authenticator,
+    isTenantActive: (id: string) => isTenantActive(database.db, id),
     audit: createAuditLog(database.db),
     limiter: createRateLimiter(10_000, 10_000),
     login_limiter: createRateLimiter(login_per_minute / 60, Math.max(1, login_per_minute / 6)),

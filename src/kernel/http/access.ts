@@ -1,6 +1,6 @@
 // Who may call what: the one place that compares a caller with a route's access rule.
 import type { IncomingHttpHeaders } from 'node:http'
-import type { RouteSpec } from '#src/contract/route.ts'
+import { routeEffect, type RouteSpec } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import type { Caller, Role } from './context.ts'
 
@@ -62,8 +62,34 @@ export interface AuditLog {
 
 const RANK: Record<Role, number> = { viewer: 1, operator: 2, admin: 3, cluster: 0 }
 
-/** Throws 401 or 403 when this caller may not call this route at all. */
-export function checkAccess(route: RouteSpec, caller: Caller): void {
+/** Whether a tenant is active, read afresh: every replica must know a change with the next request. */
+export type TenantState = (tenant_id: string) => Promise<boolean>
+
+/**
+ * Throws 401 or 403 when this caller may not call this route at all. Answers a promise only where a tenant has to be looked
+ * at: for changes by its own callers.
+ */
+export function checkAccess(
+  route: RouteSpec,
+  caller: Caller,
+  isTenantActive: TenantState | undefined,
+): Promise<void> | void {
+  checkRights(route, caller)
+  const { tenant_id } = caller
+  // To sign out is no use of the tenant.
+  const own_end = route.event?.resource_type === 'SESSION'
+  if (tenant_id !== null && routeEffect(route) === 'change' && !own_end) return requireActive(tenant_id, isTenantActive)
+}
+
+/** While a tenant is inactive its callers only read. */
+async function requireActive(tenant_id: string, isTenantActive: TenantState | undefined): Promise<void> {
+  if (isTenantActive === undefined) throw new Error('nobody can tell whether a tenant is active')
+  if (await isTenantActive(tenant_id)) return
+  const way_out = 'An admin can activate it with PUT /admin/tenants/{id}/status.'
+  throw new ApiError('TENANT_INACTIVE', `Tenant ${tenant_id} is deactivated: its callers only read. ${way_out}`)
+}
+
+function checkRights(route: RouteSpec, caller: Caller): void {
   if (route.access === 'public' || route.access === 'callback') return
   if (caller.role === null) throw new ApiError('UNAUTHENTICATED', 'Send `Authorization: Bearer <token>`.')
   if (route.access === 'cluster') {

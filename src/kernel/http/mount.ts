@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox'
 import type { Area, Handlers, RouteSpec, Routes } from '#src/contract/route.ts'
 import { firstStatus, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
-import { type AuditLog, type Authenticator, checkAccess, type Identity } from './access.ts'
+import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
 import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
@@ -18,6 +18,8 @@ import { createValidators, enforcedQuery, type Validators } from './validation.t
 /** What mounting needs beside the area. The agent mounts with fewer of them. */
 export interface MountServices {
   authenticator: Authenticator
+  /** Absent where no caller is limited to a tenant: on agents. */
+  isTenantActive?: TenantState
   audit?: AuditLog
   idempotency?: Idempotency
   limiter: RateLimiter
@@ -107,34 +109,32 @@ const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'oidcStart
 /** Before the body is read: who calls, how often, and whether they may. */
 function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) => void): void {
   const { route, services } = mounted
-  const decide = ({ caller, credential }: Identity): void => {
+  const decide = ({ caller, credential }: Identity): Promise<void> | void => {
     request.state.caller = caller
     request.state.credential = credential
     if (!PROBES.has(mounted.operation)) services.limiter.take(countedAs(route, caller, request.ip))
     if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(addressCaller(request.ip))
-    checkAccess(route, caller)
+    return checkAccess(route, caller, services.isTenantActive)
   }
   try {
     // Who signs in may still carry the cookie of a session that has ended, and a machine's callback carries a credential
     // of its own, which its handler checks.
-    if (route.access === 'public' || route.access === 'callback') {
-      decide({ caller: ANONYMOUS })
+    const known = route.access !== 'public' && route.access !== 'callback'
+    const found = !known
+      ? { caller: ANONYMOUS }
+      : services.authenticator.authenticate({
+          method: request.method,
+          headers: request.headers,
+          ticket: ticketOf(route, request),
+          remote_address: request.ip,
+          certificate_name: peerCertificateName(request),
+        })
+    const decided = found instanceof Promise ? found.then(decide) : decide(found)
+    if (decided === undefined) {
       done()
       return
     }
-    const found = services.authenticator.authenticate({
-      method: request.method,
-      headers: request.headers,
-      ticket: ticketOf(route, request),
-      remote_address: request.ip,
-      certificate_name: peerCertificateName(request),
-    })
-    if (!(found instanceof Promise)) {
-      decide(found)
-      done()
-      return
-    }
-    found.then(decide).then(
+    decided.then(
       () => done(),
       (error: unknown) => done(rejection(error, mounted, request)),
     )

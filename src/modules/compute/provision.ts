@@ -9,7 +9,6 @@ import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { isTenantActive } from '#src/store/tenants.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOwn } from './ownership.ts'
@@ -25,7 +24,6 @@ export function provisionVm(deps: PlatformDeps) {
     checkBody(body)
     requireAdminFields(body, ctx)
     const owner = await ownerOf(deps.cloudstack, body, ctx)
-    await requireActive(deps, textOf(owner, 'domainid'))
     await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
     await requireCapacity(deps.cloudstack, body)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
@@ -80,11 +78,6 @@ function checkBody(body: VmProvision): void {
 function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
   if (ctx.caller.role === 'admin' || (body.extra_config === undefined && body.details === undefined)) return
   throw new ApiError('FORBIDDEN', 'extra_config and details need the role admin.')
-}
-
-async function requireActive({ database }: PlatformDeps, tenant_id: string | null): Promise<void> {
-  if (tenant_id === null || (await isTenantActive(database.db, tenant_id))) return
-  throw new ApiError('TENANT_INACTIVE', 'The tenant is deactivated; nothing new is made for it.')
 }
 
 /** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */

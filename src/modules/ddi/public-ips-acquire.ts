@@ -6,7 +6,6 @@ import { completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { isTenantActive } from '#src/store/tenants.ts'
 import { missingDnsNote, publicIpAcquireJob } from './public-ips-acquire.job.ts'
 import { checkAcquire, placeOf } from './public-ips-owner.ts'
 import type { PublicIpDeps } from './public-ips.ts'
@@ -19,12 +18,10 @@ type In = Input<(typeof publicIps.routes)['publicIpAcquire']>
 const DEFAULT_TTL_S = 3600
 
 export function publicIpAcquire(deps: PublicIpDeps) {
-  const { cloudstack, database, dns } = deps
+  const { cloudstack, dns } = deps
   const admit = async ({ body }: In, ctx: RequestContext) => {
     checkAcquire(body)
     const place = await placeOf(cloudstack, body, ctx)
-    if (place.tenant_id !== null && !(await isTenantActive(database.db, place.tenant_id)))
-      throw new ApiError('TENANT_INACTIVE', 'The tenant is deactivated; nothing new is made for it.')
     const nat =
       body.vm_id === undefined
         ? null
