@@ -30,6 +30,7 @@ import { isTenantActive } from '#src/store/tenants.ts'
 import { createUpkeep } from '#src/store/upkeep.ts'
 import { mountAreas, type Parts } from './areas.ts'
 import { readinessChecks } from './readiness.ts'
+import { createStartUp } from './start-up.ts'
 
 export interface ControlPlaneOptions {
   /** The embedded database instead of `database.url`. */
@@ -39,6 +40,8 @@ export interface ControlPlaneOptions {
   validate_answers?: boolean
   /** The lab wants a token that works at every start; production prints one at its very first. */
   admin_token: 'first-start' | 'always'
+  /** Ends the wait for a database that is away; what was thrown then is its reason. */
+  signal?: AbortSignal
   /** Test hook of the job harness. */
   at?: (point: string) => void
 }
@@ -85,8 +88,6 @@ async function start(
   const metrics = createMetrics()
   const database = openDatabase({ connection, pool_size: config.database.pool_size, log })
   opened.defer(() => database.close())
-  const migrated = await migrate(database.db)
-  if (migrated.length > 0) log.info({ migrations: migrated }, 'database schema updated')
   const keyring = openKeyring(keyFileOf(config))
   const replica = createReplica(database, log)
   const telemetry = await openTelemetry(config, { version, instance_id: replica.id, log })
@@ -121,17 +122,39 @@ async function start(
     metrics,
     observed,
   }
-  const watchers = mountAreas(server, mountServices(made, open), {
+  const start_up = createStartUp()
+  const services = { ...mountServices(made, open), starting: start_up.state }
+  const watchers = mountAreas(server, services, {
     ...made,
     version,
     document: JSON.stringify(openApiDocument(areas, { version })),
-    checks: readinessChecks(database, listener, draining),
+    checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   })
-  const { replay_hours } = config.events
-  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, log)
   measure(metrics, server, made)
-
   followRevocations(cache, open, listener)
+  opened.defer(() => server.close())
+  const url = await server.listen(config.listen.host, config.listen.port)
+  log.info({ url, version, replica_id: replica.id }, 'control plane listens')
+  await start_up.waitForDatabase(database, log, options.signal)
+  const admin_token = await startParts({ ...made, server, watchers }, options, opened)
+  start_up.done()
+  log.info({ url, version, replica_id: replica.id }, 'control plane ready')
+  return { url, server, admin_token }
+}
+
+type Startable = Omit<Parts, 'version' | 'document' | 'checks'> & {
+  server: Server
+  watchers: ReturnType<typeof mountAreas>
+}
+
+/** Once the database is there: the schema, then everything that works on it. Answers the admin token to print. */
+async function startParts(
+  { config, database, replica, stream, listener, engine, log, server, watchers }: Startable,
+  options: ControlPlaneOptions,
+  opened: AsyncDisposableStack,
+): Promise<string | undefined> {
+  const migrated = await migrate(database.db)
+  if (migrated.length > 0) log.info({ migrations: migrated }, 'database schema updated')
   await replica.start()
   opened.defer(() => replica.stop())
   await stream.start()
@@ -143,16 +166,17 @@ async function start(
     options.admin_token === 'always'
       ? await readOrCreateAdminToken({ database }, config.data_dir)
       : await ensureFirstAdminToken({ database }, config.data_dir)
+  // Before what its requests need is stopped; the one at its start is for a start that fails.
   opened.defer(() => server.close())
-  const url = await server.listen(config.listen.host, config.listen.port)
+  const { replay_hours } = config.events
+  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, log)
   opened.defer(() => upkeep.stop())
   upkeep.start()
   opened.defer(async () => {
     for (const watcher of watchers) await watcher.stop()
   })
   for (const watcher of watchers) watcher.start()
-  log.info({ url, version, replica_id: replica.id }, 'control plane ready')
-  return { url, server, admin_token }
+  return admin_token
 }
 
 /** Its packages take a tenth of a second to load, so only where they are wanted. */
@@ -216,5 +240,8 @@ export function keyFileOf(config: Config): string {
 export function databaseUrl(config: Config): string {
   const { url } = config.database
   if (url === undefined) throw new ConfigError(['database.url: is needed (or DATABASE_URL)'])
+  if (!URL.canParse(url) || !/^postgres(ql)?:/.test(url)) {
+    throw new ConfigError(['database.url: must be postgres://user:password@host/database'])
+  }
   return url
 }

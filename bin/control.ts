@@ -26,15 +26,25 @@ try {
 }
 
 async function run(config: Config): Promise<void> {
-  const control = await startControlPlane(config, { admin_token: 'first-start' })
+  const stop = new AbortController()
+  const starting = startControlPlane(config, { admin_token: 'first-start', signal: stop.signal })
+  // From here on, because a start may wait for the database.
+  closeWithGrace({ delay: STOP_MS + config.listen.drain_seconds * 1000, logger: false }, async ({ err }) => {
+    stop.abort()
+    const control = await starting.catch(() => undefined)
+    if (err !== undefined) control?.log.error({ err }, 'stopping after an error that nobody caught')
+    await control?.close()
+  })
+  const control = await starting.catch((error: unknown) => {
+    // closeWithGrace ends the process.
+    if (stop.signal.aborted) return undefined
+    throw error
+  })
+  if (control === undefined) return
   releaseStartUpMemory()
   if (control.admin_token !== undefined) {
     console.error(`First start. Admin token, shown once and kept in the data folder: ${control.admin_token}`)
   }
-  closeWithGrace({ delay: STOP_MS + config.listen.drain_seconds * 1000, logger: false }, async ({ err }) => {
-    if (err !== undefined) control.log.error({ err }, 'stopping after an error that nobody caught')
-    await control.close()
-  })
 }
 
 async function rotate(config: Config): Promise<void> {

@@ -10,7 +10,18 @@ const KEEP_MS = 500
 /** A lost connection comes back by itself; until then streams are silent and revocations come late. */
 const DEAF_MS = 5000
 
-export function readinessChecks(database: Database, listener: Listener, stopping: AbortSignal): () => Promise<Check[]> {
+export interface Phase {
+  /** Why it does not serve yet. */
+  starting(): string | undefined
+  /** Aborted when it begins to stop. */
+  draining: AbortSignal
+}
+
+export function readinessChecks(
+  database: Database,
+  listener: Listener,
+  { starting, draining }: Phase,
+): () => Promise<Check[]> {
   let asked: { at: number; pending: Promise<string[] | undefined>; ended: boolean } | undefined
   const pendingNow = (): Promise<string[] | undefined> => {
     if (asked === undefined || (asked.ended && performance.now() - asked.at > KEEP_MS)) {
@@ -22,6 +33,8 @@ export function readinessChecks(database: Database, listener: Listener, stopping
     return asked.pending
   }
   return async () => {
+    const not_yet = starting()
+    if (not_yet !== undefined) return [{ name: 'serving', ok: false, detail: not_yet }]
     const pending = await Promise.race([
       pendingNow(),
       new Promise<undefined>((resolve) => setTimeout(resolve, DATABASE_WAIT_MS, undefined).unref()),
@@ -37,7 +50,7 @@ export function readinessChecks(database: Database, listener: Listener, stopping
         detail: pending === undefined ? 'not known' : current ? 'current' : `waits for ${pending.join(', ')}`,
       },
       { name: 'notices', ok: hears, detail: hears ? 'are heard' : 'of other replicas cannot be heard' },
-      { name: 'serving', ok: !stopping.aborted, detail: stopping.aborted ? 'is stopping' : 'accepts requests' },
+      { name: 'serving', ok: !draining.aborted, detail: draining.aborted ? 'is stopping' : 'accepts requests' },
     ]
   }
 }

@@ -18,6 +18,8 @@ import { createValidators, enforcedQuery, type Validators } from './validation.t
 /** What mounting needs beside the area. The agent mounts with fewer of them. */
 export interface MountServices {
   authenticator: Authenticator
+  /** Why nothing but the probes is served yet; undefined once it is. */
+  starting?: () => string | undefined
   /** Absent where no caller is limited to a tenant: on agents. */
   isTenantActive?: TenantState
   audit?: AuditLog
@@ -117,6 +119,7 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
     return checkAccess(route, caller, services.isTenantActive)
   }
   try {
+    if (!PROBES.has(mounted.operation)) requireStarted(services)
     // Who signs in may still carry the cookie of a session that has ended, and a machine's callback carries a credential
     // of its own, which its handler checks.
     const known = route.access !== 'public' && route.access !== 'callback'
@@ -140,6 +143,15 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
     )
   } catch (error) {
     done(rejection(error, mounted, request))
+  }
+}
+
+const START_RETRY_S = 2
+
+function requireStarted({ starting }: MountServices): void {
+  const reason = starting?.()
+  if (reason !== undefined) {
+    throw new ApiError('NOT_READY', `The service ${reason}.`, { retry_after_s: START_RETRY_S })
   }
 }
 
