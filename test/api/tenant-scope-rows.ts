@@ -16,8 +16,7 @@ export type ScopeRow =
   | {
       kind: 'refuses'
       input: Input
-      code?: RegExp /** The platform checks it against the owner, and refuses. */
-      by_platform?: true
+      code?: RegExp
     }
   | { kind: 'common'; why: string }
 
@@ -101,13 +100,7 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     ({ volume_id }) => [volume_id],
     body(() => ({ page_size: 500 })),
   ),
-  vmNicAdd: {
-    kind: 'refuses',
-    input: body(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
-    // Shared networks belong to no tenant, so that only the platform can tell whose a network is to use.
-    code: /_NOT_FOUND$|^COMPUTE_REJECTED$/,
-    by_platform: true,
-  },
+  vmNicAdd: refuses(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
   vmNicList: vm(),
   vmNicSetDefault: refuses(({ vm_id, nic_id }) => ({ virtual_machine_id: vm_id, nic_id })),
   vmNicIpAdd: refuses(({ nic_id }) => ({ nic_id })),
@@ -180,3 +173,26 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   diskOfferingGetByName: common(OFFERINGS),
   diskOfferingIdGet: common(OFFERINGS),
 }
+
+const order = (more: (foreign: Foreign) => object): Input =>
+  body((foreign) => ({ zone_id: foreign.zone_id, service_offering_id: foreign.service_offering_id, ...more(foreign) }))
+
+/** Further fields of a route that may name a thing of globex, each in a request of which the rest is acme's own. */
+export const FOREIGN_FIELDS: readonly { operation: string; field: string; input: Input }[] = [
+  {
+    operation: 'vmProvision',
+    field: 'network_ids',
+    input: order(({ template_id, network_id }) => ({ template_id, network_ids: [network_id] })),
+  },
+  {
+    operation: 'vmProvision',
+    field: 'networks',
+    input: order(({ template_id, network_id }) => ({ template_id, networks: [{ network_id }] })),
+  },
+  { operation: 'vmProvision', field: 'volume_id', input: order(({ volume_id }) => ({ volume_id })) },
+  {
+    operation: 'vmNicAdd',
+    field: 'virtual_machine_id',
+    input: body(({ vm_id, network_id }) => ({ virtual_machine_id: vm_id, network_id })),
+  },
+]

@@ -12,6 +12,7 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { findNic, findSecondaryIp, nicRecordOf } from './nic-lookup.ts'
+import { requireUsableNetwork } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
 import { vmOf } from './vm-view.ts'
@@ -40,6 +41,7 @@ function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
       requireAddress(body.ip_address)
       const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
       requireState(vm, vmCan.nicAdd)
+      await requireUsableNetwork(cloudstack, ctx.caller.tenant_id, body.network_id)
       if (vm.nics.some((nic) => nic.network_id === body.network_id))
         throw new ApiError('NIC_EXISTS', 'The virtual machine has a NIC in this network already.')
       await requireNoSnapshots(cloudstack, vm.id, ctx)
@@ -49,7 +51,6 @@ function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
         done: `Virtual machine ${vm.name} has another NIC.`,
       }
     },
-    // Whether the machine's owner may use the network is checked by the platform against the owner.
     args: ({ body }) => ({
       virtualmachineid: body.virtual_machine_id,
       networkid: body.network_id,

@@ -1,7 +1,9 @@
 // Whether a thing that a narrowed caller names belongs to its tenant. The platform checks the rights of our own root
 // account, so it would let one tenant use another's volume; these checks come before any effect.
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { rowsOf } from '#src/drivers/cloudstack/fields.ts'
+import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -13,7 +15,6 @@ const OWNED = {
   user_data: { command: 'listUserData', key: 'userdata' },
   security_group: { command: 'listSecurityGroups', key: 'securitygroup' },
   affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup' },
-  network: { command: 'listNetworks', key: 'network' },
 } as const
 
 /** Does nothing for callers that are not narrowed, and for a field that was left out. */
@@ -31,6 +32,22 @@ export async function requireOwn(
 
 function nameOf(kind: keyof typeof OWNED): string {
   return kind.slice(0, 1).toUpperCase() + kind.slice(1).replaceAll('_', ' ')
+}
+
+/**
+ * The same for a network that a machine is to be put into. One without an owner, a shared one, is nobody's: whether the
+ * tenant may use it is checked by the platform.
+ */
+export async function requireUsableNetwork(
+  cloudstack: CloudStack,
+  tenant_id: string | null,
+  id: string | undefined,
+): Promise<void> {
+  if (tenant_id === null || id === undefined) return
+  if (await isListed(cloudstack, 'listNetworks', 'network', tenant_id, id)) return
+  const network = await findOne(cloudstack, 'listNetworks', 'network', { id, ...WHOLE_SCOPE })
+  if (network !== undefined && textOf(network, 'acltype')?.toLowerCase() === 'domain') return
+  throw new ApiError('RESOURCE_NOT_FOUND', `Network ${id} not found.`)
 }
 
 async function isListed(

@@ -11,7 +11,7 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
-import { requireOwn } from './ownership.ts'
+import { requireOwn, requireUsableNetwork } from './ownership.ts'
 import { vmProvisionJob } from './provision.job.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
@@ -116,12 +116,14 @@ async function firstAccount(cloudstack: CloudStack, domainid: string, signal: Ab
   return name
 }
 
-/** Networks and offerings are checked by the platform against the owner; these it checks against us. */
+/** Offerings are checked by the platform against the owner; these it checks against us, or only after it has accepted. */
 async function requireNamed(cloudstack: CloudStack, body: VmProvision, tenant_id: string | null): Promise<void> {
   await requireOwn(cloudstack, tenant_id, 'volume', body.volume_id)
   await requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id)
   await requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id)
   for (const id of body.affinity_group_ids ?? []) await requireOwn(cloudstack, tenant_id, 'affinity_group', id)
+  const networks = [...(body.network_ids ?? []), ...(body.networks ?? []).map((nic) => nic.network_id)]
+  for (const id of networks) await requireUsableNetwork(cloudstack, tenant_id, id)
 }
 
 function deployArgs(body: VmProvision, name: string): Args {
