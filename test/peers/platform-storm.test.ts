@@ -11,6 +11,7 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 
 const SEEDS = [11, 2026]
 const ROUNDS = 2
+const READY_WITHIN_MS = 120_000
 const KILL_AFTER_MS = { least: 2000, spread: 5000 }
 
 let platform: CloudStackLab
@@ -47,7 +48,7 @@ async function killOn(random: () => number, stop: AbortSignal): Promise<number> 
     const victim = living.splice(random() < 0.5 ? 0 : 1, 1)[0]
     await victim?.end('SIGKILL')
     kills += 1
-    living.push(await production.startReplica())
+    living.push(await production.startReplica(READY_WITHIN_MS))
   }
   return kills
 }
@@ -59,6 +60,8 @@ for (const seed of SEEDS) {
     const random = randomOf(seed)
     const stop = new AbortController()
     const killing = killOn(random, stop.signal)
+    // Heard below, when it is awaited.
+    killing.catch(() => {})
     const caller = () => {
       const replica = living[Math.floor(random() * living.length)]
       assert.ok(replica !== undefined)

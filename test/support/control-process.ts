@@ -23,7 +23,8 @@ export interface Production {
   children: Children
   /** Only after the first replica has started. */
   token(): string
-  startReplica(): Promise<ControlProcess>
+  /** A loaded machine may need longer than others to start one. */
+  startReplica(ready_within_ms?: number): Promise<ControlProcess>
   /** Everything the replicas logged. */
   logs(): string
   close(): Promise<void>
@@ -73,11 +74,11 @@ export async function startProduction(options: ProductionOptions): Promise<Produ
     platform,
     children,
     token,
-    async startReplica() {
+    async startReplica(ready_within_ms) {
       const child = children.start(process.execPath, [...flags, PROGRAM, 'control', '--config', config_file], {
         env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !CONFIGURES.test(name))),
       })
-      const ready = await until('the control plane is ready', () => readyUrl(child))
+      const ready = await until('the control plane is ready', () => readyUrl(child), ready_within_ms)
       const replica: ControlProcess = { ...child, url: ready, call: callerFor(ready, token()) }
       replicas.push(replica)
       return replica
