@@ -1,13 +1,12 @@
 import assert from 'node:assert/strict'
-import { chownSync, mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { until } from '../../test/support/until.ts'
 import { KEY_FILE_LOOK_MS, openKeyring, rotateKey } from './keyring.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'gp-keyring-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder('gp-keyring-')
 
 test('an encrypted text is read only with its own associated data, and the key file is for its owner alone', () => {
   const file = join(folder, 'folder', 'keys')

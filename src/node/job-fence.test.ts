@@ -1,7 +1,6 @@
 // Calls of jobs to an agent, over HTTP to the real routes: a process that lost its job changes nothing any more.
 import assert from 'node:assert/strict'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after, before, suite, test } from 'node:test'
@@ -14,11 +13,12 @@ import { type Caller, SYSTEM } from '#src/kernel/http/context.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
 import { createJobFence, fencedHandlers } from './job-fence.ts'
+import { tempFolder } from '../../test/support/temp-folder.ts'
 
 const SPEC: BridgeSpec = { bridge: 'gn7', kind: 'vlan', segment_id: 7, nic: 'bond0' }
 
 suite('calls of jobs', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-fence-'))
+  const folder = tempFolder('gp-fence-')
   const file = join(folder, 'node', 'job-epochs.json')
   const servers: Server[] = []
   let made: string[] = []
@@ -47,7 +47,6 @@ suite('calls of jobs', () => {
   before(start)
   after(async () => {
     for (const server of servers) await server.close()
-    rmSync(folder, { recursive: true })
   })
   async function call(verb: string, headers: Record<string, string>): Promise<{ status: number; code: string }> {
     const answer = await fetch(`${url}/internal/node/bridges/${verb}`, {

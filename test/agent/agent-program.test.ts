@@ -1,14 +1,14 @@
 // The program `groundplane agent` as a person starts it, and the control plane's own machine.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { after, suite, test } from 'node:test'
+import { suite, test } from 'node:test'
 import type { BenchmarkResult } from '#src/contract/storage/benchmark.ts'
 import { checkNodeSettings } from '#src/node/config.ts'
 import { startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const IO = {
   bandwidth_kbps: null, bandwidth_mbps: null, iops: null, latency_avg_us: null, latency_p50_us: null, latency_p99_us: null,
@@ -22,8 +22,7 @@ const ORPHAN: BenchmarkResult = {
 const root = resolve(import.meta.dirname, '../..')
 
 suite('the program agent', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-agent-'))
-  after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = tempFolder('gp-agent-')
   const run = (args: string[], env: Record<string, string> = {}) =>
     spawnSync(process.execPath, [join(root, 'bin/agent.ts'), ...args], { encoding: 'utf8', timeout: 30_000, env })
 
@@ -56,7 +55,7 @@ suite('the program agent', () => {
 
 suite('the control plane’s own machine', () => {
   test('it is answered for as configured, or not at all', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'gp-own-'))
+    const folder = tempFolder('gp-own-')
     const settings = {
       net: { fqdn: 'mgmt-01.example.internal' },
       proc_root: join(root, 'lab/hosts/mgmt-01/files/proc'),
@@ -83,7 +82,6 @@ suite('the control plane’s own machine', () => {
       assert.equal((await lab.call('GET', '/configure/nodes/10.9.0.2/nics')).body.code, 'AGENT_UNAVAILABLE')
     } finally {
       await lab.close()
-      rmSync(folder, { recursive: true, force: true })
     }
     const without = await startLab({ config: { node: { enabled: false } } })
     try {

@@ -1,8 +1,7 @@
 // An agent's membership against a control plane made for the test: joining, renewing, outages.
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import {
@@ -17,9 +16,10 @@ import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
 import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
 import { FACTS } from '../support/fake-agent.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 suite('membership of an agent', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-member-'))
+  const folder = tempFolder('gp-member-')
   const lines: string[] = []
   const log = createLog({ level: 'info', destination: { write: (line: string) => lines.push(line) } })
   let authority: KeyedCertificate
@@ -64,7 +64,6 @@ suite('membership of an agent', () => {
   })
   after(async () => {
     await new Promise((resolve) => server.close(resolve))
-    rmSync(folder, { recursive: true, force: true })
   })
 
   test('an answer from another authority than the token names is not taken', async () => {

@@ -2,8 +2,7 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -17,6 +16,7 @@ import { openDatabase } from '#src/store/database.ts'
 import { callerFor } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/cli.ts')
 
@@ -153,9 +153,8 @@ test('two rotations at once: one is refused and changes nothing, so no key is lo
 })
 
 test('a text whose key was lost is named and left alone, and the rest is encrypted again', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-stranger-'))
+  const folder = tempFolder('gp-stranger-')
   const stranger = openKeyring(join(folder, 'keys')).encrypt('lost', 'oidc_login')
-  rmSync(folder, { recursive: true })
   await database.query(
     "insert into oidc_login (state_hash, sealed, expires_at) values ($1, $2, now() + interval '1 hour')",
     [Buffer.from('ab'.repeat(32), 'hex'), stranger],

@@ -1,8 +1,7 @@
 // Node-local routes over HTTP on the control plane's own machine: what they answer and refuse, with tools that stand in for
 // the real ones and print recorded outputs. What needs real devices is in test/peers.
 import assert from 'node:assert/strict'
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
@@ -12,12 +11,13 @@ import { NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 import type { Reply } from '../support/http.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const refused = (reply: Reply, status: number, code: string): void =>
   assert.deepEqual([reply.status, reply.body?.code], [status, code], reply.text)
 
 suite('benchmarks and devices', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-tools-'))
+  const folder = tempFolder('gp-tools-')
   const flag = (name: string): string => join(folder, name)
   let lab: Lab
   before(async () => {
@@ -30,7 +30,6 @@ suite('benchmarks and devices', () => {
   })
   after(async () => {
     await lab?.close()
-    rmSync(folder, { recursive: true, force: true })
   })
   const install = (name: string, script: string): void => {
     writeFileSync(flag(name), `#!/bin/sh\ncd ${folder}\n${script}\n`)

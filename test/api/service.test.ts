@@ -1,10 +1,7 @@
 // The service itself: alive, ready, measured, logged, and the same habits in every answer.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import type { Reply } from '../support/http.ts'
@@ -12,6 +9,7 @@ import { callsOf, control } from '../support/platform-calls.ts'
 import { openStream } from '../support/sse-client.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -261,7 +259,7 @@ suite('a running service', () => {
 })
 
 suite('a service whose database goes away', () => {
-  const state_dir = mkdtempSync(join(tmpdir(), 'gp-gone-db-'))
+  const state_dir = tempFolder('gp-gone-db-')
   let postgres: EmbeddedPostgres | undefined
   let lab: Lab | undefined
   const startDatabase = (): Promise<EmbeddedPostgres> =>
@@ -273,7 +271,6 @@ suite('a service whose database goes away', () => {
   after(async () => {
     await lab?.close()
     await postgres?.stop()
-    rmSync(state_dir, { recursive: true, force: true })
   })
 
   test('it lives on, says that it is not ready, and works again when the database is back', {

@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runAt, runCli, startCli, temporaryFolder, until } from './cli-process.ts'
+import { runAt, runCli, startCli, until } from './cli-process.ts'
 import { problem, type Reply, startFakeService } from './fake-service.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
 const VM = { id: ID, name: 'web-1', state: 'Running' }
@@ -91,7 +92,7 @@ test('each kind of failure has its exit code and names code, request and option'
   }
 })
 
-test('a service that is not there, or silent, ends with 7', async (t) => {
+test('a service that is not there, or silent, ends with 7', async () => {
   const service = await startFakeService({ 'POST /compute/vms/list': () => undefined })
   const silent = await runAt(service.url, ['vm', 'list', '--timeout', '0.3'])
   assert.equal(silent.code, 7)
@@ -100,7 +101,7 @@ test('a service that is not there, or silent, ends with 7', async (t) => {
   const gone = await runAt(service.url, ['vm', 'list'])
   assert.equal(gone.code, 7)
   assert.match(gone.stderr, /cannot connect/)
-  const nowhere = await runCli(['vm', 'list'], { config_home: await temporaryFolder(t) })
+  const nowhere = await runCli(['vm', 'list'], { config_home: tempFolder('groundplane-cli-') })
   assert.equal(nowhere.code, 2)
   assert.match(nowhere.stderr, /groundplane login/)
 })
@@ -157,7 +158,7 @@ test('bytes go to a file whole or not at all', async (t) => {
     },
   })
   t.after(() => service.close())
-  const folder = await temporaryFolder(t)
+  const folder = tempFolder('groundplane-cli-')
   const whole = await runAt(service.url, ['gadget', 'image', '7', 'a/b c.bin', '--output', join(folder, 'whole')])
   assert.equal(whole.code, 0, whole.stderr)
   assert.deepEqual(await readFile(join(folder, 'whole')), bytes)

@@ -1,9 +1,7 @@
 // Runs the command line as a child process, the way a person or a script does.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { TestContext } from 'node:test'
 
 export interface CliResult {
   code: number | null
@@ -69,12 +67,6 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
 /** Runs with the address and token of a service, as `GROUNDPLANE_URL` and `GROUNDPLANE_TOKEN` give them. */
 export function runAt(url: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return runCli(args, { ...options, env: { GROUNDPLANE_URL: url, GROUNDPLANE_TOKEN: 'gp_test', ...options.env } })
-}
-
-export async function temporaryFolder(test: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'groundplane-cli-'))
-  test.after(() => rm(folder, { recursive: true, force: true }))
-  return folder
 }
 
 /** Waits until a condition holds; fails after ten seconds. */

@@ -4,7 +4,8 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCli, temporaryFolder } from './cli-process.ts'
+import { runCli } from './cli-process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 function installed(shell: string): boolean {
   return spawnSync(shell, ['-c', 'true']).status === 0
@@ -12,8 +13,8 @@ function installed(shell: string): boolean {
 
 const skipOf = (shell: string): string | false => (installed(shell) ? false : `${shell} is not installed`)
 
-test('bash completes groups, commands, options and their words', { skip: skipOf('bash') }, async (t) => {
-  const folder = await temporaryFolder(t)
+test('bash completes groups, commands, options and their words', { skip: skipOf('bash') }, async () => {
+  const folder = tempFolder('groundplane-cli-')
   const { code, stdout } = await runCli(['completion', 'bash'])
   assert.equal(code, 0)
   await writeFile(join(folder, 'completion'), stdout)
@@ -32,8 +33,8 @@ test('bash completes groups, commands, options and their words', { skip: skipOf(
 })
 
 for (const shell of ['zsh', 'fish']) {
-  test(`the script for ${shell} is one that ${shell} reads`, { skip: skipOf(shell) }, async (t) => {
-    const folder = await temporaryFolder(t)
+  test(`the script for ${shell} is one that ${shell} reads`, { skip: skipOf(shell) }, async () => {
+    const folder = tempFolder('groundplane-cli-')
     await writeFile(join(folder, 'completion'), (await runCli(['completion', shell])).stdout)
     const check = spawnSync(shell, ['-n', join(folder, 'completion')], { encoding: 'utf8' })
     assert.equal(check.stderr, '')

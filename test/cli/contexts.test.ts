@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCli, temporaryFolder } from './cli-process.ts'
+import { runCli } from './cli-process.ts'
 import { problem, startFakeService } from './fake-service.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 async function service() {
   return startFakeService({
@@ -20,7 +21,7 @@ async function service() {
 test('login stores a checked token privately, status tells who and where, and the token is never shown', async (t) => {
   const one = await service()
   t.after(() => one.close())
-  const config_home = await temporaryFolder(t)
+  const config_home = tempFolder('groundplane-cli-')
   const login = await runCli(['login', one.url, '--token-stdin', '--name', 'lab'], { config_home, stdin: 'gp_good\n' })
   assert.equal(login.code, 0, login.stderr)
   assert.match(login.stdout, /as mira \(operator\); context lab/)
@@ -48,7 +49,7 @@ test('login stores a checked token privately, status tells who and where, and th
 test('a token that the service refuses is not stored', async (t) => {
   const one = await service()
   t.after(() => one.close())
-  const config_home = await temporaryFolder(t)
+  const config_home = tempFolder('groundplane-cli-')
   const login = await runCli(['login', one.url, '--token', 'gp_bad'], { config_home })
   assert.equal(login.code, 3)
   assert.deepEqual(await readdir(config_home), [])
@@ -57,7 +58,7 @@ test('a token that the service refuses is not stored', async (t) => {
 test('a contexts file that others can read is refused and not sent anywhere', async (t) => {
   const one = await service()
   t.after(() => one.close())
-  const config_home = await temporaryFolder(t)
+  const config_home = tempFolder('groundplane-cli-')
   await runCli(['login', one.url, '--token', 'gp_good'], { config_home })
   const file = join(config_home, 'groundplane', 'contexts.json')
   await chmod(file, 0o640)
@@ -68,8 +69,8 @@ test('a contexts file that others can read is refused and not sent anywhere', as
   assert.equal(one.seen.length, asked)
 })
 
-test('a damaged contexts file is reported and left as it is', async (t) => {
-  const config_home = await temporaryFolder(t)
+test('a damaged contexts file is reported and left as it is', async () => {
+  const config_home = tempFolder('groundplane-cli-')
   const file = join(config_home, 'groundplane', 'contexts.json')
   await mkdir(join(config_home, 'groundplane'))
   await writeFile(file, '{"contexts": {"a": {"url": 7}}}', { mode: 0o600 })
@@ -81,7 +82,7 @@ test('a damaged contexts file is reported and left as it is', async (t) => {
 test('contexts are chosen, overridden and forgotten', async (t) => {
   const [one, two] = [await service(), await service()]
   t.after(() => Promise.all([one.close(), two.close()]))
-  const config_home = await temporaryFolder(t)
+  const config_home = tempFolder('groundplane-cli-')
   await runCli(['login', one.url, '--token', 'gp_good', '--name', 'one'], { config_home })
   await runCli(['login', two.url, '--token', 'gp_good', '--name', 'two'], { config_home })
   await runCli(['context', 'use', 'one'], { config_home })
@@ -102,7 +103,7 @@ test('contexts are chosen, overridden and forgotten', async (t) => {
 test('the token of a context does not go to an address given otherwise', async (t) => {
   const [one, two] = [await service(), await service()]
   t.after(() => Promise.all([one.close(), two.close()]))
-  const config_home = await temporaryFolder(t)
+  const config_home = tempFolder('groundplane-cli-')
   await runCli(['login', one.url, '--token', 'gp_good'], { config_home })
   await runCli(['vm', 'list', '--url', two.url], { config_home })
   await runCli(['vm', 'list'], { config_home, env: { GROUNDPLANE_URL: two.url } })

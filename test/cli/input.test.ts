@@ -3,8 +3,9 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runAt, temporaryFolder } from './cli-process.ts'
+import { runAt } from './cli-process.ts'
 import { startFakeService } from './fake-service.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
 
@@ -50,7 +51,7 @@ test('every kind of option arrives with its type, and a path parameter fills its
 
 test('a body file is the base and options win over it', async (t) => {
   const service = await gadgets(t)
-  const folder = await temporaryFolder(t)
+  const folder = tempFolder('groundplane-cli-')
   await writeFile(join(folder, 'body.yaml'), 'size_mb: 5\ncolor: Green\n')
   const args = ['gadget', 'update', '02:00:00:00:00:01', '--color', 'Red', '--body']
   assert.equal((await runAt(service.url, [...args, join(folder, 'body.yaml')])).code, 0)
@@ -64,7 +65,7 @@ test('a body file is the base and options win over it', async (t) => {
 
 test('a secret can be given on stdin and a file is encoded to Base64', async (t) => {
   const service = await gadgets(t)
-  const folder = await temporaryFolder(t)
+  const folder = tempFolder('groundplane-cli-')
   await writeFile(join(folder, 'init'), '#cloud-config\n')
   const args = ['gadget', 'update', '02:00:00:00:00:01', '--size-mb', '1', '--password', '-']
   const result = await runAt(service.url, [...args, '--user-data', `@${join(folder, 'init')}`], { stdin: 's3cret\n' })
@@ -131,7 +132,7 @@ test('--wait leaves the name that follows it alone', async (t) => {
 
 test('a file goes up as a form with its name', async (t) => {
   const service = await gadgets(t)
-  const folder = await temporaryFolder(t)
+  const folder = tempFolder('groundplane-cli-')
   await writeFile(join(folder, 'face.txt'), 'bytes of the file')
   const result = await runAt(service.url, [
     'gadget',

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { type CliResult, runCli, startCli, temporaryFolder, until } from './cli-process.ts'
+import { type CliResult, runCli, startCli, until } from './cli-process.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const program = join(import.meta.dirname, '../../bin/cli.ts')
 let lab: Lab
@@ -82,8 +83,8 @@ test('unknown things, wrong words and missing rights have their exit codes', asy
   assert.match(codes[3]?.stderr ?? '', /page_size \(--page-size\)/)
 })
 
-test('login, status and sign-out of a context work against the service', async (t) => {
-  const config_home = await temporaryFolder(t)
+test('login, status and sign-out of a context work against the service', async () => {
+  const config_home = tempFolder('groundplane-cli-')
   const login = await runCli(['login', lab.url, '--token-stdin'], { program, config_home, stdin: lab.token })
   assert.equal(login.code, 0, login.stderr)
   const status = await runCli(['status', '--json'], { program, config_home })

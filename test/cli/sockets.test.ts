@@ -7,8 +7,9 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { runAt, temporaryFolder } from './cli-process.ts'
+import { runAt } from './cli-process.ts'
 import { startFakeService } from './fake-service.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const TEXT = 0x1
 const BINARY = 0x2
@@ -57,7 +58,7 @@ test('binary messages are written to the file as they are', async (t) => {
     socket.write(frame(BINARY, Buffer.from([2])))
     socket.write(frame(CLOSE, Buffer.from([0x03, 0xe8])))
   })
-  const file = join(await temporaryFolder(t), 'media')
+  const file = join(tempFolder('groundplane-cli-'), 'media')
   const result = await runAt(url, ['gadget', 'watch', '7', '--output', file])
   assert.equal(result.code, 0, result.stderr)
   assert.deepEqual(await readFile(file), Buffer.from([0, 255, 1, 2]))

@@ -3,13 +3,13 @@ import type { ChildProcessByStdio } from 'node:child_process'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
-import os from 'node:os'
 import path from 'node:path'
 import type { Readable } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { after } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { tempFolder } from '../support/temp-folder.ts'
 
 export const IS_ROOT = process.geteuid?.() === 0
 export const NEEDS_ROOT = IS_ROOT ? false : 'only root can change to another account'
@@ -27,7 +27,7 @@ export interface Connection {
  * run in the order of their registration, so one of these would run while the server still uses the folder.
  */
 export function testFolders(): () => string {
-  const root = fs.mkdtempSync(path.join(os.tmpdir(), 'groundplane-test-'))
+  const root = tempFolder('groundplane-test-')
   fs.chmodSync(root, 0o755)
   after(() => fs.rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 }))
   return () => {

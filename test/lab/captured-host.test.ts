@@ -1,16 +1,15 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { capturedHost } from '../../lab/captured-host/host.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 let folder: string
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'captured-host-'))
+  folder = tempFolder('captured-host-')
 })
-after(() => rm(folder, { recursive: true }))
 
 async function captured(name: string, files: Record<string, unknown>) {
   for (const [path, content] of Object.entries(files)) {

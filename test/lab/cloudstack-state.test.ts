@@ -3,26 +3,23 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import type { ChildProcessByStdio } from 'node:child_process'
 import { once } from 'node:events'
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { appendFileSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import { createInterface } from 'node:readline'
-import { after, before, describe, test } from 'node:test'
+import { before, describe, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { signature } from '../../lab/cloudstack/sign.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { clientOf, errorOf, fields, startLab } from './cloudstack-client.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const { vms } = wellKnown
 
 describe('state over restarts', () => {
   let folder: string
   before(() => {
-    folder = mkdtempSync(join(tmpdir(), 'lab-'))
-  })
-  after(() => {
-    rmSync(folder, { recursive: true, force: true })
+    folder = tempFolder('lab-')
   })
 
   test('what was acknowledged is there again, and a torn last line is dropped', async () => {
@@ -153,7 +150,7 @@ async function startProgram(...options: string[]): Promise<{
 }
 
 test('an answered change survives a kill in the next moment', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'lab-'))
+  const folder = tempFolder('lab-')
   const state_file = join(folder, 'killed.jsonl')
   try {
     const { child, url, api_key, secret_key } = await startProgram('--state', state_file, '--time', 'step')
@@ -176,7 +173,6 @@ test('an answered change survives a kill in the next moment', async () => {
     await again.lab.close()
     assert.equal(vm?.['displayname'], 'survivor')
   } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
 })
 

@@ -1,15 +1,15 @@
 // An MTU change on a captured host with its stub commands: what a node of the lab does when an MTU is rolled out.
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import type { Host } from '#src/kernel/host.ts'
 import { readLinks } from '#src/node/mtu/links.ts'
 import { createNodeApply } from '#src/node/mtu/node-apply.ts'
 import { capturedHost } from '../../lab/captured-host/host.ts'
 import { writeTools } from '../../lab/captured-host/tools.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const BRIDGE = 'cloudbr0'
 
@@ -17,12 +17,11 @@ let folder: string
 let host: Host
 let mtu_dir: string
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gp-captured-'))
+  folder = tempFolder('gp-captured-')
   mkdirSync(join(folder, 'root'))
   mtu_dir = join(folder, 'mtu')
   host = capturedHost(join(import.meta.dirname, '../../lab/hosts/kvm-01'), { mtu_dir })
 })
-afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
 const open = (default_window_ms = 60_000) =>
   createNodeApply({

@@ -1,19 +1,18 @@
 // The unit that undoes unconfirmed MTU changes at boot: its own command line, run on journals as the agent makes them.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { test } from 'node:test'
 import { createJournal, type Marker } from '#src/node/mtu/journal.ts'
 import { findRevertTools, revertScript } from '#src/node/mtu/revert-script.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const UNIT = join(import.meta.dirname, '../../deploy/groundplane-mtu-revert.service')
 /** The default `state_dir` of an agent, which the unit names. */
 const STATE_DIR = '/var/lib/groundplane-agent'
 
-const folder = mkdtempSync(join(tmpdir(), 'gp-boot-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const folder = tempFolder('gp-boot-')
 
 /** As systemd reads it: `$$` is a dollar sign. */
 function runUnit(state_dir: string): number | null {

@@ -16,7 +16,6 @@ import {
   truncate,
   writeFile,
 } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -26,6 +25,7 @@ import { type Host, linuxHost } from '#src/kernel/host.ts'
 import { createFileHistory } from '#src/node/benchmark/history.ts'
 import { type Benchmarks, createBenchmarks } from '#src/node/benchmark/index.ts'
 import type { RunProgress } from '#src/node/benchmark/runs.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const SMALL = { custom_profile: { read_write: 'randrw', test_size: '16M', num_jobs: 2 }, duration_sec: 3 } as const
 const LONG = { profile_id: 'rand-read-4k', custom_profile: { test_size: '16M' }, duration_sec: 60 } as const
@@ -36,7 +36,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
   let heard: RunProgress[]
   let node: Benchmarks
   before(async () => {
-    base = await realpath(await mkdtemp(join(tmpdir(), 'gp-bench-')))
+    base = await realpath(tempFolder('gp-bench-'))
   })
   beforeEach(async () => {
     folder = await mkdtemp(join(base, 'run-'))

@@ -1,7 +1,5 @@
 // Pool and image benchmarks on a real storage cluster: figures, refusals, and nothing left in the pool.
 import assert from 'node:assert/strict'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { linuxHost } from '#src/kernel/host.ts'
@@ -9,6 +7,7 @@ import { createFileHistory } from '#src/node/benchmark/history.ts'
 import { type Benchmarks, createBenchmarks } from '#src/node/benchmark/index.ts'
 import { type CephCluster, cephRefused, startCeph } from '../support/ceph-cluster.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const POOL = 'bench'
 
@@ -17,7 +16,7 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
   let folder: string
   let node: Benchmarks
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gp-cluster-'))
+    folder = tempFolder('gp-cluster-')
     cluster = await startCeph(POOL)
     for (const image of ['bench-1', 'vm-root']) await cluster.run('rbd', 'create', `${POOL}/${image}`, '--size', '256M')
     const store = await createFileHistory(join(folder, 'history'))
@@ -25,7 +24,6 @@ describe('cluster benchmark', { skip: cephRefused() ?? false, timeout: 240_000 }
   })
   after(async () => {
     await cluster?.stop()
-    await rm(folder, { recursive: true, force: true })
   })
 
   it('measures writes and reads of a pool and removes every object it wrote', async () => {

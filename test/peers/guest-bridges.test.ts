@@ -2,21 +2,19 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import { type Host, linuxHost } from '#src/kernel/host.ts'
 import { createBridges } from '#src/node/bridges/index.ts'
 import { namespacesRefused } from './mtu-topology.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const refused = namespacesRefused()
 const SPEC: BridgeSpec = { bridge: 'gn5000', kind: 'vxlan', segment_id: 5000, mtu: 1450 }
 
 suite('bridge of a guest network', { skip: refused ?? false }, () => {
   const namespace = `gpb-${randomBytes(3).toString('hex')}`
-  const state_dir = mkdtempSync(join(tmpdir(), 'gp-bridges-'))
+  const state_dir = tempFolder('gp-bridges-')
   const ip = (...args: string[]): string => execFileSync('ip', ['-n', namespace, ...args], { encoding: 'utf8' })
   const here = linuxHost()
   const host: Host = {
@@ -32,7 +30,6 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
   })
   after(() => {
     execFileSync('ip', ['netns', 'del', namespace])
-    rmSync(state_dir, { recursive: true, force: true })
   })
 
   test('it is made as ordered, and making it again changes nothing', async () => {

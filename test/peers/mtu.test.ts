@@ -1,14 +1,14 @@
 // Proves node-apply on a real kernel: healthy path, black hole, silence, a crash after every step, and the commit race.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, mkdtemp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { MtuNodeApplyRequest, MtuNodeApplyResult } from '#src/contract/network/mtu.ts'
 import type { NodeProgram } from './mtu-node.ts'
 import { ADDRESS_B, namespacesRefused, startTopology, type Topology } from './mtu-topology.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const INTERFACES = 'auto mgmt0\niface mgmt0 inet static\n    address 10.50.0.1/24\n    bridge_ports eth1\n'
 const RAISED = 'auto mgmt0\niface mgmt0 inet static\n    mtu 9000\n    post-up ip link set dev eth1 mtu 9000\n'
@@ -20,11 +20,10 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
   let folder: string
   before(async () => {
     net = await startTopology()
-    folder = await mkdtemp(join(tmpdir(), 'gp-mtu-'))
+    folder = tempFolder('gp-mtu-')
   })
   after(async () => {
     await net.remove()
-    await rm(folder, { recursive: true, force: true })
   })
 
   it('commits on a healthy path: live values and files are new', async () => {

@@ -2,14 +2,14 @@
 // of their own.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { until } from '../support/until.ts'
 import type { Probe } from './net-probe.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const run = promisify(execFile)
 /** Followed by the process id of the owner, so that what a crashed run left behind can be told and removed. */
@@ -30,7 +30,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
 
   before(async () => {
     await removeLeftovers()
-    folder = await mkdtemp(join(tmpdir(), 'gp-net-'))
+    folder = tempFolder('gp-net-')
     for (const namespace of [node, peer]) {
       await run('ip', ['netns', 'add', namespace])
       await ip(namespace, 'link set lo up')
@@ -55,7 +55,6 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
   after(async () => {
     for (const child of children) await end(child)
     for (const namespace of [node, peer]) await run('ip', ['netns', 'del', namespace]).catch(() => null)
-    await rm(folder, { recursive: true, force: true })
   })
 
   it('counts what was built, and knows the way out', async () => {

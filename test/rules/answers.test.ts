@@ -1,11 +1,11 @@
 // The check of documented answers after a full run: what it asks for, and that its exceptions are no more than that.
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { documentedPairs, exceptedPairs, gaps, readRecords, thrownCodes } from '../support/answer-check.ts'
 import { UNSEEN_ANSWERS, UNSEEN_CODES } from '../support/unseen-answers.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 test('every exception is a documented answer or a code of the source, stands once, and says why', () => {
   const [pairs, codes] = [exceptedPairs(), UNSEEN_CODES.flatMap((row): string[] => [...row.codes])]
@@ -21,9 +21,8 @@ test('every exception is a documented answer or a code of the source, stands onc
   for (const { why } of [...UNSEEN_ANSWERS, ...UNSEEN_CODES]) assert.match(why, /^[A-Z].{20,}\.$/)
 })
 
-test('what no server answered is a gap; an answer given only because a server stopped is none', (t) => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-answers-'))
-  t.after(() => rmSync(folder, { recursive: true }))
+test('what no server answered is a gap; an answer given only because a server stopped is none', () => {
+  const folder = tempFolder('gp-answers-')
   const nothing = gaps(readRecords(folder))
   assert.equal(nothing.pairs.length, documentedPairs().length - exceptedPairs().length)
   assert.ok(nothing.codes.includes('VM_STATE'))

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { after, before, test } from 'node:test'
@@ -14,6 +13,7 @@ import { buildCommands } from '../../cli/program.ts'
 import { areas } from '#src/contract/index.ts'
 import { ConfigSchema, leafPaths, loadConfig } from '#src/kernel/config.ts'
 import { SERVER_VARIABLE } from '../support/test-database.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 const DOCUMENTS = [
@@ -138,7 +138,7 @@ test('every setting that a document names is in the configuration', () => {
 })
 
 test('every configuration file that a document shows is accepted', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-docs-'))
+  const folder = tempFolder('gp-docs-')
   const loaders: Record<string, (file: string) => unknown> = {
     'control.yaml': (file) => loadConfig(file, {}),
     'agent.yaml': (file) => loadAgentConfig(file, {}),
@@ -151,7 +151,6 @@ test('every configuration file that a document shows is accepted', () => {
     writeFileSync(file, text)
     assert.doesNotThrow(() => load(file), document)
   }
-  rmSync(folder, { recursive: true })
   assert.ok(shown.length > 2)
 })
 

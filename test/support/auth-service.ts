@@ -1,7 +1,5 @@
 // The sign-in area served over real HTTP, as one or two replicas over one database, with nothing else around it.
 import { randomUUIDv7 } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Type } from 'typebox'
 import { auth } from '#src/contract/auth.ts'
@@ -26,6 +24,7 @@ import { type Database, openDatabase } from '#src/store/database.ts'
 import { createListener } from '#src/store/listener.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { tempFolder } from './temp-folder.ts'
 
 export interface AuthDatabase {
   connection: TestDatabase['connection']
@@ -37,7 +36,7 @@ export interface AuthDatabase {
 /** A database of its own with the schema in it, and the data folder of a service. */
 export async function startAuthDatabase(): Promise<AuthDatabase> {
   const { connection, drop } = await createTestDatabase()
-  const folder = mkdtempSync(join(tmpdir(), 'gp-auth-'))
+  const folder = tempFolder('gp-auth-')
   const log = createLog({ level: 'error', destination: { write: () => {} } })
   const database = openDatabase({ connection, pool_size: 5, log })
   return {
@@ -47,7 +46,6 @@ export async function startAuthDatabase(): Promise<AuthDatabase> {
     async stop() {
       await database.close()
       await drop()
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

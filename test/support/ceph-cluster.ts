@@ -1,12 +1,12 @@
 // A one-node storage cluster in a private folder on loopback, for tests that need the real tools.
 import { type ExecFileOptions, execFile, execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { until } from './until.ts'
+import { tempFolder } from './temp-folder.ts'
 
 const exec = promisify(execFile)
 
@@ -40,7 +40,7 @@ export const ON_DISK =
   'osd_objectstore = bluestore\nbluestore_block_size = 4294967296\nbluestore_block_create = true\n[mon]\nauth_allow_insecure_global_id_reclaim = false\n'
 
 export async function startCeph(pool: string, osd_settings: string = MEMORY): Promise<CephCluster> {
-  const dir = await mkdtemp(join(tmpdir(), 'gp-ceph-'))
+  const dir = tempFolder('gp-ceph-')
   const [v2, v1] = [await freePort(), await freePort()]
   const fsid = randomUUID()
   const conf = join(dir, 'ceph.conf')

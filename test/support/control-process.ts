@@ -1,12 +1,12 @@
 // The control plane as production runs it: `groundplane control --config FILE` as programs of their own, any number of
 // replicas on one database and one data folder, in front of the simulated platform.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
 import { type Child, type Children, createChildren } from './children.ts'
 import { type Caller, callerFor } from './http.ts'
 import { until } from './until.ts'
+import { tempFolder } from './temp-folder.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/cli.ts')
 
@@ -42,7 +42,7 @@ export interface ProductionOptions {
 
 export async function startProduction(options: ProductionOptions): Promise<Production> {
   const { database_url, config = {}, flags = [] } = options
-  const folder = mkdtempSync(join(tmpdir(), 'gp-production-'))
+  const folder = tempFolder('gp-production-')
   const data_dir = join(folder, 'data')
   mkdirSync(data_dir, { mode: 0o700 })
   const platform = options.platform ?? (await startCloudStack({ time: 'step' }))
@@ -87,7 +87,6 @@ export async function startProduction(options: ProductionOptions): Promise<Produ
     async close() {
       await children.close()
       if (options.platform === undefined) await platform.close()
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,12 +1,12 @@
 // A PostgreSQL of the distribution, as an operator runs one beside the service: TCP, a password, its own account.
 import { spawnSync } from 'node:child_process'
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createChildren } from './children.ts'
 import { onDatabase } from './test-database.ts'
 import { until } from './until.ts'
+import { tempFolder } from './temp-folder.ts'
 
 const PROGRAMS = '/usr/lib/postgresql/15/bin'
 const USER = 'groundplane'
@@ -25,13 +25,12 @@ export function debianPostgresMissing(): string | false {
 }
 
 export async function startDebianPostgres(): Promise<DebianPostgres> {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-external-db-'))
+  const folder = tempFolder('gp-external-db-')
   const account = process.geteuid?.() === 0 ? accountOf('postgres') : undefined
   if (account !== undefined) chownSync(folder, account.uid, account.gid)
   const children = createChildren()
   const close = async (): Promise<void> => {
     await children.close()
-    rmSync(folder, { recursive: true, force: true })
   }
   try {
     const password_file = join(folder, 'password')

@@ -1,11 +1,12 @@
 // Three real routers (FRR) in network namespaces, a triangle of links, an EVPN fabric over it, one host behind each.
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { chown, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { chown, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { type Host, linuxHost } from '#src/kernel/host.ts'
+import { tempFolder } from './temp-folder.ts'
 
 const run = promisify(execFile)
 const PREFIX = 'gpf'
@@ -40,7 +41,7 @@ export function fabricObstacle(): string | false {
 
 export async function startFabric(): Promise<Fabric> {
   await removeLeftovers()
-  const dir = await mkdtemp(join(tmpdir(), `${PREFIX}-`))
+  const dir = tempFolder(`${PREFIX}-`)
   await run('chmod', ['755', dir])
   const tag = `${PREFIX}${dir.slice(-6).toLowerCase()}`
   await writeFile(join(tmpdir(), `${tag}.owner`), String(process.pid))

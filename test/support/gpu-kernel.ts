@@ -1,10 +1,10 @@
 // A kernel for GPUs: a folder that looks like /sys, and what the kernel does when its files are written. Each write is kept.
 import {
-  existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync,
+  existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, unlinkSync, writeFileSync,
 } from 'node:fs' // biome-ignore format: one import
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Host, linuxHost } from '#src/kernel/host.ts'
+import { tempFolder } from './temp-folder.ts'
 
 export interface GpuKernel {
   host: Host
@@ -30,7 +30,7 @@ export interface PlantedGpu {
 }
 
 export function gpuKernel(gpus: readonly PlantedGpu[], options: { vfio?: boolean } = {}): GpuKernel {
-  const root = mkdtempSync(join(tmpdir(), 'gp-sys-'))
+  const root = tempFolder('gp-sys-')
   const tree = sysTree(root, gpus)
   tree.plantAll(options.vfio !== false)
   const writes: string[] = []

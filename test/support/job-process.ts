@@ -1,7 +1,5 @@
 // Processes of the job engine for tests: each is what a replica is to the ledger, and can die like one.
 import { randomBytes, randomUUIDv7 } from 'node:crypto'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { sql } from 'kysely'
@@ -18,6 +16,7 @@ import { createListener } from '#src/store/listener.ts'
 import { createReplica } from '#src/store/replicas.ts'
 import { createStream } from '#src/store/stream.ts'
 import type { Connection } from './test-database.ts'
+import { tempFolder } from './temp-folder.ts'
 
 export interface JobProcess {
   engine: Engine
@@ -29,7 +28,7 @@ export interface JobProcess {
 }
 
 export function testKeyring(): Keyring {
-  return openKeyring(join(mkdtempSync(join(tmpdir(), 'gp-keys-')), 'keys'))
+  return openKeyring(join(tempFolder('gp-keys-'), 'keys'))
 }
 
 export interface ProcessOptions {

@@ -1,6 +1,4 @@
 // A whole private cloud for a test file: a database of its own, the lab's platform, and the real control plane in front.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts'
@@ -10,6 +8,7 @@ import { checkConfig, type Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type Caller, callerFor } from './http.ts'
 import { createTestDatabase, type TestDatabase } from './test-database.ts'
+import { tempFolder } from './temp-folder.ts'
 
 export interface LabOptions {
   /** `step`: the platform moves only when told; `auto`: by itself. */
@@ -42,7 +41,7 @@ export interface Lab {
 }
 
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
-  const data_dir = mkdtempSync(join(tmpdir(), 'gp-lab-'))
+  const data_dir = tempFolder('gp-lab-')
   const [database, platform] = await Promise.all([
     options.database ?? createTestDatabase(),
     startCloudStack({
@@ -55,7 +54,6 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const stopRest = async (): Promise<void> => {
     await platform.close()
     await database.drop()
-    rmSync(data_dir, { recursive: true, force: true })
   }
   const config = await configOf(options, data_dir, platform).catch(async (error: unknown) => {
     await stopRest()

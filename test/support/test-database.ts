@@ -1,12 +1,11 @@
 // A database for each test file, cloned from one migrated template; one PostgreSQL for a whole run.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import pg from 'pg'
 import { createLog } from '#src/kernel/log.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { migrate } from '#src/store/migrate.ts'
+import { tempFolder } from './temp-folder.ts'
 
 export interface Connection {
   host: string
@@ -26,7 +25,7 @@ export interface TestServer {
 
 /** Starts PostgreSQL without fsync (a test database survives nothing) and makes the template. */
 export async function startTestServer(): Promise<TestServer> {
-  const state_dir = mkdtempSync(join(tmpdir(), 'gp-test-db-'))
+  const state_dir = tempFolder('gp-test-db-')
   const postgres = await startEmbeddedPostgres({ state_dir, log: () => {}, fsync: false })
   await query(postgres.connection, `create database ${TEMPLATE}`)
   const database = openDatabase({

@@ -1,22 +1,21 @@
 // A lab of which one part cannot start leaves no other part running, and starts once the obstacle is gone.
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmdirSync, rmSync } from 'node:fs'
+import { chmodSync, mkdirSync, rmdirSync } from 'node:fs'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { startDataCentre } from '../../bin/data-centre.ts'
 import { processesOf } from '../support/processes.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const VMS = 20
 
 let folder = ''
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gp-lab-failed-'))
+  folder = tempFolder('gp-lab-failed-')
   // The account of the database must be able to pass.
   chmodSync(folder, 0o755)
 })
-after(() => rmSync(folder, { recursive: true, force: true }))
 
 const start = () => startDataCentre({ host: '127.0.0.1', port: 0, vms: VMS, state_dir: folder, agents: false })
 

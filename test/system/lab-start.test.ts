@@ -2,14 +2,14 @@
 // nothing behind, and the next start knows everything that was acknowledged.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Child, createChildren } from '../support/children.ts'
 import { type Caller, callerFor } from '../support/http.ts'
 import { processesOf } from '../support/processes.ts'
 import { until } from '../support/until.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 const PROGRAM = join(import.meta.dirname, '../../bin/lab.ts')
 const COMMAND_TIMEOUT_MS = 60_000
@@ -19,7 +19,7 @@ const children = createChildren()
 let folder = ''
 let state_dir = ''
 before(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gp-lab-start-'))
+  folder = tempFolder('gp-lab-start-')
   // The account of the database must be able to pass.
   chmodSync(folder, 0o755)
   // As on a machine that never ran it: no folder above is there yet.
@@ -28,7 +28,6 @@ before(() => {
 after(async () => {
   await children.close()
   await until('the database has followed', () => processesOf(state_dir).length === 0, GONE_WITHIN_MS)
-  rmSync(folder, { recursive: true, force: true })
 })
 
 interface StartedLab {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { BenchmarkResult } from '#src/contract/storage/benchmark.ts'
 import { UNKNOWN_IO } from './figures.ts'
 import { createFileHistory } from './history.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 function result(at: number, change: Partial<BenchmarkResult> = {}): BenchmarkResult {
   return {
@@ -27,7 +27,7 @@ function result(at: number, change: Partial<BenchmarkResult> = {}): BenchmarkRes
 }
 
 test('the history keeps the newest results, never drops a running one, and survives a restart', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gp-history-'))
+  const folder = tempFolder('gp-history-')
   const history = await createFileHistory(folder, 3)
   const rows = [1, 2, 3, 4, 5].map((at) => result(at * 1000, at === 1 ? { status: 'running' } : {}))
   for (const row of rows) await history.save(row)
@@ -44,12 +44,10 @@ test('the history keeps the newest results, never drops a running one, and survi
   assert.equal(await again.byId('../../etc/passwd'), null)
   assert.equal((await again.list({ status: 'running', page: 1, page_size: 1 })).count, 1)
   assert.ok((await readdir(folder)).every((name) => name.endsWith('.json')))
-  await rm(folder, { recursive: true })
 })
 
-test('a run that ends while its beginning is still written stays ended', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'gp-history-'))
-  t.after(() => rm(folder, { recursive: true }))
+test('a run that ends while its beginning is still written stays ended', async () => {
+  const folder = tempFolder('gp-history-')
   const history = await createFileHistory(folder)
   const ended = Array.from({ length: 20 }, (_none, at) => result(at))
   await Promise.all(

@@ -1,13 +1,13 @@
 // The command sockets of the daemons: a server that speaks their protocol (several commands in, each answer ended by
 // three NUL bytes and a status byte).
 import assert from 'node:assert/strict'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { linuxHost } from '#src/kernel/host.ts'
 import { openFrr, splitReplies } from './access.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 /** `answers`: text for a command, a status for a refusal, null for silence from then on. */
 async function daemon(t: TestContext, dir: string, name: string, answers: Record<string, string | number | null>) {
@@ -31,14 +31,8 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
   t.after(() => server.close())
 }
 
-async function folder(t: TestContext): Promise<string> {
-  const dir = await mkdtemp(join(tmpdir(), 'vty-'))
-  t.after(() => rm(dir, { recursive: true, force: true }))
-  return dir
-}
-
 test('answers keep their place when some are empty and some refused', async (t) => {
-  const dir = await folder(t)
+  const dir = tempFolder('vty-')
   await daemon(t, dir, 'bgpd', {
     'show a json': '{"a":1}',
     'show empty json': '',
@@ -55,7 +49,7 @@ test('answers keep their place when some are empty and some refused', async (t) 
 })
 
 test('a daemon that hangs gives what it had said, and the rest is null with a reason', async (t) => {
-  const dir = await folder(t)
+  const dir = tempFolder('vty-')
   await daemon(t, dir, 'zebra', { 'show a json': '{"a":1}', 'show hang json': null })
   const access = await openFrr(linuxHost(), { vty_dir: dir, timeout_ms: 200 })
   const replies = await access.ask('zebra', ['show a json', 'show hang json'])
@@ -65,15 +59,15 @@ test('a daemon that hangs gives what it had said, and the rest is null with a re
 })
 
 test('a daemon without a socket among others that have one is dead', async (t) => {
-  const dir = await folder(t)
+  const dir = tempFolder('vty-')
   await daemon(t, dir, 'zebra', { 'show version': 'FRRouting 8.4.4 (r1) on Linux(6.1).\n' })
   const access = await openFrr(linuxHost(), { vty_dir: dir })
   assert.equal((await access.ask('bgpd', ['show a json'])).reason, 'bgpd is not running')
   assert.deepEqual(await access.daemons(), { running: ['zebra'], silent: [] })
 })
 
-test('a socket that nobody listens on any more is a dead daemon', async (t) => {
-  const dir = await folder(t)
+test('a socket that nobody listens on any more is a dead daemon', async () => {
+  const dir = tempFolder('vty-')
   await writeFile(join(dir, 'bgpd.vty'), '')
   const access = await openFrr(linuxHost(), { vty_dir: dir })
   assert.equal((await access.ask('bgpd', ['show a json'])).state, 'dead')

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { linuxHost, type RunResult } from '#src/kernel/host.ts'
 import { createJournal, type JournalEntry } from './journal.ts'
 import { revertScript } from './revert-script.ts'
 import { createWatchdog } from './watchdog.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const ENTRY: JournalEntry = {
   run_id: '0f4b3c1e-0000-4000-8000-000000000000',
@@ -56,7 +56,7 @@ test('under a service manager the watchdog is a timer of its own, which outlives
 })
 
 test('the script is valid for a POSIX shell whatever stands in a path, and runs nothing by a bare name', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'gp-script-'))
+  const folder = tempFolder('gp-script-')
   const tools = {
     sh: '/bin/sh',
     ip: '/x/ip',
@@ -79,5 +79,4 @@ test('the script is valid for a POSIX shell whatever stands in a path, and runs 
   await writeFile(join(folder, 'reverting'), '')
   assert.throws(() => execFileSync('/bin/sh', [file, 'now'], { env: { PATH: '/nonexistent' } }))
   assert.throws(() => execFileSync('/bin/ls', [join(folder, 'harm')], { stdio: 'ignore' }))
-  await rm(folder, { recursive: true })
 })

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { before, test } from 'node:test'
 import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createNetSampler, type NetSampler } from './sampler.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const LINKS = 'ip -j -s -s link show'
 const BOOT = '/proc/sys/kernel/random/boot_id'
 let folder: string
 
 before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'net-sampler-'))
+  folder = tempFolder('net-sampler-')
 })
-after(() => rm(folder, { recursive: true }))
 
 interface Counters {
   ifindex?: number

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { linuxHost, type RunningCommand, type RunResult } from '#src/kernel/host.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createBlinker } from './blink.ts'
+import { tempFolder } from '../../../test/support/temp-folder.ts'
 
 const LINKS = JSON.stringify([
   { ifname: 'eth0', ifindex: 2, link_type: 'ether', parentdev: '0000:00:07.0', parentbus: 'pci' },
@@ -69,7 +69,7 @@ test('of calls at once for one NIC the last one blinks alone, and nothing blinks
 })
 
 test('an ethtool that does not heed the interrupt is killed, and reaped', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'gp-blink-'))
+  const folder = tempFolder('gp-blink-')
   const tool = join(folder, 'ethtool')
   writeFileSync(tool, `#!/bin/sh\ntrap '' INT\necho $$ > ${folder}/pid\nwhile :; do sleep 0.05; done\n`, {
     mode: 0o755,
@@ -82,7 +82,6 @@ test('an ethtool that does not heed the interrupt is killed, and reaped', async 
   assert.ok(existsSync(`/proc/${pid}`))
   await blinker.stop()
   assert.equal(existsSync(`/proc/${pid}`), false)
-  rmSync(folder, { recursive: true })
 })
 
 test('a driver that cannot blink is an error that says so', async () => {

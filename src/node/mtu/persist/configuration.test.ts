@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict'
-import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readFile, realpath, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { afterEach, beforeEach, test } from 'node:test'
+import { beforeEach, test } from 'node:test'
 import { ownDevices, planPersist } from './configuration.ts'
+import { tempFolder } from '../../../../test/support/temp-folder.ts'
 
 let root: string
 beforeEach(async () => {
-  root = await realpath(await mkdtemp(join(tmpdir(), 'gp-persist-')))
+  root = await realpath(tempFolder('gp-persist-'))
 })
-afterEach(() => rm(root, { recursive: true, force: true }))
 
 const DEVICES = [
   { name: 'eth1', mtu: 9000 },
