@@ -6,7 +6,16 @@ import { ERRORS } from '#src/contract/errors.ts'
 import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { ConfigSchema, leafPaths } from '#src/kernel/config.ts'
-import { nodeSources } from './node-sources.ts'
+import { FrrNode } from '#src/contract/network/frr.ts'
+import { NodeNet } from '#src/contract/network/node-net.ts'
+import {
+  ClusterStoreStatus,
+  Disk,
+  LocalpoolSubsystem,
+  StorageHealth,
+  StorageMetrics,
+} from '#src/contract/storage/host.ts'
+import { schemaFields } from './schema-fields.ts'
 
 const FOLDER = new URL('../docs/reference/', import.meta.url)
 
@@ -112,9 +121,11 @@ function at(schema: TSchema, path: string[]): TSchema {
 }
 
 function nodeFields(): string {
-  const parts = nodeSources.map(({ record, sources }) => {
-    const rows = sources.map(({ field, source, unavailable_when }) => [`\`${field}\``, source, unavailable_when ?? ''])
-    return `## ${record}\n\n${table(['Field', 'Source on the node', 'Null when'], rows)}\n`
+  const records = { NodeNet, FrrNode, Disk, LocalpoolSubsystem, ClusterStoreStatus, StorageHealth, StorageMetrics }
+  const parts = Object.entries(records).map(([name, schema]) => {
+    const fields = schemaFields(schema, Object.keys(records))
+    const rows = fields.map(({ path, description }) => [`\`${path}\``, description])
+    return `## ${name}\n\n${table(['Field', 'What, and its source on the node'], rows)}\n`
   })
-  return `# Where node-local fields come from\n\nMade from what the collectors declare by \`npm run generate\`.\n\n${parts.join('\n')}`
+  return `# Where node-local fields come from\n\nMade from the contract by \`npm run generate\`.\n\n${parts.join('\n')}`
 }

@@ -130,7 +130,11 @@ export const KernelNet = Type.Object(
     conntrack_count: known('Connections tracked now.'),
     conntrack_max: known('Most connections that can be tracked.'),
   },
-  { title: 'KernelNet' },
+  {
+    title: 'KernelNet',
+    description:
+      'Counters and limits of the kernel. Source: /proc/net/softnet_stat, /proc/net/netstat, /proc/sys/net/core, /proc/sys/net/netfilter.',
+  },
 )
 export type KernelNet = Static<typeof KernelNet>
 
@@ -153,80 +157,146 @@ export const SocketCounts = Type.Object(
     frag6_inuse: known('IPv6 reassembly queues in use.'),
     frag6_memory_bytes: known('Memory of IPv6 reassembly in bytes.'),
   },
-  { title: 'SocketCounts' },
+  { title: 'SocketCounts', description: 'Open sockets. Source: /proc/net/sockstat, /proc/net/sockstat6.' },
 )
 export type SocketCounts = Static<typeof SocketCounts>
 
 const identity = {
-  hostname: text('Name the kernel knows.'),
-  fqdn: text('Full name of the node.'),
-  node_ip: text('Management address of the node.'),
-  node_role: Nullable(OneOf(['management', 'kvm_host'])),
-  collected_at: Type.Integer({ description: 'Unix milliseconds at which the picture was taken.' }),
-  default_gateway: text('Next hop of the default route with the lowest metric.'),
-  default_gateway_dev: text('Device of that default route.'),
+  hostname: text('Name the kernel knows. Source: /proc/sys/kernel/hostname.'),
+  fqdn: text('Full name of the node. Source: node record, else the name of node_ip in /etc/hosts.'),
+  node_ip: text(
+    'Management address of the node. Source: node record, else address of the management bridge, else prefsrc of ip -j route get <gateway>.',
+  ),
+  node_role: Nullable(
+    OneOf(['management', 'kvm_host'], { description: 'Role of the node. Source: configuration of the node.' }),
+  ),
+  collected_at: Type.Integer({
+    description: 'Unix milliseconds at which the picture was taken. Source: wall clock of the node.',
+  }),
+  default_gateway: text(
+    'Next hop of the default route with the lowest metric. Source: ip -j route show default: lowest metric; IPv6 when IPv4 has none.',
+  ),
+  default_gateway_dev: text(
+    'Device of that default route. Source: ip -j route show default: lowest metric; IPv6 when IPv4 has none.',
+  ),
 }
 
 const inventory = {
-  physical_nic_count: count('Physical NICs, configured uplinks included.'),
-  links_up: count('Physical NICs whose oper_state is up.'),
+  physical_nic_count: count(
+    'Physical NICs, configured uplinks included. Source: ip -j -d -s -s addr show: devices with hardware behind them, and configured uplinks.',
+  ),
+  links_up: count(
+    'Physical NICs whose oper_state is up. Source: ip -j -d -s -s addr show: physical NICs with operstate UP.',
+  ),
   links_down: Type.Integer({
     ...ours,
     minimum: 0,
-    description: 'Physical NICs that are switched on but have no carrier.',
+    description:
+      'Physical NICs that are switched on but have no carrier. Source: ip -j -d -s -s addr show: physical NICs with flag UP without LOWER_UP.',
   }),
-  bridge_count: count('Bridges.'),
-  active_vlan_ids: Nullable(Type.Array(Type.Integer(), { description: 'VLAN ids in use, ascending.' })),
-  active_vlan_count: known('Length of active_vlan_ids.'),
-  active_vxlan_vnis: Nullable(
-    Type.Array(Type.Integer(), { description: 'VXLAN network identifiers in use, ascending.' }),
+  bridge_count: count('Bridges. Source: ip -j -d -s -s addr show: kind bridge.'),
+  active_vlan_ids: Nullable(
+    Type.Array(Type.Integer(), {
+      description:
+        'VLAN ids in use, ascending. Source: ip -j -d -s -s addr show: kind vlan with flag UP; bridge -j vlan show for VLAN-aware bridges.',
+    }),
   ),
-  active_vxlan_count: known('Length of active_vxlan_vnis.'),
-  vxlan_count: Type.Integer({ ...ours, minimum: 0, description: 'VXLAN devices, up or down.' }),
-  fastest_nic: text('Fastest physical NIC that is up.'),
-  fastest_nic_speed_mbps: known('Its speed in Mbit/s.'),
-  highest_mtu: known('Largest MTU in bytes of any device but the loopback.'),
-  highest_mtu_owner: text('Device that has it.'),
-  highest_mtu_type: Nullable(OneOf(['bridge', 'vxlan', 'interface'])),
+  active_vlan_count: known('Length of active_vlan_ids. Source: length of active_vlan_ids.'),
+  active_vxlan_vnis: Nullable(
+    Type.Array(Type.Integer(), {
+      description:
+        'VXLAN network identifiers in use, ascending. Source: ip -j -d -s -s addr show: kind vxlan with flag UP; bridge -j vni show for devices without a VNI of their own.',
+    }),
+  ),
+  active_vxlan_count: known('Length of active_vxlan_vnis. Source: length of active_vxlan_vnis.'),
+  vxlan_count: Type.Integer({
+    ...ours,
+    minimum: 0,
+    description: 'VXLAN devices, up or down. Source: ip -j -d -s -s addr show: kind vxlan.',
+  }),
+  fastest_nic: text(
+    'Fastest physical NIC that is up. Source: /sys/class/net/<nic>/speed of physical NICs that are up.',
+  ),
+  fastest_nic_speed_mbps: known('Its speed in Mbit/s. Source: /sys/class/net/<nic>/speed.'),
+  highest_mtu: known('Largest MTU in bytes of any device but the loopback. Source: ip -j -d -s -s addr show: mtu.'),
+  highest_mtu_owner: text('Device that has it. Source: ip -j -d -s -s addr show: mtu.'),
+  highest_mtu_type: Nullable(
+    OneOf(['bridge', 'vxlan', 'interface'], {
+      description: 'Kind of that device. Source: ip -j -d -s -s addr show: info_kind.',
+    }),
+  ),
   state_breakdown: Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-    description: 'Operational state to number of devices, loopback left out.',
+    description:
+      'Operational state to number of devices, loopback left out. Source: ip -j -d -s -s addr show: operstate.',
   }),
 }
 
 const counters = {
-  total_packet_errors: count('Receive and transmit errors of the physical NICs.'),
-  total_packet_drops: count('Packets dropped or missed by the physical NICs.'),
-  total_nic_errors: count('Errors and collisions of the physical NICs.'),
-  highest_error_nic: text('Physical NIC with the most errors.'),
-  highest_error_nic_errors: known('Its errors and collisions.'),
-  highest_error_nic_breakdown: Nullable(
-    Type.Record(Type.String(), Type.Integer({ minimum: 0 }), { description: 'Its counters that are not zero.' }),
+  total_packet_errors: count(
+    'Receive and transmit errors of the physical NICs. Source: ip -j -d -s -s addr show: rx.errors + tx.errors of physical NICs.',
   ),
-  total_bridge_errors: count('Errors and collisions of the bridges.'),
-  highest_error_bridge: text('Bridge with the most errors.'),
-  highest_error_bridge_errors: known('Its errors and collisions.'),
-  top_talker_nic: text('Physical NIC that carried the most bytes.'),
-  top_talker_bytes: known('Bytes it received and sent.'),
-  top_talker_speed_mbps: known('Its speed in Mbit/s.'),
-  top_talker_bridge: text('Bridge that carried the most bytes.'),
-  top_talker_bridge_bytes: known('Bytes it received and sent.'),
+  total_packet_drops: count(
+    'Packets dropped or missed by the physical NICs. Source: ip -j -d -s -s addr show: rx.dropped + tx.dropped + rx.missed_errors of physical NICs.',
+  ),
+  total_nic_errors: count(
+    'Errors and collisions of the physical NICs. Source: ip -j -d -s -s addr show: rx.errors + tx.errors + tx.collisions of physical NICs.',
+  ),
+  highest_error_nic: text('Physical NIC with the most errors. Source: ip -j -d -s -s addr show: the same by NIC.'),
+  highest_error_nic_errors: known('Its errors and collisions. Source: ip -j -d -s -s addr show: the same by NIC.'),
+  highest_error_nic_breakdown: Nullable(
+    Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
+      description: 'Its counters that are not zero. Source: ip -j -d -s -s addr show: its counters that are not zero.',
+    }),
+  ),
+  total_bridge_errors: count(
+    'Errors and collisions of the bridges. Source: ip -j -d -s -s addr show: rx.errors + tx.errors + tx.collisions of bridges.',
+  ),
+  highest_error_bridge: text('Bridge with the most errors. Source: ip -j -d -s -s addr show: the same by bridge.'),
+  highest_error_bridge_errors: known(
+    'Its errors and collisions. Source: ip -j -d -s -s addr show: the same by bridge.',
+  ),
+  top_talker_nic: text(
+    'Physical NIC that carried the most bytes. Source: ip -j -d -s -s addr show: rx.bytes + tx.bytes.',
+  ),
+  top_talker_bytes: known('Bytes it received and sent. Source: ip -j -d -s -s addr show: rx.bytes + tx.bytes.'),
+  top_talker_speed_mbps: known('Its speed in Mbit/s. Source: /sys/class/net/<nic>/speed.'),
+  top_talker_bridge: text('Bridge that carried the most bytes. Source: ip -j -d -s -s addr show: rx.bytes + tx.bytes.'),
+  top_talker_bridge_bytes: known('Bytes it received and sent. Source: ip -j -d -s -s addr show: rx.bytes + tx.bytes.'),
   total_traffic_bytes: Type.Integer({
     ...ours,
     minimum: 0,
-    description: 'Bytes that all physical NICs received and sent.',
+    description:
+      'Bytes that all physical NICs received and sent. Source: ip -j -d -s -s addr show: rx.bytes + tx.bytes of physical NICs.',
   }),
-  tcp_retrans_segs: known('TCP segments sent again since boot.'),
+  tcp_retrans_segs: known('TCP segments sent again since boot. Source: /proc/net/snmp: Tcp RetransSegs.'),
 }
 
 const kernel = {
-  congestion_control: text('TCP congestion control in use.'),
-  available_congestion_control: Nullable(Type.Array(Type.String())),
-  ntp_synced: Nullable(Type.Boolean({ description: 'The clock follows a time source.' })),
-  ntp_offset_ms: Nullable(Type.Number({ description: 'Milliseconds the local clock is ahead (negative: behind).' })),
-  ntp_source: text('Time source that is followed.'),
+  congestion_control: text('TCP congestion control in use. Source: /proc/sys/net/ipv4/tcp_congestion_control.'),
+  available_congestion_control: Nullable(
+    Type.Array(Type.String(), {
+      description: 'What could be used. Source: /proc/sys/net/ipv4/tcp_available_congestion_control.',
+    }),
+  ),
+  ntp_synced: Nullable(
+    Type.Boolean({
+      description:
+        'The clock follows a time source. Source: chronyc -c -n tracking: leap status and stratum; else timedatectl NTPSynchronized.',
+    }),
+  ),
+  ntp_offset_ms: Nullable(
+    Type.Number({
+      description:
+        'Milliseconds the local clock is ahead (negative: behind). Source: chronyc -c -n tracking: -1000 * column 5.',
+    }),
+  ),
+  ntp_source: text(
+    'Time source that is followed. Source: chronyc -c -n tracking: column 2; else timedatectl show-timesync ServerName.',
+  ),
   offloads: Nullable(
     Type.Record(Type.String(), Type.Integer({ minimum: 0 }), {
-      description: 'Offload name to the number of physical NICs on which it is active.',
+      description:
+        'Offload name to the number of physical NICs on which it is active. Source: ethtool --json -k <nic>, counted over physical NICs.',
     }),
   ),
   kernel_net: KernelNet,
@@ -234,11 +304,24 @@ const kernel = {
 }
 
 const lists = {
-  main_bridges: Type.Array(MainBridge, { description: 'Bridges with a role or with an uplink among their members.' }),
-  mtu_mismatches: Type.Array(MtuMismatch),
-  nics: Type.Array(MonitoredNic, { description: 'Physical NICs and bonds.' }),
-  queue_disciplines: Nullable(Type.Array(QueueDiscipline)),
-  ring_buffers: Nullable(Type.Array(RingBuffer)),
+  main_bridges: Type.Array(MainBridge, {
+    description:
+      'Bridges with a role or with an uplink among their members. Source: ip -j -d -s -s addr show: bridges with a role or an uplink; ethtool --json -k for offloads.',
+  }),
+  mtu_mismatches: Type.Array(MtuMismatch, {
+    description:
+      'Devices that do not fit. Source: ip -j -d -s -s addr show: mtu against bridge, bond, parent and underlay.',
+  }),
+  nics: Type.Array(MonitoredNic, {
+    description:
+      'Physical NICs and bonds. Source: ip -j -d -s -s addr show, /sys/class/net/<nic>/speed and device/driver, ethtool --json -k.',
+  }),
+  queue_disciplines: Nullable(
+    Type.Array(QueueDiscipline, { description: 'Source: tc -j qdisc show: root entries. Null when tc cannot be run.' }),
+  ),
+  ring_buffers: Nullable(
+    Type.Array(RingBuffer, { description: 'Source: ethtool -g <nic>. Null when ethtool is not installed.' }),
+  ),
   unavailable: Type.Array(Unavailable, { ...ours, description: 'Why fields of this answer are null.' }),
 }
 

@@ -6,9 +6,7 @@ import { Compile } from 'typebox/compile'
 import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { scriptedHost } from '../../../test/support/scripted-host.ts'
 import { recordedRouter } from '../../../test/support/recorded-router.ts'
-import { schemaFields } from '../schema-fields.ts'
 import { createFrrCollector, frrNode } from './node.ts'
-import { sources } from './sources.ts'
 
 const NAMED = { fqdn: 'r1.example.test', ip_address: '192.0.2.1' }
 const answer = (file: string) => ({ stdout: linuxFixture('frr', file) })
@@ -232,8 +230,4 @@ test('the intended configuration shows drift without telling secrets', async () 
   assert.equal(node.sdn_status, 'drifted')
   assert.match(node.sdn_last_error ?? '', /^1 statements missing, 1 not intended/)
   assert.doesNotMatch(node.sdn_last_error ?? '', /hunter2/)
-})
-
-test('every field of the record has exactly one declared source', () => {
-  assert.deepEqual(sources.map((one) => one.field).sort(), schemaFields(FrrNode).sort())
 })

@@ -33,6 +33,7 @@ import {
 import { addressOn, type KernelView, readKernel } from './kernel.ts'
 import { readVtepRoutes } from './routes.ts'
 import { remoteVtepsOf, vniRecords } from './vni-records.ts'
+import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 
 export interface FrrConfig extends FrrAccessConfig, DriftConfig {
   /** From the node record; the routing suite does not know them. */
@@ -77,15 +78,15 @@ async function readNode(host: Host, config: FrrConfig, routes: () => Promise<Rou
     access.daemons(),
     readDrift(host, config),
   ])
-  const notes = createNotes()
-  const summary = notes.read('bgp', bgpd.json(BGP_SUMMARY), parseBgpSummary)
-  if (summary === null) notes.add('as', bgpd.reason ?? 'the BGP summary cannot be read')
-  else if (summary.as === null) notes.add('as', 'BGP is not configured')
-  if (config.fqdn === undefined) notes.add('fqdn', 'the node record has no name')
-  if (config.ip_address === undefined) notes.add('ip_address', 'the node record has no address')
-  if (drift.reason !== null) notes.add('sdn_status', drift.reason)
+  const unavailable = unavailableFields()
+  const summary = readReply(unavailable, 'bgp', bgpd.json(BGP_SUMMARY), parseBgpSummary)
+  if (summary === null) unavailable.none('as', bgpd.reason ?? 'the BGP summary cannot be read')
+  else if (summary.as === null) unavailable.none('as', 'BGP is not configured')
+  if (config.fqdn === undefined) unavailable.none('fqdn', 'the node record has no name')
+  if (config.ip_address === undefined) unavailable.none('ip_address', 'the node record has no address')
+  if (drift.reason !== null) unavailable.none('sdn_status', drift.reason)
   const name = versionOf(zebra)?.hostname ?? null
-  if (name === null) notes.add('name', zebra.reason ?? 'the version text names no host')
+  if (name === null) unavailable.none('name', zebra.reason ?? 'the version text names no host')
   return {
     name,
     fqdn: config.fqdn ?? null,
@@ -95,15 +96,15 @@ async function readNode(host: Host, config: FrrConfig, routes: () => Promise<Rou
     sdn_status: drift.sdn_status,
     sdn_last_error: drift.sdn_last_error,
     bgp: summary?.bgp ?? null,
-    frr: suiteOf(zebra, [zebra, bgpd, ospfd, bfdd], daemons, notes),
-    ospf: notes.read('ospf', ospfd.json(OSPF), parseOspf),
-    bfd_peers: notes.read('bfd_peers', bfdd.json(BFD_PEERS), (value) =>
+    frr: suiteOf(zebra, [zebra, bgpd, ospfd, bfdd], daemons, unavailable),
+    ospf: readReply(unavailable, 'ospf', ospfd.json(OSPF), parseOspf),
+    bfd_peers: readReply(unavailable, 'bfd_peers', bfdd.json(BFD_PEERS), (value) =>
       parseBfdPeers(value, (device, peer) => addressOn(kernel, device, peer)),
     ),
-    ospf_neighbors: notes.read('ospf_neighbors', ospfd.json(OSPF_NEIGHBORS), parseOspfNeighbors),
-    evpn_routes: evpnRoutes(bgpd, counts, notes),
-    vnis: await vnisOf({ access, zebra, bgpd, kernel }, notes),
-    unavailable: notes.all,
+    ospf_neighbors: readReply(unavailable, 'ospf_neighbors', ospfd.json(OSPF_NEIGHBORS), parseOspfNeighbors),
+    evpn_routes: evpnRoutes(bgpd, counts, unavailable),
+    vnis: await vnisOf({ access, zebra, bgpd, kernel }, unavailable),
+    unavailable: unavailable.list,
   }
 }
 
@@ -127,12 +128,12 @@ async function readRouteCounts(host: Host, config: FrrConfig): Promise<RouteCoun
   }
 }
 
-function evpnRoutes(bgpd: DaemonReplies, counts: RouteCounts, notes: Notes): FrrNode['evpn_routes'] {
+function evpnRoutes(bgpd: DaemonReplies, counts: RouteCounts, unavailable: UnavailableFields): FrrNode['evpn_routes'] {
   return {
-    imet: notes.read('evpn_routes.imet', counts.imet, integerOf),
-    macip: notes.read('evpn_routes.macip', counts.macip, integerOf),
-    prefix: notes.read('evpn_routes.prefix', counts.prefix, integerOf),
-    total_routes: notes.read('evpn_routes.total_routes', bgpd.json(BGP_EVPN_STATISTICS), parseEvpnTotal),
+    imet: readReply(unavailable, 'evpn_routes.imet', counts.imet, integerOf),
+    macip: readReply(unavailable, 'evpn_routes.macip', counts.macip, integerOf),
+    prefix: readReply(unavailable, 'evpn_routes.prefix', counts.prefix, integerOf),
+    total_routes: readReply(unavailable, 'evpn_routes.total_routes', bgpd.json(BGP_EVPN_STATISTICS), parseEvpnTotal),
   }
 }
 
@@ -147,17 +148,17 @@ function suiteOf(
   zebra: DaemonReplies,
   asked: readonly DaemonReplies[],
   daemons: Awaited<ReturnType<FrrAccess['daemons']>>,
-  notes: Notes,
+  unavailable: UnavailableFields,
 ): FrrNode['frr'] {
   if (asked.every((one) => one.state === 'not_installed')) {
-    notes.add('frr', 'routing daemon not installed')
+    unavailable.none('frr', 'routing daemon not installed')
     return null
   }
   const names = ['zebra', 'bgpd', 'ospfd', 'bfdd']
   const inState = (state: DaemonReplies['state']): string[] =>
     names.filter((_name, index) => asked[index]?.state === state)
   const version = versionOf(zebra)?.version ?? null
-  if (version === null) notes.add('frr.version', zebra.reason ?? 'the version text has no version')
+  if (version === null) unavailable.none('frr.version', zebra.reason ?? 'the version text has no version')
   const summary = zebra.json(IP_ROUTE_SUMMARY)
   return {
     version,
@@ -165,11 +166,13 @@ function suiteOf(
       (name) => !inState('silent').includes(name) && !inState('dead').includes(name),
     ),
     silent_daemons: [...new Set([...daemons.silent, ...inState('silent')])],
-    vni_count: notes.read('frr.vni_count', zebra.json(EVPN), (value) =>
+    vni_count: readReply(unavailable, 'frr.vni_count', zebra.json(EVPN), (value) =>
       value === undefined ? 0 : integerOf(at(value, 'numVnis')),
     ),
-    routes_total: notes.read('frr.routes_total', summary, (value) => integerOf(at(value, 'routesTotal'))),
-    routes_installed: notes.read('frr.routes_installed', summary, (value) => integerOf(at(value, 'routesTotalFib'))),
+    routes_total: readReply(unavailable, 'frr.routes_total', summary, (value) => integerOf(at(value, 'routesTotal'))),
+    routes_installed: readReply(unavailable, 'frr.routes_installed', summary, (value) =>
+      integerOf(at(value, 'routesTotalFib')),
+    ),
   }
 }
 
@@ -180,22 +183,28 @@ interface VniSources {
   kernel: KernelView
 }
 
-async function vnisOf(from: VniSources, notes: Notes): Promise<FrrNode['vnis']> {
-  const vnis = notes.read('vnis', from.zebra.json(EVPN_VNIS), parseEvpnVnis)
+async function vnisOf(from: VniSources, unavailable: UnavailableFields): Promise<FrrNode['vnis']> {
+  const vnis = readReply(unavailable, 'vnis', from.zebra.json(EVPN_VNIS), parseEvpnVnis)
   if (vnis === null) return null
-  const rmac_vteps = notes.read('vnis[].remote_vteps', from.zebra.json(EVPN_RMACS), parseRouterMacVteps) ?? new Map()
+  const rmac_vteps =
+    readReply(unavailable, 'vnis[].remote_vteps', from.zebra.json(EVPN_RMACS), parseRouterMacVteps) ?? new Map()
   const vteps = [...new Set(vnis.flatMap((vni) => remoteVtepsOf(vni, rmac_vteps)))]
   const { kernel } = from
-  if (vnis.length > 0 && kernel.links === null) notes.add('vnis[].vxlan_tunnel', 'the kernel cannot be asked for links')
+  if (vnis.length > 0 && kernel.links === null)
+    unavailable.none('vnis[].vxlan_tunnel', 'the kernel cannot be asked for links')
   if (vnis.length > 0 && kernel.floods === null) {
-    notes.add('vnis[].remote_vtep_info[].state', 'the kernel cannot be asked for flood entries')
+    unavailable.none('vnis[].remote_vtep_info[].state', 'the kernel cannot be asked for flood entries')
   }
   return vniRecords({
     vnis,
-    details: notes.read('vnis[].local_vtep', from.zebra.json(EVPN_VNI_DETAIL), parseVniDetails) ?? new Map(),
-    bgp: vnis.length === 0 ? new Map() : (notes.read('vnis[].rd', from.bgpd.json(BGP_VNIS), parseBgpVnis) ?? new Map()),
-    macs: notes.read('vnis[].mac_table', from.zebra.json(EVPN_MACS), parseMacs),
-    arp: notes.read('vnis[].arp_table', from.zebra.json(EVPN_ARP), parseArp),
+    details:
+      readReply(unavailable, 'vnis[].local_vtep', from.zebra.json(EVPN_VNI_DETAIL), parseVniDetails) ?? new Map(),
+    bgp:
+      vnis.length === 0
+        ? new Map()
+        : (readReply(unavailable, 'vnis[].rd', from.bgpd.json(BGP_VNIS), parseBgpVnis) ?? new Map()),
+    macs: readReply(unavailable, 'vnis[].mac_table', from.zebra.json(EVPN_MACS), parseMacs),
+    arp: readReply(unavailable, 'vnis[].arp_table', from.zebra.json(EVPN_ARP), parseArp),
     rmac_vteps,
     routes: await readVtepRoutes(from.access, vteps),
     kernel,
@@ -212,29 +221,13 @@ function versionOf(zebra: DaemonReplies): { version: string | null; hostname: st
   }
 }
 
-interface Notes {
-  all: FrrNode['unavailable']
-  add(field: string, reason: string): void
-  /** Parses a reply, or notes why the field is null. */
-  read<T>(field: string, reply: Reply, parse: (value: unknown) => T): T | null
-}
-
-function createNotes(): Notes {
-  const all: FrrNode['unavailable'] = []
-  const add = (field: string, reason: string): void => {
-    all.push({ field, reason })
-  }
-  return {
-    all,
-    add,
-    read(field, reply, parse) {
-      if ('reason' in reply) {
-        add(field, reply.reason)
-        return null
-      }
-      const value = parse(reply.value)
-      if (value === null) add(field, 'the daemon does not tell')
-      return value
-    },
-  }
+/** Parses a reply, or notes why the field is null. */
+function readReply<T>(
+  unavailable: UnavailableFields,
+  field: string,
+  reply: Reply,
+  parse: (value: unknown) => T | null,
+): T | null {
+  if ('reason' in reply) return unavailable.none(field, reply.reason)
+  return unavailable.orNull(field, parse(reply.value), 'the daemon does not tell')
 }

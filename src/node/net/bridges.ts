@@ -4,9 +4,10 @@ import { knownOffloads } from './ethtool.ts'
 import { linkErrors } from './link-errors.ts'
 import { addressTexts, isAdminUp, type Link, standingOn } from './links.ts'
 import type { NetPicture } from './picture.ts'
-import { lost, type Missing } from './reading.ts'
+import { lost } from './reading.ts'
+import type { UnavailableFields } from '../unavailable.ts'
 
-export function mainBridges(picture: NetPicture, missing: Missing): MainBridge[] {
+export function mainBridges(picture: NetPicture, unavailable: UnavailableFields): MainBridge[] {
   const { links, config, physical } = picture
   return links
     .filter((link) => link.kind === 'bridge')
@@ -23,9 +24,13 @@ export function mainBridges(picture: NetPicture, missing: Missing): MainBridge[]
         members,
         ips: addressTexts(bridge),
         active_vxlans: links.filter((link) => belongs(link, bridge)).length,
-        offloads: missing.take(`main_bridges[${name}].offloads`, offloads),
+        offloads: unavailable.take(`main_bridges[${name}].offloads`, offloads),
         errors: linkErrors(bridge),
-        role: missing.orNull(`main_bridges[${name}].role`, config.roles[name], 'no role is configured for the bridge'),
+        role: unavailable.orNull(
+          `main_bridges[${name}].role`,
+          config.roles[name],
+          'no role is configured for the bridge',
+        ),
       } satisfies MainBridge
     })
 }

@@ -1,7 +1,8 @@
 // Counters and settings of the network stack from /proc: sockets, backlog, retransmissions, congestion control.
 import type { KernelNet, SocketCounts } from '#src/contract/network/node-net.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { found, lost, type Missing, type Reading } from './reading.ts'
+import { found, lost, type Reading } from './reading.ts'
+import type { UnavailableFields } from '../unavailable.ts'
 
 export interface KernelText {
   snmp: string | null
@@ -69,9 +70,9 @@ export function softnetSum(text: string | null, column: 1 | 2): Reading<number> 
   return rows.length > 0 && Number.isFinite(sum) ? found(sum) : lost('the table is empty')
 }
 
-export function kernelNet(text: KernelText, missing: Missing): KernelNet {
+export function kernelNet(text: KernelText, unavailable: UnavailableFields): KernelNet {
   const take = <T>(field: keyof KernelNet, reading: Reading<T>): T | null =>
-    missing.take(`kernel_net.${field}`, reading)
+    unavailable.take(`kernel_net.${field}`, reading)
   const setting = (field: keyof typeof SETTINGS & keyof KernelNet): number | null => {
     const raw = text.settings[field] ?? null
     const value = raw === null || raw.trim() === '' ? Number.NaN : Number(raw)
@@ -117,7 +118,7 @@ const SOCKET_FIELDS: Readonly<Record<keyof SocketCounts, readonly [string, strin
   frag6_memory_bytes: ['FRAG6', 'memory'],
 }
 
-export function socketCounts(text: KernelText, missing: Missing): SocketCounts {
+export function socketCounts(text: KernelText, unavailable: UnavailableFields): SocketCounts {
   const counts = new Map<string, number>()
   for (const line of `${text.sockstat ?? ''}\n${text.sockstat6 ?? ''}`.split('\n')) {
     const [protocol = '', ...words] = line.trim().split(/\s+/)
@@ -125,7 +126,11 @@ export function socketCounts(text: KernelText, missing: Missing): SocketCounts {
   }
   const take = (field: keyof SocketCounts): number | null => {
     const [protocol, word] = SOCKET_FIELDS[field]
-    return missing.orNull(`sockets.${field}`, counts.get(`${protocol}:${word}`), 'the kernel does not count this here')
+    return unavailable.orNull(
+      `sockets.${field}`,
+      counts.get(`${protocol}:${word}`),
+      'the kernel does not count this here',
+    )
   }
   return {
     used: take('used'),

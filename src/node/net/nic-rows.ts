@@ -4,9 +4,10 @@ import { knownOffloads, NOT_INSTALLED, NOT_SUPPORTED as NO_RINGS, type Rings } f
 import { linkErrors } from './link-errors.ts'
 import type { Link } from './links.ts'
 import type { NetPicture } from './picture.ts'
-import { lost, type Missing } from './reading.ts'
+import { lost } from './reading.ts'
+import type { UnavailableFields } from '../unavailable.ts'
 
-export function monitoredNics(picture: NetPicture, missing: Missing): MonitoredNic[] {
+export function monitoredNics(picture: NetPicture, unavailable: UnavailableFields): MonitoredNic[] {
   return picture.links
     .filter((link) => picture.physical.has(link.ifname) || link.kind === 'bond')
     .map((link) => {
@@ -16,18 +17,18 @@ export function monitoredNics(picture: NetPicture, missing: Missing): MonitoredN
       return {
         name,
         state: link.operstate === 'UP' ? 'up' : 'down',
-        driver: missing.orNull(`nics[${name}].driver`, facts?.driver ?? link.kind, 'the device names no driver'),
+        driver: unavailable.orNull(`nics[${name}].driver`, facts?.driver ?? link.kind, 'the device names no driver'),
         is_virtual: facts?.hardware !== true,
         mtu: link.mtu,
         speed: speedOf(picture, link),
-        offloads: missing.take(`nics[${name}].offloads`, offloads),
+        offloads: unavailable.take(`nics[${name}].offloads`, offloads),
         errors: linkErrors(link),
       } satisfies MonitoredNic
     })
 }
 
 /** NICs on which each offload is active; null only when no NIC could be asked. */
-export function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['offloads'] {
+export function offloadCounts(picture: NetPicture, unavailable: UnavailableFields): NodeNet['offloads'] {
   const counts: Record<string, number> = {}
   let reason = 'the node has no physical NIC'
   let asked = 0
@@ -42,19 +43,19 @@ export function offloadCounts(picture: NetPicture, missing: Missing): NodeNet['o
       counts[feature] = (counts[feature] ?? 0) + (active ? 1 : 0)
     }
   }
-  return asked === 0 ? missing.none('offloads', reason) : counts
+  return asked === 0 ? unavailable.none('offloads', reason) : counts
 }
 
 /** NICs without rings are left out; null when ethtool could not be asked at all. */
-export function ringBuffers(picture: NetPicture, missing: Missing): RingBuffer[] | null {
+export function ringBuffers(picture: NetPicture, unavailable: UnavailableFields): RingBuffer[] | null {
   const rows: RingBuffer[] = []
   for (const [nic_name, reading] of picture.rings) {
     if (!reading.ok && reading.reason === NO_RINGS) continue
-    if (!reading.ok && reading.reason === NOT_INSTALLED) return missing.none('ring_buffers', reading.reason)
+    if (!reading.ok && reading.reason === NOT_INSTALLED) return unavailable.none('ring_buffers', reading.reason)
     const told = reading.ok ? reading.value : null
     const reason = reading.ok ? 'the driver has no such ring' : reading.reason
     const field = (name: keyof Rings): number | null =>
-      missing.orNull(`ring_buffers[${nic_name}].${name}`, told?.[name], reason)
+      unavailable.orNull(`ring_buffers[${nic_name}].${name}`, told?.[name], reason)
     rows.push({
       nic_name,
       rx_current: field('rx_current'),

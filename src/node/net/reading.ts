@@ -1,5 +1,4 @@
 // The outcome of reading one source: its value, or the reason why there is none. A missing tool is a normal finding.
-import type { Unavailable } from '#src/contract/common.ts'
 import type { Host, RunOptions, RunResult } from '#src/kernel/host.ts'
 import { parseJson } from '../foreign-json.ts'
 
@@ -38,29 +37,4 @@ export function runFailure(tool: string, result: RunResult): string | null {
   if (result.outcome === 'timeout') return `${tool} did not answer in time`
   if (result.outcome === 'too_big') return `${tool} printed more than can be read`
   return result.exit_code === 0 ? null : `${tool} failed with exit code ${result.exit_code}`
-}
-
-/** Collects why fields are null while an answer is put together. */
-export interface Missing {
-  readonly list: Unavailable[]
-  /** Notes the reason and gives null, to be used as the field's value. */
-  none(field: string, reason: string): null
-  /** The value, or null with its reason noted. */
-  take<T>(field: string, reading: Reading<T>): T | null
-  /** The value, or null with this reason noted. */
-  orNull<T>(field: string, value: T | null | undefined, reason: string): T | null
-}
-
-export function createMissing(): Missing {
-  const list: Unavailable[] = []
-  const none = (field: string, reason: string): null => {
-    list.push({ field, reason })
-    return null
-  }
-  return {
-    list,
-    none,
-    take: (field, reading) => (reading.ok ? reading.value : none(field, reading.reason)),
-    orNull: (field, value, reason) => (value === null || value === undefined ? none(field, reason) : value),
-  }
 }

@@ -1,4 +1,4 @@
-// NodeNet on the recorded machine V (bond, vlans, bridge, tunnel) and router R, and the declared sources of its fields.
+// NodeNet on the recorded machine V (bond, vlans, bridge, tunnel) and router R.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
@@ -11,7 +11,6 @@ import { at, listOf, recordOf } from '../foreign-json.ts'
 import { type NodeNetConfig, parseNodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
 import { readPicture } from './picture.ts'
-import { sources } from './sources.ts'
 import { canonicalName, summarise } from './summary.ts'
 
 const LINKS = 'ip -j -d -s -s addr show'
@@ -155,11 +154,6 @@ test('without ip there is no picture, and the call says which tool is missing', 
   await assert.rejects(summaryOf(recordedHost()), /AGENT_ERROR|ip is not installed/)
 })
 
-test('every field has exactly one declared source', () => {
-  const fields = Object.keys(NodeNet.properties).toSorted()
-  assert.deepEqual(sources.map((source) => source.field).toSorted(), fields)
-})
-
 test('on a machine where almost nothing answers, every null field says why and no reason is left over', async () => {
   const host = recordedHost({ commands: { [LINKS]: '[]' } })
   const net = await summaryOf(host, { roles: {} })
@@ -167,9 +161,6 @@ test('on a machine where almost nothing answers, every null field says why and n
   for (const [field, value] of leaves(net)) {
     assert.equal(reasons.has(field), value === null, `${field} is ${JSON.stringify(value)}`)
   }
-  const declared = new Set(sources.filter((source) => source.unavailable_when !== undefined).map((one) => one.field))
-  for (const field of reasons.keys()) assert.ok(declared.has(field.split(/[.[]/)[0] ?? ''), `${field} is declared`)
-  for (const source of sources) assert.ok(source.field in net, `${source.field} is emitted`)
 })
 
 /** Fields of the answer and of its two records of counters. */

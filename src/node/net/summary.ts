@@ -8,38 +8,39 @@ import { mtuMismatches } from './mtu-mismatch.ts'
 import { monitoredNics, offloadCounts, ringBuffers, speedOf } from './nic-rows.ts'
 import type { NetPicture } from './picture.ts'
 import { queueDisciplines } from './queue-disciplines.ts'
-import { createMissing, mapReading, type Missing } from './reading.ts'
+import { mapReading } from './reading.ts'
+import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 
 export function summarise(picture: NetPicture): NodeNet {
-  const missing = createMissing()
+  const unavailable = unavailableFields()
   const { kernel } = picture
   const parts = {
-    ...identity(picture, missing),
-    ...inventory(picture, missing),
-    ...counters(picture, missing),
-    ...time(picture, missing),
-    congestion_control: missing.orNull(
+    ...identity(picture, unavailable),
+    ...inventory(picture, unavailable),
+    ...counters(picture, unavailable),
+    ...time(picture, unavailable),
+    congestion_control: unavailable.orNull(
       'congestion_control',
       kernel.congestion?.trim() || null,
       'the kernel does not show this setting',
     ),
-    available_congestion_control: missing.orNull(
+    available_congestion_control: unavailable.orNull(
       'available_congestion_control',
       kernel.available_congestion?.trim().split(/\s+/),
       'the kernel does not show this setting',
     ),
-    offloads: offloadCounts(picture, missing),
-    kernel_net: kernelNet(kernel, missing),
-    sockets: socketCounts(kernel, missing),
-    main_bridges: mainBridges(picture, missing),
+    offloads: offloadCounts(picture, unavailable),
+    kernel_net: kernelNet(kernel, unavailable),
+    sockets: socketCounts(kernel, unavailable),
+    main_bridges: mainBridges(picture, unavailable),
     mtu_mismatches: mtuMismatches(picture.links, picture.physical),
-    nics: monitoredNics(picture, missing),
+    nics: monitoredNics(picture, unavailable),
     queue_disciplines: picture.qdiscs.ok
       ? queueDisciplines(picture.qdiscs.value, picture.links, picture.physical)
-      : missing.none('queue_disciplines', picture.qdiscs.reason),
-    ring_buffers: ringBuffers(picture, missing),
+      : unavailable.none('queue_disciplines', picture.qdiscs.reason),
+    ring_buffers: ringBuffers(picture, unavailable),
   }
-  return { ...parts, unavailable: missing.list }
+  return { ...parts, unavailable: unavailable.list }
 }
 
 type Identity = Pick<
@@ -47,19 +48,23 @@ type Identity = Pick<
   'hostname' | 'fqdn' | 'node_ip' | 'node_role' | 'collected_at' | 'default_gateway' | 'default_gateway_dev'
 >
 
-function identity(picture: NetPicture, missing: Missing): Identity {
+function identity(picture: NetPicture, unavailable: UnavailableFields): Identity {
   const { config, default_route: route } = picture
   const node_ip = nodeAddress(picture)
   const fqdn = config.fqdn ?? (node_ip === null ? null : canonicalName(picture.hosts_file ?? '', node_ip))
   const noRoute = route.ok ? 'the default route names none' : route.reason
   return {
-    hostname: missing.orNull('hostname', picture.hostname, 'the kernel does not show its name'),
-    fqdn: missing.orNull('fqdn', fqdn, 'neither the node record nor /etc/hosts names the node'),
-    node_ip: missing.orNull('node_ip', node_ip, 'no management bridge has an address and there is no default route'),
-    node_role: missing.orNull('node_role', config.node_role, 'the node record gives no role'),
+    hostname: unavailable.orNull('hostname', picture.hostname, 'the kernel does not show its name'),
+    fqdn: unavailable.orNull('fqdn', fqdn, 'neither the node record nor /etc/hosts names the node'),
+    node_ip: unavailable.orNull(
+      'node_ip',
+      node_ip,
+      'no management bridge has an address and there is no default route',
+    ),
+    node_role: unavailable.orNull('node_role', config.node_role, 'the node record gives no role'),
     collected_at: picture.collected_at,
-    default_gateway: missing.orNull('default_gateway', route.ok ? route.value.gateway : null, noRoute),
-    default_gateway_dev: missing.orNull('default_gateway_dev', route.ok ? route.value.dev : null, noRoute),
+    default_gateway: unavailable.orNull('default_gateway', route.ok ? route.value.gateway : null, noRoute),
+    default_gateway_dev: unavailable.orNull('default_gateway_dev', route.ok ? route.value.dev : null, noRoute),
   }
 }
 
@@ -100,7 +105,7 @@ type Inventory = Pick<
   | 'state_breakdown'
 >
 
-function inventory(picture: NetPicture, missing: Missing): Inventory {
+function inventory(picture: NetPicture, unavailable: UnavailableFields): Inventory {
   const { links, physical } = picture
   const nics = links.filter((link) => physical.has(link.ifname))
   const ofKind = (kind: string): Link[] => links.filter((link) => link.kind === kind)
@@ -124,20 +129,20 @@ function inventory(picture: NetPicture, missing: Missing): Inventory {
     links_up: nics.filter((link) => link.operstate === 'UP').length,
     links_down: nics.filter((link) => isAdminUp(link) && !hasCarrier(link)).length,
     bridge_count: ofKind('bridge').length,
-    active_vlan_ids: missing.take('active_vlan_ids', vlans),
-    active_vlan_count: missing.take('active_vlan_count', mapReading(vlans, lengthOf)),
-    active_vxlan_vnis: missing.take('active_vxlan_vnis', vnis),
-    active_vxlan_count: missing.take('active_vxlan_count', mapReading(vnis, lengthOf)),
+    active_vlan_ids: unavailable.take('active_vlan_ids', vlans),
+    active_vlan_count: unavailable.take('active_vlan_count', mapReading(vlans, lengthOf)),
+    active_vxlan_vnis: unavailable.take('active_vxlan_vnis', vnis),
+    active_vxlan_count: unavailable.take('active_vxlan_count', mapReading(vnis, lengthOf)),
     vxlan_count: ofKind('vxlan').length,
-    fastest_nic: missing.orNull('fastest_nic', fastest?.link.ifname, noSpeed),
-    fastest_nic_speed_mbps: missing.orNull('fastest_nic_speed_mbps', fastest?.value, noSpeed),
-    highest_mtu: missing.orNull('highest_mtu', widest?.value, 'the node has no device but the loopback'),
-    highest_mtu_owner: missing.orNull(
+    fastest_nic: unavailable.orNull('fastest_nic', fastest?.link.ifname, noSpeed),
+    fastest_nic_speed_mbps: unavailable.orNull('fastest_nic_speed_mbps', fastest?.value, noSpeed),
+    highest_mtu: unavailable.orNull('highest_mtu', widest?.value, 'the node has no device but the loopback'),
+    highest_mtu_owner: unavailable.orNull(
       'highest_mtu_owner',
       widest?.link.ifname,
       'the node has no device but the loopback',
     ),
-    highest_mtu_type: missing.orNull(
+    highest_mtu_type: unavailable.orNull(
       'highest_mtu_type',
       mtuOwnerType(widest?.link),
       'the node has no device but the loopback',
@@ -166,7 +171,7 @@ type Counters = Pick<
   | 'tcp_retrans_segs'
 >
 
-function counters(picture: NetPicture, missing: Missing): Counters {
+function counters(picture: NetPicture, unavailable: UnavailableFields): Counters {
   const nics = picture.links.filter((link) => picture.physical.has(link.ifname))
   const bridges = picture.links.filter((link) => link.kind === 'bridge')
   const errors = (link: Link): number => errorTotal(link.counters)
@@ -187,43 +192,50 @@ function counters(picture: NetPicture, missing: Missing): Counters {
     total_packet_errors: sum(nics, ({ counters: own }) => own.rx_errors + own.tx_errors),
     total_packet_drops: sum(nics, ({ counters: own }) => dropTotal(own)),
     total_nic_errors: sum(nics, errors),
-    highest_error_nic: missing.orNull('highest_error_nic', worstNic?.link.ifname, noNicErrors),
-    highest_error_nic_errors: missing.orNull('highest_error_nic_errors', worstNic?.value ?? zeroOf(nics), noNicErrors),
-    highest_error_nic_breakdown: missing.orNull(
+    highest_error_nic: unavailable.orNull('highest_error_nic', worstNic?.link.ifname, noNicErrors),
+    highest_error_nic_errors: unavailable.orNull(
+      'highest_error_nic_errors',
+      worstNic?.value ?? zeroOf(nics),
+      noNicErrors,
+    ),
+    highest_error_nic_breakdown: unavailable.orNull(
       'highest_error_nic_breakdown',
       worstNic === null ? null : errorBreakdown(worstNic.link.counters),
       noNicErrors,
     ),
     total_bridge_errors: sum(bridges, errors),
-    highest_error_bridge: missing.orNull('highest_error_bridge', worstBridge?.link.ifname, noBridgeErrors),
-    highest_error_bridge_errors: missing.orNull(
+    highest_error_bridge: unavailable.orNull('highest_error_bridge', worstBridge?.link.ifname, noBridgeErrors),
+    highest_error_bridge_errors: unavailable.orNull(
       'highest_error_bridge_errors',
       worstBridge?.value ?? zeroOf(bridges),
       noBridgeErrors,
     ),
-    top_talker_nic: missing.orNull('top_talker_nic', talker?.link.ifname, silentNics),
-    top_talker_bytes: missing.orNull('top_talker_bytes', talker?.value ?? zeroOf(nics), silentNics),
-    top_talker_speed_mbps: missing.orNull(
+    top_talker_nic: unavailable.orNull('top_talker_nic', talker?.link.ifname, silentNics),
+    top_talker_bytes: unavailable.orNull('top_talker_bytes', talker?.value ?? zeroOf(nics), silentNics),
+    top_talker_speed_mbps: unavailable.orNull(
       'top_talker_speed_mbps',
       speed > 0 ? speed : null,
       talker === null ? silentNics : 'the device does not tell its speed',
     ),
-    top_talker_bridge: missing.orNull('top_talker_bridge', talkingBridge?.link.ifname, silentBridges),
-    top_talker_bridge_bytes: missing.orNull(
+    top_talker_bridge: unavailable.orNull('top_talker_bridge', talkingBridge?.link.ifname, silentBridges),
+    top_talker_bridge_bytes: unavailable.orNull(
       'top_talker_bridge_bytes',
       talkingBridge?.value ?? zeroOf(bridges),
       silentBridges,
     ),
     total_traffic_bytes: sum(nics, bytes),
-    tcp_retrans_segs: missing.take('tcp_retrans_segs', protocolCounter(picture.kernel.snmp, 'Tcp', 'RetransSegs')),
+    tcp_retrans_segs: unavailable.take('tcp_retrans_segs', protocolCounter(picture.kernel.snmp, 'Tcp', 'RetransSegs')),
   }
 }
 
-function time(picture: NetPicture, missing: Missing): Pick<NodeNet, 'ntp_synced' | 'ntp_offset_ms' | 'ntp_source'> {
+function time(
+  picture: NetPicture,
+  unavailable: UnavailableFields,
+): Pick<NodeNet, 'ntp_synced' | 'ntp_offset_ms' | 'ntp_source'> {
   return {
-    ntp_synced: missing.take('ntp_synced', picture.time.synced),
-    ntp_offset_ms: missing.take('ntp_offset_ms', picture.time.offset_ms),
-    ntp_source: missing.take('ntp_source', picture.time.source),
+    ntp_synced: unavailable.take('ntp_synced', picture.time.synced),
+    ntp_offset_ms: unavailable.take('ntp_offset_ms', picture.time.offset_ms),
+    ntp_source: unavailable.take('ntp_source', picture.time.source),
   }
 }
 

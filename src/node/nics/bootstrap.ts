@@ -3,7 +3,7 @@ import type { NodeNic } from '#src/contract/nodes/nics.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { hasCarrier, type Link, linkOwning, standingOn } from '../net/links.ts'
 import { type DeviceFacts, readDevices, readLinks } from '../net/picture.ts'
-import { createMissing } from '../net/reading.ts'
+import { unavailableFields } from '../unavailable.ts'
 
 export interface BootstrapQuery {
   /** Address the agent was called on; its NIC is the management NIC. */
@@ -23,16 +23,16 @@ export async function bootstrapNics(host: Host, query: BootstrapQuery): Promise<
 }
 
 function nodeNic(link: Link, facts: DeviceFacts | undefined, management: ReadonlySet<string>): NodeNic {
-  const missing = createMissing()
+  const unavailable = unavailableFields()
   const isBondSlave = link.slave_kind === 'bond'
   const address = link.addresses.find((one) => one.family === 'inet' && one.scope === 'global')?.local
   return {
     interfaceName: link.ifname,
-    macAddress: missing.orNull('macAddress', link.permaddr ?? link.address, 'the device has no address'),
-    ipAddress: missing.orNull('ipAddress', address, 'the device has no global IPv4 address'),
+    macAddress: unavailable.orNull('macAddress', link.permaddr ?? link.address, 'the device has no address'),
+    ipAddress: unavailable.orNull('ipAddress', address, 'the device has no global IPv4 address'),
     linkStatus: hasCarrier(link) ? 'up' : 'down',
-    driver: missing.orNull('driver', facts?.driver ?? link.kind, 'the device names no driver'),
-    pciAddress: missing.orNull(
+    driver: unavailable.orNull('driver', facts?.driver ?? link.kind, 'the device names no driver'),
+    pciAddress: unavailable.orNull(
       'pciAddress',
       link.parentbus === 'pci' ? link.parentdev : null,
       'the device is not on a PCI bus',
@@ -41,8 +41,12 @@ function nodeNic(link: Link, facts: DeviceFacts | undefined, management: Readonl
     isPhysical: facts?.hardware === true,
     isBondMaster: link.kind === 'bond',
     isBondSlave,
-    bondMaster: missing.orNull('bondMaster', isBondSlave ? link.master : null, 'the device is not enslaved to a bond'),
+    bondMaster: unavailable.orNull(
+      'bondMaster',
+      isBondSlave ? link.master : null,
+      'the device is not enslaved to a bond',
+    ),
     isManagementNIC: management.has(link.ifname),
-    unavailable: missing.list,
+    unavailable: unavailable.list,
   }
 }

@@ -5,7 +5,8 @@ import type { Cache } from '../cache.ts'
 import type { Ethtool } from '../net/ethtool.ts'
 import { addressTexts, hasCarrier, isAdminUp, type Link } from '../net/links.ts'
 import type { NetPicture } from '../net/picture.ts'
-import { createMissing, lost, type Missing } from '../net/reading.ts'
+import { lost } from '../net/reading.ts'
+import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 import type { NetSamples } from '../net/sampler.ts'
 import { speedOf } from '../net/nic-rows.ts'
 import { type Holders, holdersOf, judge } from './eligibility.ts'
@@ -31,11 +32,11 @@ function isUsable(link: Link): boolean {
 }
 
 async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders, link: Link): Promise<Nic> {
-  const missing = createMissing()
+  const unavailable = unavailableFields()
   const { samples } = parts
   const facts = picture.devices.get(link.ifname)
   const [hardware, max_speed, raw_flags] = await Promise.all([
-    nicHardware(parts, link, facts, missing),
+    nicHardware(parts, link, facts, unavailable),
     parts.ethtool.maxSpeed(link),
     parts.host.read(`/sys/class/net/${link.ifname}/flags`),
   ])
@@ -49,22 +50,26 @@ async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders,
     traffic_role,
     sdwan_type: picture.config.sdwan_types?.[link.ifname] ?? '',
     ...states(link),
-    mac_address: missing.orNull('mac_address', link.permaddr ?? link.address, 'the device has no address'),
-    master: missing.orNull('master', ownerOf(link, picture.links), 'nothing owns the device'),
+    mac_address: unavailable.orNull('mac_address', link.permaddr ?? link.address, 'the device has no address'),
+    master: unavailable.orNull('master', ownerOf(link, picture.links), 'nothing owns the device'),
     allmulticast: link.allmulti > 0,
     promiscuous: link.promiscuity > 0,
     flags: [...link.flags],
-    raw_flags: missing.orNull('raw_flags', Number.isInteger(flags) ? flags : null, 'the kernel does not show the word'),
+    raw_flags: unavailable.orNull(
+      'raw_flags',
+      Number.isInteger(flags) ? flags : null,
+      'the kernel does not show the word',
+    ),
     current_speed: speedOf(picture, link),
     max_speed: max_speed.ok ? max_speed.value : -1,
     mtu: link.mtu,
-    tx_queue_len: missing.orNull('tx_queue_len', link.txqlen, 'the device has no queue'),
-    ...ringFields(picture, link, missing),
-    ...movement(samples, link, missing),
+    tx_queue_len: unavailable.orNull('tx_queue_len', link.txqlen, 'the device has no queue'),
+    ...ringFields(picture, link, unavailable),
+    ...movement(samples, link, unavailable),
     ip_addresses: addressTexts(link),
-    offloads: missing.take('offloads', picture.offloads.get(link.ifname) ?? lost('the features were not read')),
+    offloads: unavailable.take('offloads', picture.offloads.get(link.ifname) ?? lost('the features were not read')),
     hardware,
-    unavailable: missing.list,
+    unavailable: unavailable.list,
   }
 }
 
@@ -89,11 +94,11 @@ function ownerOf(link: Link, links: readonly Link[]): string | null {
 
 type Rings = Pick<Nic, 'ring_rx_current' | 'ring_rx_max' | 'ring_tx_current' | 'ring_tx_max'>
 
-function ringFields(picture: NetPicture, link: Link, missing: Missing): Rings {
+function ringFields(picture: NetPicture, link: Link, unavailable: UnavailableFields): Rings {
   const rings = picture.rings.get(link.ifname) ?? lost('the device has no rings of its own')
   const reason = rings.ok ? 'the driver has no such ring' : rings.reason
   const ring = (field: keyof Rings, value: number | null | undefined): number | null =>
-    missing.orNull(field, value, reason)
+    unavailable.orNull(field, value, reason)
   const told = rings.ok ? rings.value : null
   return {
     ring_rx_current: ring('ring_rx_current', told?.rx_current),
@@ -105,19 +110,19 @@ function ringFields(picture: NetPicture, link: Link, missing: Missing): Rings {
 
 type Movement = Pick<Nic, 'last_state_change_secs' | 'state_change_seen' | 'throughput_rx_mbps' | 'throughput_tx_mbps'>
 
-function movement(samples: NetSamples, link: Link, missing: Missing): Movement {
+function movement(samples: NetSamples, link: Link, unavailable: UnavailableFields): Movement {
   const window = samples.window(link.ifindex)
   const change = samples.lastChange(link.ifname, link.ifindex)
   const tooFew = samples.failure ?? 'fewer than two samples of the device were taken yet'
   const seconds = change === null ? null : Math.floor(change.seconds)
   return {
-    last_state_change_secs: missing.orNull(
+    last_state_change_secs: unavailable.orNull(
       'last_state_change_secs',
       seconds,
       samples.failure ?? 'no sample was taken yet',
     ),
     state_change_seen: change?.seen === true,
-    throughput_rx_mbps: missing.orNull('throughput_rx_mbps', window?.rx_mbps, tooFew),
-    throughput_tx_mbps: missing.orNull('throughput_tx_mbps', window?.tx_mbps, tooFew),
+    throughput_rx_mbps: unavailable.orNull('throughput_rx_mbps', window?.rx_mbps, tooFew),
+    throughput_tx_mbps: unavailable.orNull('throughput_tx_mbps', window?.tx_mbps, tooFew),
   }
 }

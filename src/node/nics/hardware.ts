@@ -6,7 +6,7 @@ import { type Cache, cacheKey } from '../cache.ts'
 import type { Ethtool } from '../net/ethtool.ts'
 import type { Link } from '../net/links.ts'
 import type { DeviceFacts } from '../net/picture.ts'
-import type { Missing } from '../net/reading.ts'
+import type { UnavailableFields } from '../unavailable.ts'
 import { readUdevNames, type UdevNames } from './udev-names.ts'
 
 const KEPT_MS = 60_000
@@ -66,7 +66,7 @@ export async function nicHardware(
   parts: { host: Host; cache: Cache; ethtool: Ethtool },
   link: Link,
   facts: DeviceFacts | undefined,
-  missing: Missing,
+  unavailable: UnavailableFields,
 ): Promise<NicHardware> {
   const [text, info] = await Promise.all([readHardware(parts.host, parts.cache, link), parts.ethtool.info(link)])
   const told = info.ok ? info.value : null
@@ -74,7 +74,7 @@ export async function nicHardware(
   const noPci = 'the device is not on a PCI bus'
   const subsystem = text.subsystem_vendor === null ? null : `${text.subsystem_vendor}:${text.subsystem_device ?? ''}`
   const field = <T>(name: keyof NicHardware, value: T | null | undefined, reason: string): T | null =>
-    missing.orNull(`hardware.${name}`, value, reason)
+    unavailable.orNull(`hardware.${name}`, value, reason)
   const bus = link.parentdev ?? text.device_link?.split('/').at(-1) ?? told?.bus_info
   return {
     bus_info: field('bus_info', bus, 'the device is on no bus'),

@@ -1,5 +1,4 @@
 // The answers of the storage routes, made of the last results of the background reads.
-import type { Unavailable } from '#src/contract/common.ts'
 import type {
   ArcStats,
   ClusterStoreStatus,
@@ -12,6 +11,7 @@ import { userPools } from './cluster.ts'
 import { diskViews, neverRead } from './disks.ts'
 import { judgeStorage } from './health.ts'
 import type { StorageSnapshot } from './monitor.ts'
+import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 
 export function clusterStatusAnswer(snapshot: StorageSnapshot): ClusterStoreStatus {
   const cluster = snapshot.cluster.value
@@ -44,56 +44,60 @@ export function clusterStatusAnswer(snapshot: StorageSnapshot): ClusterStoreStat
 
 export function healthAnswer(snapshot: StorageSnapshot): StorageHealth {
   const verdict = judgeStorage(snapshot)
-  const notes = createNotes()
+  const unavailable = unavailableFields()
   return {
-    host_name: notes.known('host_name', snapshot.host_name, 'the kernel was not asked yet'),
-    overall_status: notes.known('overall_status', verdict.overall, verdict.meaning),
+    host_name: unavailable.orNull('host_name', snapshot.host_name, 'the kernel was not asked yet'),
+    overall_status: unavailable.orNull('overall_status', verdict.overall, verdict.meaning),
     overall_status_meaning: verdict.meaning,
     overall_status_reasons: verdict.reasons,
-    localpool_health: notes.known('localpool_health', verdict.localpool, noPoolReason(snapshot)),
-    clusterstore_health: notes.known(
+    localpool_health: unavailable.orNull('localpool_health', verdict.localpool, noPoolReason(snapshot)),
+    clusterstore_health: unavailable.orNull(
       'clusterstore_health',
       verdict.clusterstore,
       neverRead(snapshot.cluster, 'the cluster store'),
     ),
     critical_alerts: verdict.critical_alerts,
-    failed_disks: notes.known('failed_disks', verdict.failed_disks, neverRead(snapshot.inventory, 'the list of disks')),
+    failed_disks: unavailable.orNull(
+      'failed_disks',
+      verdict.failed_disks,
+      neverRead(snapshot.inventory, 'the list of disks'),
+    ),
     timestamp: new Date(snapshot.now).toISOString(),
     readings: snapshot.readings,
-    unavailable: notes.all,
+    unavailable: unavailable.list,
   }
 }
 
 export function metricsAnswer(snapshot: StorageSnapshot): StorageMetrics {
   const verdict = judgeStorage(snapshot)
-  const notes = createNotes()
+  const unavailable = unavailableFields()
   const reason = neverRead(snapshot.inventory, 'the list of disks')
-  const disks = notes.known('disks', diskViews(snapshot)?.map((view) => view.disk) ?? null, reason)
+  const disks = unavailable.orNull('disks', diskViews(snapshot)?.map((view) => view.disk) ?? null, reason)
   const used_by = (user: Disk['allocated_to']): Disk[] | null =>
-    notes.known(`${user}_disks`, disks?.filter((disk) => disk.allocated_to === user) ?? null, reason)
+    unavailable.orNull(`${user}_disks`, disks?.filter((disk) => disk.allocated_to === user) ?? null, reason)
   const space = spaceOf(snapshot)
   return {
-    host_name: notes.known('host_name', snapshot.host_name, 'the kernel was not asked yet'),
-    overall_health_status: notes.known('overall_health_status', verdict.overall, verdict.meaning),
+    host_name: unavailable.orNull('host_name', snapshot.host_name, 'the kernel was not asked yet'),
+    overall_health_status: unavailable.orNull('overall_health_status', verdict.overall, verdict.meaning),
     overall_health_meaning: verdict.meaning,
     critical_alerts: verdict.critical_alerts,
-    total_storage_capacity_mb: notes.known('total_storage_capacity_mb', space.capacity_mb, space.reason),
-    total_storage_used_mb: notes.known('total_storage_used_mb', space.used_mb, space.reason),
+    total_storage_capacity_mb: unavailable.orNull('total_storage_capacity_mb', space.capacity_mb, space.reason),
+    total_storage_used_mb: unavailable.orNull('total_storage_used_mb', space.used_mb, space.reason),
     disks,
     localpool_disks: used_by('localpool'),
     clusterstore_disks: used_by('clusterstore'),
     unallocated_disks: used_by('unallocated'),
-    localpool_subsystem: localpool(snapshot, verdict.localpool, notes),
+    localpool_subsystem: localpool(snapshot, verdict.localpool, unavailable),
     timestamp: new Date(snapshot.now).toISOString(),
     readings: snapshot.readings,
-    unavailable: notes.all,
+    unavailable: unavailable.list,
   }
 }
 
 function localpool(
   snapshot: StorageSnapshot,
   health_status: LocalpoolSubsystem['health_status'],
-  notes: Notes,
+  unavailable: UnavailableFields,
 ): LocalpoolSubsystem {
   const field = (name: string): string => `localpool_subsystem.${name}`
   const { value, read_at } = snapshot.pools
@@ -102,25 +106,30 @@ function localpool(
   const last_status_check_time = read_at === null ? null : new Date(read_at).toISOString()
   const pools = value?.pools.map(({ pool }) => {
     const path = field(`pools[${pool.pool_name}]`)
-    const io_stats = notes.known(
+    const io_stats = unavailable.orNull(
       `${path}.io_stats`,
       io?.get(pool.pool_name) ?? null,
       neverRead(snapshot.pool_io, 'its throughput'),
     )
-    if (pool.state === 'SUSPENDED') notes.add(path, 'a suspended pool is not asked: the question would hang')
-    else if (pool.total_space_mb === null) notes.add(`${path}.total_space_mb`, 'its root dataset could not be read')
+    if (pool.state === 'SUSPENDED') unavailable.none(path, 'a suspended pool is not asked: the question would hang')
+    else if (pool.total_space_mb === null)
+      unavailable.none(`${path}.total_space_mb`, 'its root dataset could not be read')
     return { ...pool, io_stats, last_status_check_time }
   })
   return {
-    health_status: notes.known(field('health_status'), health_status, reason),
-    is_healthy: notes.known(field('is_healthy'), health_status === null ? null : health_status === 'HEALTHY', reason),
+    health_status: unavailable.orNull(field('health_status'), health_status, reason),
+    is_healthy: unavailable.orNull(
+      field('is_healthy'),
+      health_status === null ? null : health_status === 'HEALTHY',
+      reason,
+    ),
     arc_stats:
-      notes.known(
+      unavailable.orNull(
         field('arc_stats'),
         value?.arc ?? null,
         (value?.pools ?? []).length === 0 ? reason : 'the counters of the read cache cannot be read',
       ) ?? UNKNOWN_ARC,
-    pools: notes.known(field('pools'), pools ?? null, reason),
+    pools: unavailable.orNull(field('pools'), pools ?? null, reason),
   }
 }
 
@@ -172,25 +181,4 @@ function clusterMessage(snapshot: StorageSnapshot): string {
 
 export function readings(snapshot: StorageSnapshot, names: readonly string[]): StorageSnapshot['readings'] {
   return snapshot.readings.filter((one) => names.includes(one.name))
-}
-
-interface Notes {
-  all: Unavailable[]
-  add(field: string, reason: string): void
-  known<T>(field: string, value: T | null, reason: string): T | null
-}
-
-function createNotes(): Notes {
-  const all: Unavailable[] = []
-  const add = (field: string, reason: string): void => {
-    all.push({ field, reason })
-  }
-  return {
-    all,
-    add,
-    known(field, value, reason) {
-      if (value === null) add(field, reason)
-      return value
-    },
-  }
 }

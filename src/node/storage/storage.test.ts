@@ -2,22 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Compile } from 'typebox/compile'
-import {
-  ClusterStoreStatus,
-  Disk,
-  DiskList,
-  LocalpoolSubsystem,
-  StorageHealth,
-  StorageMetrics,
-} from '#src/contract/storage/host.ts'
+import { ClusterStoreStatus, DiskList, StorageHealth, StorageMetrics } from '#src/contract/storage/host.ts'
 import { linuxFixture } from '../../../test/support/linux-fixture.ts'
 import { fixture, poolList, recordedStorage, type RecordedStorage } from '../../../test/support/recorded-storage.ts'
-import { schemaFields } from '../schema-fields.ts'
 import { readCluster } from './cluster.ts'
 import { createDiskSampler, parseDiskstats, rates } from './disk-sampler.ts'
 import { storageHandlers } from './index.ts'
 import { createStorageMonitor } from './monitor.ts'
-import { sources } from './sources.ts'
 
 const INPUT = { params: undefined, query: undefined, body: undefined }
 const ALL = { params: undefined, query: {}, body: undefined }
@@ -315,14 +306,6 @@ test('everything healthy is HEALTHY, with nothing to say', async () => {
     all.localpool_subsystem.pools?.find((one) => one.pool_name === 'tank')?.io_stats?.operations_write,
     314,
   )
-})
-
-test('every field of the answers has exactly one declared source', () => {
-  const records = { Disk, LocalpoolSubsystem, ClusterStoreStatus, StorageHealth, StorageMetrics, DiskList }
-  const fields = Object.entries(records).flatMap(([name, schema]) =>
-    schemaFields(schema, ['Disk', 'LocalpoolSubsystem']).map((field) => `${name}.${field}`),
-  )
-  assert.deepEqual(sources.map((one) => one.field).sort(), fields.sort())
 })
 
 test('the pollers stop: nothing is read after stop()', async () => {
