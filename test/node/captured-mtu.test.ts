@@ -1,6 +1,6 @@
 // An MTU change on a captured host with its stub commands: what a node of the lab does when an MTU is rolled out.
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
 import type { Host } from '#src/kernel/host.ts'
@@ -23,7 +23,7 @@ beforeEach(() => {
   host = capturedHost(join(import.meta.dirname, '../../lab/hosts/kvm-01'), { mtu_dir })
 })
 
-const open = (default_window_ms = 60_000) =>
+const open = () =>
   createNodeApply({
     host,
     state_dir: join(folder, 'state'),
@@ -31,8 +31,6 @@ const open = (default_window_ms = 60_000) =>
     allowed_devices: [BRIDGE],
     uplinks: [],
     tools: writeTools(folder, process.execPath, mtu_dir),
-    default_window_ms,
-    least_window_ms: 10,
   })
 const own_file = () => existsSync(join(folder, `root/etc/groundplane/mtu/${BRIDGE}.conf`))
 const live = async () => (await readLinks(host))?.find(({ name }) => name === BRIDGE)?.mtu
@@ -48,10 +46,12 @@ test('a value that the probe passes stays, in what the host shows and in the pro
 })
 
 test('a raised value that nobody commits is rolled back by the watchdog process, files included', async () => {
-  const node = await open(300)
+  const node = await open()
   const before = await live()
   await node.apply({ bridge: BRIDGE, mtu: 1400, phase: 'raise' })
   assert.equal(await live(), 1400)
+  // The window is over: the watchdog reads its end from here.
+  writeFileSync(join(folder, `state/${BRIDGE}.run/deadline`), '0\n')
   await until('the watchdog has restored', async () => !own_file() && (await live()) === before)
   await until('the change is put away', async () => (await node.reconcile()).length === 0)
   await assert.rejects(node.apply({ bridge: BRIDGE, mtu: 1400, phase: 'commit' }), /no pending change/)

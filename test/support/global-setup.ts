@@ -8,6 +8,8 @@ import { processesOf } from './processes.ts'
 import { SERVER_VARIABLE, startTestServer, type TestServer } from './test-database.ts'
 import { until } from './until.ts'
 
+/** Node's own, of tools that turn it on (tsc); it goes with the folder. */
+const COMPILE_CACHE = 'node-compile-cache'
 const GONE_WITHIN_MS = 10_000
 
 let server: TestServer | undefined
@@ -27,7 +29,7 @@ export async function globalTeardown(): Promise<void> {
   await server?.stop()
   if (folder === undefined) return
   const run = folder
-  const left = readdirSync(run)
+  const left = readdirSync(run).filter((name) => name !== COMPILE_CACHE)
   const programs = await until(
     'programs of the tests have ended',
     () => processesOf(run).length === 0,
