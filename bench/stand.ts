@@ -24,6 +24,7 @@ export async function startStand(vms: number): Promise<Stand> {
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-bench-db-'))
   const postgres = await startEmbeddedPostgres({ state_dir, log: () => {} })
   const platform = await startProgram(here('../lab/cloudstack/main.ts'), [
+    '--loopback-webhooks',
     '--port',
     '0',
     '--vms',

@@ -65,6 +65,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       return server
     }),
     startCloudStack({
+      loopback_webhooks: true,
       time: 'auto',
       port: 0,
       state_file: join(data_dir, `cloudstack-${options.vms}.journal`),

@@ -5,7 +5,6 @@ import type { CommandSpec, Params } from './params.ts'
 import type { Account, User } from './records.ts'
 import type { SimulatorState } from './state.ts'
 import type { Reply } from './wire.ts'
-import type { WebhookSender } from './webhook-sender.ts'
 
 export interface Caller {
   user: User
@@ -18,7 +17,6 @@ export interface Call {
   state: SimulatorState
   caller: Caller
   catalogue: ReadonlyMap<string, CommandSpec>
-  webhooks: WebhookSender
   /** Writes the completed event of a synchronous command. */
   event(subject: EventSubject): void
   /** The index of the newest metrics sample. */

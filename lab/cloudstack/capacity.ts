@@ -1,8 +1,9 @@
 /** Room and place: what clusters hold, when they are too full, and which host a machine starts on. */
-import { noCapacity } from './api-fault.ts'
+import { internal, noCapacity } from './api-fault.ts'
 import type { Host, ServiceOffering, Vm } from './records.ts'
 import { setting } from './settings.ts'
 import type { SimulatorState } from './state.ts'
+import { vmText } from './texts.ts'
 
 interface Room {
   cpu_used_mhz: number
@@ -74,6 +75,7 @@ export function placeFor(state: SimulatorState, vm: Vm, wish: Wish): Host {
   const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
   const apart = apartFrom(state, vm)
   let best: Host | null = null
+  let open = false
   for (const cluster of state.tables.clusters.values()) {
     if (
       cluster['allocationstate'] !== 'Enabled' ||
@@ -82,16 +84,18 @@ export function placeFor(state: SimulatorState, vm: Vm, wish: Wish): Host {
     )
       continue
     if (overThreshold(state, cluster.id, vm)) continue
+    open = true
     for (const host of state.hostsOf(cluster.id)) {
       if (wish.hostid !== null && wish.hostid !== host.id) continue
       if (!suits(state, host, vm, offering) || apart.has(host.id)) continue
       if (best === null || state.hostUse(host.id).memory_bytes < state.hostUse(best.id).memory_bytes) best = host
     }
   }
+  // Clusters over their threshold are no destination at all; without a host that has room the planner gives up later.
+  if (best === null && (!open || vm.lasthostid === null))
+    throw noCapacity(`No destination found for a deployment for ${vmText(vm)}`)
   if (best === null)
-    throw noCapacity(
-      `Unable to create a deployment for VM instance {"id":"${vm.id}","instanceName":"i-2-${vm.number}-VM"}`,
-    )
+    throw internal(`Unable to start a VM [${vm.id}] due to [Unable to create a deployment for ${vmText(vm)}].`)
   return best
 }
 

@@ -2,7 +2,7 @@
 import { invalid } from './api-fault.ts'
 import type { ServiceOffering } from './records.ts'
 
-interface ComputeSize {
+export interface ComputeSize {
   cpunumber: number
   cpuspeed: number
   memory: number
@@ -13,8 +13,7 @@ export function resolveCompute(
   details: Readonly<Record<string, string>>,
   current: ComputeSize | null,
 ): ComputeSize {
-  if (!offering.iscustomized)
-    return { cpunumber: offering.cpunumber ?? 1, cpuspeed: offering.cpuspeed ?? 1000, memory: offering.memory ?? 512 }
+  if (!offering.iscustomized) return fixedSize(offering, details)
   const cpunumber = chosen(
     details['cpuNumber'],
     current?.cpunumber ?? null,
@@ -28,6 +27,12 @@ export function resolveCompute(
     throw invalid('The CPU speed of this offering is fixed and cannot be specified')
   const cpuspeed = offering.cpuspeed ?? chosen(speed, current?.cpuspeed ?? null, 'cpu speed', null, null)
   return { cpunumber, cpuspeed, memory }
+}
+
+function fixedSize(offering: ServiceOffering, details: Readonly<Record<string, string>>): ComputeSize {
+  if (['cpuNumber', 'cpuSpeed', 'memory'].some((name) => details[name] !== undefined))
+    throw invalid('cpuNumber or cpuSpeed or memory should not be specified for static service offering')
+  return { cpunumber: offering.cpunumber ?? 1, cpuspeed: offering.cpuspeed ?? 1000, memory: offering.memory ?? 512 }
 }
 
 function chosen(
@@ -45,7 +50,7 @@ function chosen(
     (min !== null && value < min) ||
     (max !== null && value > max)
   ) {
-    throw invalid(`Invalid ${name} value, specify a value between ${min ?? 1} and ${max ?? 'unlimited'}`)
+    throw invalid(`Invalid ${name} value, specify a value between ${min ?? 1} and ${max ?? 2_147_483_647}`)
   }
   return value
 }

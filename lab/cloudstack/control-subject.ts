@@ -2,6 +2,7 @@
 import { ControlRefusal } from '../control.ts'
 import type { CallLog, ControlSubject, Faults } from '../control.ts'
 import type { Jobs } from './jobs.ts'
+import type { Latencies } from './latencies.ts'
 import { isKind } from './state.ts'
 import type { SimulatorState } from './state.ts'
 
@@ -9,6 +10,7 @@ export function createControlSubject(deps: {
   state: SimulatorState
   jobs: Jobs
   faults: Faults
+  latencies: Latencies
   calls: CallLog
   unknownParameters: ReadonlyMap<string, { command: string; parameter: string }>
   step(count: number): void
@@ -43,6 +45,9 @@ export function createControlSubject(deps: {
     },
     routes: {
       'GET /unknown-parameters': () => ({ unknown_parameters: [...deps.unknownParameters.values()] }),
+      'POST /latencies': ({ on }) => {
+        deps.latencies.on = on === true
+      },
       'POST /cancel-job': (body) => {
         const { jobid } = body
         if (typeof jobid !== 'string' || state.tables.jobs.get(jobid)?.jobstatus !== 0)

@@ -1,7 +1,7 @@
 /** The asynchronous jobs: queued for each VM, moved by timers or by steps, kept after their end for whoever asks. */
 import { randomUUID } from 'node:crypto'
 import type { Faults } from '../control.ts'
-import { ApiFault, invalid } from './api-fault.ts'
+import { ApiFault, internal, invalid } from './api-fault.ts'
 import type { Caller } from './call.ts'
 import type { EventLog, EventSubject } from './event-log.ts'
 import { isUuid } from './params.ts'
@@ -63,8 +63,8 @@ export class Jobs {
   submit(spec: CommandSpec, caller: Caller, plan: JobPlan, customjobid: string | null): Job {
     const { state, events } = this.#deps
     const id = customjobid ?? randomUUID()
-    if (!isUuid(id)) throw invalid(`Custom job id ${id} is not a valid UUID`)
-    if (state.tables.jobs.has(id)) throw invalid(`There is already a job with the id ${id}`)
+    if (!isUuid(id)) throw invalid(`UUID: ${id} doesn't follow the UUID format`)
+    if (state.tables.jobs.has(id)) throw internal('Entity already exists ')
     const job = state.tables.jobs.put({
       id,
       command: spec.name,

@@ -28,7 +28,7 @@ export interface Journal {
 const COMPACT_LINES = 20_000
 
 /** Kinds that come and go without end; only what the seed brings needs a mark that it is gone. */
-export const FLEETING: ReadonlySet<string> = new Set(['events', 'jobs', 'deliveries'])
+export const FLEETING: ReadonlySet<string> = new Set(['events', 'jobs'])
 
 /** A journal that keeps nothing, for runs without a state file. */
 export function createVolatileJournal(): Journal {

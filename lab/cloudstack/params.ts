@@ -1,5 +1,6 @@
 /** A request's parameters: checked once against the catalogue, then read by type. */
-import { ApiFault, invalid } from './api-fault.ts'
+import { badParameter } from './api-fault.ts'
+import type { ApiFault } from './api-fault.ts'
 
 interface ParamSpec {
   name: string
@@ -111,8 +112,8 @@ export function readParams(
       if (!COMMON.has(base) || (base === 'customjobid' && !spec.isasync)) unknown(rawName)
       continue
     }
-    checkText(param, value)
-    if (param.type === 'map') addEntry(maps, base, rawName, value)
+    checkText(spec, param, value)
+    if (param.type === 'map') addEntry(spec, maps, rawName, value)
     else {
       if (param.type === 'uuid' && value === '') continue
       checkValue(spec, param, value, known)
@@ -123,16 +124,26 @@ export function readParams(
     const name = param.name.toLowerCase()
     const given =
       param.type === 'map' ? maps.has(name) : plain.has(name) && (plain.get(name) !== '' || param.type === 'list')
-    if (param.required && !given)
-      throw invalid(`Unable to execute API command ${spec.name.toLowerCase()} due to missing parameter ${param.name}`)
+    if (param.required && !given) {
+      if (raw.get(param.name) === '') throw badParameter(`Invalid value provided for API arg: ${param.name}`)
+      throw badParameter(
+        `Unable to execute API command ${(WIRE_NAMES[spec.name] ?? spec.name).toLowerCase()} due to missing parameter ${param.name}`,
+      )
+    }
   }
   return new Params(plain, maps)
 }
 
-function addEntry(maps: Map<string, Record<string, string>[]>, base: string, rawName: string, value: string): void {
+function addEntry(
+  spec: CommandSpec,
+  maps: Map<string, Record<string, string>[]>,
+  rawName: string,
+  value: string,
+): void {
+  const base = rawName.replace(/\[.*$/s, '').toLowerCase()
   const parts = /^[^[]+\[(\d{1,4})\](?:\.(.+))?$/s.exec(rawName)
   const entries = maps.get(base) ?? []
-  if (parts?.[1] === undefined) throw new ApiFault(430, `Unable to decode parameter ${rawName}: it is malformed`)
+  if (parts?.[1] === undefined) throw badNumber(spec, base, value)
   const index = Number(parts[1])
   const entry = entries[index] ?? {}
   entry[parts[2] ?? ''] = value
@@ -141,14 +152,20 @@ function addEntry(maps: Map<string, Record<string, string>[]>, base: string, raw
   maps.set(base, entries)
 }
 
-function checkText(param: ParamSpec, value: string): void {
+function badNumber(spec: CommandSpec, name: string, value: string): ApiFault {
+  return badParameter(
+    `Unable to execute API command ${spec.name.toLowerCase()} due to invalid value ${value} for parameter ${name}`,
+  )
+}
+
+function checkText(spec: CommandSpec, param: ParamSpec, value: string): void {
   if (hasControlCharacter(value))
-    throw invalid(
-      `Received value ${JSON.stringify(value)} for parameter ${param.name} is invalid, contains illegal ASCII non-printable characters`,
-    )
+    throw badParameter(`Received value containing illegal ASCII non-printable characters for parameter ${param.name}`)
   const length = param.length ?? 255
   if (param.type === 'string' && value.length > length)
-    throw invalid(`Value greater than max allowed length ${length} for param: ${param.name}`)
+    throw badParameter(
+      `Unable to execute API command ${spec.name.toLowerCase()} due to invalid value. Value greater than max allowed length ${length} for param: ${param.name}`,
+    )
 }
 
 function hasControlCharacter(value: string): boolean {
@@ -159,28 +176,38 @@ function hasControlCharacter(value: string): boolean {
   return false
 }
 
+/** Commands that the platform calls otherwise in its complaints. */
+const WIRE_NAMES: Readonly<Record<string, string>> = {
+  addIpToNic: 'addIpToVmNic',
+  addLdapConfiguration: 'ldapConfiguration',
+  restoreVirtualMachine: 'restoreVm',
+  updateVMAffinityGroup: 'updateVirtualMachine',
+}
+
 function checkValue(spec: CommandSpec, param: ParamSpec, value: string, known: (id: string) => boolean): void {
   const bad = (reason: string): ApiFault =>
-    invalid(
-      `Unable to execute API command ${spec.name.toLowerCase()} due to invalid value. Invalid parameter ${param.name} value=${value} due to ${reason}`,
+    badParameter(
+      `Unable to execute API command ${(WIRE_NAMES[spec.name] ?? spec.name).toLowerCase()} due to invalid value. Invalid parameter ${param.name} value=${value} due to ${reason}`,
     )
   const noEntity =
     'incorrect long value format, or entity does not exist or due to incorrect parameter annotation for the field in api cmd class.'
   switch (param.type) {
     case 'uuid':
-      // Accounts of all projects are asked for with -1; old commands take an event's internal number.
+      // Accounts of all projects are asked for with -1; internal numbers are taken everywhere.
       if (param.name === 'projectid' && value === '-1') return
-      if (param.name === 'startid' && /^\d+$/.test(value)) return
-      if (!isUuid(value) || !known(value)) throw bad(noEntity)
+      if (/^\d+$/.test(value)) return
+      if (!known(value)) throw bad(noEntity)
       return
     case 'integer':
     case 'long':
     case 'short':
-      if (value !== '' && !/^-?\d{1,18}$/.test(value)) throw bad('incorrect value format')
+      if (value !== '' && !/^-?\d{1,18}$/.test(value)) throw badNumber(spec, param.name, value)
       return
     case 'date':
       if (value !== '' && Number.isNaN(parseDate(value)))
-        throw bad('incorrect date format, please use one of yyyy-MM-dd, yyyy-MM-dd HH:mm:ss or ISO 8601')
+        throw badParameter(
+          `Unable to parse date ${value} for command ${spec.name.toLowerCase()}, please pass dates in the format mentioned in the api documentation`,
+        )
       return
     case 'list':
       if (param.of === 'uuid' && value !== '')
@@ -193,7 +220,11 @@ function checkValue(spec: CommandSpec, param: ParamSpec, value: string, known: (
 /** ISO 8601 with offset, `yyyy-MM-dd HH:mm:ss` or `yyyy-MM-dd` (both UTC here); NaN for anything else. */
 export function parseDate(text: string): number {
   const plain = /^(\d{4}-\d{2}-\d{2})(?: (\d{2}:\d{2}:\d{2}))?$/.exec(text)
-  if (plain !== null) return Date.parse(`${plain[1]}T${plain[2] ?? '00:00:00'}Z`)
+  // Days and months beyond their end run on, as in the platform: 2026-13-45 is a day of 2027.
+  if (plain !== null) {
+    const [year = 0, month = 1, day = 1] = (plain[1] ?? '').split('-').map(Number)
+    return Date.UTC(year, month - 1, day) + Date.parse(`1970-01-01T${plain[2] ?? '00:00:00'}Z`)
+  }
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:?\d{2})$/.test(text)) return Number.NaN
   return Date.parse(text.replace(/([+-]\d{2})(\d{2})$/, '$1:$2'))
 }

@@ -119,7 +119,7 @@ export function requireQuota(
     const now = use.by[type] ?? 0
     if (max !== -1 && now + amount > max) {
       throw overQuota(
-        `Maximum amount of resources of Type = '${RESOURCES[type]}' for Account Name = '${account.name}' in Domain Id = '${account.domainid}' is exceeded: Account Resource Limit = ${max}, Current Account Resource Amount = ${now}, Requested Resource Amount = ${amount}.`,
+        `Maximum amount of resources of Type = '${RESOURCES[type]}', tag = 'null' for Account Name = ${account.name} in Domain Id = ${account.domainid} is exceeded: Account Resource Limit = ${max}, Current Account Resource Amount = ${now}, Requested Resource Amount = ${amount}.`,
       )
     }
   }

@@ -325,19 +325,6 @@ export interface Webhook {
   created: number
 }
 
-export interface Delivery {
-  id: string
-  eventid: string
-  eventtype: string
-  webhookid: string
-  headers: string
-  payload: string
-  success: boolean
-  response: string
-  startdate: number
-  enddate: number
-}
-
 export interface Job {
   id: string
   command: string
@@ -416,7 +403,6 @@ export interface Records {
   imagestores: Row
   managementservers: Row
   physicalnetworks: Row
-  traffictypes: Row
   providers: Provider
   elements: Element
   domains: Domain
@@ -427,7 +413,6 @@ export interface Records {
   limits: Limit
   templates: Template
   ostypes: Row
-  oscategories: Row
   serviceofferings: ServiceOffering
   diskofferings: DiskOffering
   networkofferings: Row
@@ -452,7 +437,6 @@ export interface Records {
   backupofferings: Row
   affinitygroups: AffinityGroup
   userdata: Row
-  sshkeypairs: Row
   ldap: Row
   ldaplinks: Row
   samlauthorizations: Row
@@ -460,7 +444,6 @@ export interface Records {
   events: LabEvent
   alerts: Alert
   webhooks: Webhook
-  deliveries: Delivery
   jobs: Job
 }
 

@@ -4,22 +4,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { readText } from '../control.ts'
 import type { CallLog, Faults, Garbage } from '../control.ts'
 import { ApiFault, unverified } from './api-fault.ts'
-import type { Call, Caller } from './call.ts'
+import type { Call } from './call.ts'
 import { COMMANDS } from './commands/table.ts'
 import type { EventLog } from './event-log.ts'
 import type { Jobs } from './jobs.ts'
 import type { Journal } from './journal.ts'
+import type { Latencies } from './latencies.ts'
 import { readParams } from './params.ts'
 import type { CommandSpec } from './params.ts'
 import type { Json } from './row.ts'
-import { requireRight } from './rights.ts'
-import { createSessions } from './sessions.ts'
+import { requireOwner, requireRight } from './rights.ts'
 import { requireStrictForm, verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
 import type { SimulatorState } from './state.ts'
-import type { WebhookSender } from './webhook-sender.ts'
 import { asFault, encode, envelope, errorEnvelope, send, success } from './wire.ts'
-import type { Format, Reply } from './wire.ts'
+import type { Reply } from './wire.ts'
 
 interface RequestDeps {
   state: SimulatorState
@@ -28,9 +27,9 @@ interface RequestDeps {
   events: EventLog
   faults: Faults
   calls: CallLog
-  webhooks: WebhookSender
   journal: Journal
   signature: SignatureAlgorithm
+  latencies: Latencies
   sample(): number
   unknown(command: string, parameter: string): void
   log(line: string): void
@@ -41,7 +40,6 @@ type Body = { [field: string]: Json | undefined }
 export function createRequestHandler(
   deps: RequestDeps,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<void> {
-  const sessions = createSessions(deps.state)
   return async (request, response) => {
     try {
       await answer(request, response)
@@ -60,39 +58,32 @@ export function createRequestHandler(
     }
     const raw = await readRaw(request, url)
     const command = raw.get('command') ?? ''
-    const format: Format = raw.get('response')?.toLowerCase() === 'json' ? 'json' : 'xml'
     const { traceparent } = request.headers
     deps.calls.record(command, raw, typeof traceparent === 'string' ? traceparent : null)
     if (!(await passes(deps.faults, command, response))) return
-    const wrapper = deps.catalogue.get(command.toLowerCase())?.wrapperKey ?? 'errorresponse'
+    const wrapper = deps.catalogue.get(command)?.wrapperKey ?? 'errorresponse'
     try {
       requireStrictForm(deps.state, raw, request.method)
-      const session = sessions.answer(command, raw, request, response)
-      const body = session ?? (await execute(deps, command, raw, sessions.caller(raw, request)))
+      const body = await execute(deps, command, raw)
       await deps.journal.commit()
       if (deps.faults.take('lose-answer', command) !== null) {
         response.destroy()
         return
       }
-      send(response, 200, body, format)
+      send(response, 200, body)
     } catch (error) {
       const fault = asFault(error)
       if (!(error instanceof ApiFault))
         deps.log(`${command}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`)
       await deps.journal.commit()
-      send(response, fault.code, errorEnvelope(wrapper, fault), format, fault.message)
+      send(response, fault.code, errorEnvelope(wrapper, fault), fault.message)
     }
   }
 }
 
-async function execute(
-  deps: RequestDeps,
-  command: string,
-  raw: ReadonlyMap<string, string>,
-  sessionCaller: Caller | null,
-): Promise<Body> {
-  const caller = sessionCaller ?? verifySignature(deps.state, raw, deps.signature)
-  const spec = deps.catalogue.get(command.toLowerCase())
+async function execute(deps: RequestDeps, command: string, raw: ReadonlyMap<string, string>): Promise<Body> {
+  const caller = verifySignature(deps.state, raw, deps.signature)
+  const spec = deps.catalogue.get(command)
   const handler = spec === undefined ? undefined : COMMANDS[spec.name]
   if (caller === null || spec === undefined || handler === undefined) throw unverified()
   requireRight(spec, caller)
@@ -107,19 +98,20 @@ async function execute(
       deps.unknown(spec.name, name)
     },
   )
+  requireOwner(spec, params, deps.state, caller)
   const call: Call = {
     spec,
     params,
     state: deps.state,
     caller,
     catalogue: deps.catalogue,
-    webhooks: deps.webhooks,
     sample: deps.sample,
     event: (subject) => {
       deps.events.write(caller, subject, 'Completed', null)
     },
   }
   const outcome = await handler(call)
+  await deps.latencies.wait(spec.name, outcome.kind === 'job' ? null : outcome)
   if (outcome.kind !== 'job') return envelope(spec, withPendingJobs(deps.jobs, outcome))
   const job = deps.jobs.submit(spec, caller, outcome.plan, raw.get('customjobid') ?? null)
   return { [spec.wrapperKey]: { ...(outcome.plan.id === undefined ? {} : { id: outcome.plan.id }), jobid: job.id } }
@@ -167,7 +159,7 @@ function sendGarbage(response: ServerResponse, kind: Garbage): void {
       .end('<html><body><h1>Please sign in to the proxy</h1></body></html>')
     return
   }
-  const payload = encode({ unexpected: { shape: ['of', 'an', 'answer'] } }, 'json')
+  const payload = encode({ unexpected: { shape: ['of', 'an', 'answer'] } })
   if (kind === 'json') {
     response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
     return

@@ -1,7 +1,8 @@
 /** Which role may call which command. */
-import { ApiFault } from './api-fault.ts'
+import { ApiFault, denied } from './api-fault.ts'
 import type { Caller } from './call.ts'
-import type { CommandSpec } from './params.ts'
+import type { CommandSpec, Params } from './params.ts'
+import type { SimulatorState } from './state.ts'
 
 const ROLE_OF_TYPE: Readonly<Record<number, string>> = { 0: 'User', 1: 'Admin', 2: 'DomainAdmin', 4: 'ResourceAdmin' }
 
@@ -15,10 +16,24 @@ const ALSO_FOR_USERS = new Set(
   ),
 )
 
-export function requireRight(spec: CommandSpec, caller: Caller): void {
+export function mayCall(spec: CommandSpec, caller: Caller): boolean {
   const role = ROLE_OF_TYPE[caller.account.accounttype] ?? 'User'
-  if (role === 'Admin' || spec.authorized.length === 0 || spec.authorized.includes(role)) return
-  if (ALSO_FOR_USERS.has(spec.name)) return
-  const text = `The given command '${spec.name}' either does not exist, is not available for user, or not available from ip address '/127.0.0.1'.`
-  throw new ApiFault(401, text, null)
+  if (role === 'Admin' || spec.authorized.length === 0 || spec.authorized.includes(role)) return true
+  return ALSO_FOR_USERS.has(spec.name)
+}
+
+export function requireRight(spec: CommandSpec, caller: Caller): void {
+  if (mayCall(spec, caller)) return
+  const text = `The API [${spec.name}] does not exist or is not available for the account for user id [${caller.user.id}].`
+  throw new ApiFault(432, text)
+}
+
+/** A plain user changes what is the account's own alone; lists leave the rest out instead. */
+export function requireOwner(spec: CommandSpec, params: Params, { tables }: SimulatorState, caller: Caller): void {
+  if (caller.account.accounttype !== 0 || spec.name.startsWith('list')) return
+  for (const name of ['id', 'virtualmachineid']) {
+    const id = params.text(name)
+    const owner = (tables.vms.get(id) ?? tables.volumes.get(id))?.accountid ?? caller.account.id
+    if (owner !== caller.account.id) throw denied('Caller does not have permission to operate with provided resource.')
+  }
 }

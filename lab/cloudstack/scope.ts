@@ -4,6 +4,7 @@ import type { Call } from './call.ts'
 import type { Account } from './records.ts'
 import type { Json, Owned } from './row.ts'
 import type { SimulatorState } from './state.ts'
+import { accountText, domainText } from './texts.ts'
 import { list } from './wire.ts'
 import type { Reply } from './wire.ts'
 
@@ -18,10 +19,12 @@ export function visible(call: Call): (owned: Owned) => boolean {
   const name = params.text('account')
   const domainid = params.text('domainid')
   if (name !== null && projectid !== null) throw invalid("Account and projectId can't be specified together")
-  if (name !== null && domainid === null) throw invalid('Must specify domainId with account parameter')
   if (projectid !== null && projectid !== '-1') return (owned) => owned.projectid === projectid
-  if (name !== null && domainid !== null) {
-    const account = accountNamed(state, name, domainid)
+  if (name !== null) {
+    const own = domainid ?? caller.account.domainid
+    const account = state.tables.accounts.find((one) => one.name === name && one.domainid === own)
+    if (account === null)
+      throw invalid(`could not find account ${name} in domain ${domainText(state.tables.domains.get(own))}`)
     if (!admin && account.id !== caller.account.id)
       throw denied(`${caller.account.name} does not have permission to operate with resource ${name}`)
     return (owned) => owned.accountid === account.id && owned.projectid === null
@@ -43,7 +46,7 @@ export function accountNamed(state: SimulatorState, name: string, domainid: stri
   const account = state.tables.accounts.find(
     (one) => one.name === name && (domainid === null || one.domainid === domainid),
   )
-  if (account === null) throw invalid(`Unable to find account ${name} in domain ${domainid ?? ''}`)
+  if (account === null) throw invalid(`Unable to find account by name ${name} in domain with specified id`)
   return account
 }
 
@@ -77,7 +80,9 @@ export function ownerFor(call: Call): Owned {
     return { accountid, projectid }
   }
   if (name !== null) {
-    const account = accountNamed(state, name, params.text('domainid'))
+    const domainid = params.text('domainid')
+    if (domainid === null) throw invalid('Account must be specified with domainId parameter')
+    const account = accountNamed(state, name, domainid)
     requireUsable(account)
     return { accountid: account.id, projectid: null }
   }
@@ -85,9 +90,8 @@ export function ownerFor(call: Call): Owned {
 }
 
 export function requireUsable(account: Account): void {
-  if (account.state === 'disabled') throw denied(`The owner of the resource is disabled: ${account.name}`)
-  if (account.state === 'locked')
-    throw denied(`The account ${account.name} is locked and cannot allocate new resources`)
+  if (account.state !== 'enabled')
+    throw denied(`Can't add resources to the account ${accountText(account)} in state ${account.state}`)
 }
 
 /** The page of a list and its whole count. */
@@ -109,12 +113,10 @@ function window(call: Call): { start: number; size: number } {
   if (page !== null && size === null) throw invalid('"pagesize" parameter is required when "page" is specified')
   if (size !== null && size !== -1 && page === null)
     throw invalid('"page" parameter is required when "pagesize" is specified')
-  if (page !== null && page < 1) throw invalid('"page" parameter can\'t be less than 1')
   if (size !== null && size > MAX_PAGE_SIZE)
     throw invalid(`Page size can't exceed max allowed page size value: ${MAX_PAGE_SIZE}`)
-  if (size === -1) throw invalid(`Page size can't be unlimited: the site allows ${MAX_PAGE_SIZE} at most`)
-  const rows = size ?? MAX_PAGE_SIZE
-  return { start: ((page ?? 1) - 1) * rows, size: rows }
+  const rows = size === -1 ? Number.MAX_SAFE_INTEGER : (size ?? MAX_PAGE_SIZE)
+  return { start: (Math.max(1, page ?? 1) - 1) * rows, size: rows }
 }
 
 /** Case-insensitive part of a name, as `keyword` matches. */
@@ -133,7 +135,16 @@ export function same(call: Call, name: string): (value: string | null | undefine
 export function idTest(call: Call): (id: string) => boolean {
   const id = call.params.text('id')
   const ids = call.params.list('ids')
+  if (id !== null && ids.length > 0) throw invalid('Specify either id or ids but not both parameters')
   if (id === null && ids.length === 0) return () => true
   const wanted = new Set(id === null ? ids : [id, ...ids])
   return (one) => wanted.has(one)
+}
+
+/** Words of `details` that the command does not know are refused by name. */
+export function requireDetails(call: Call, allowed: readonly string[]): void {
+  if (call.params.list('details').some((name) => !allowed.includes(name)))
+    throw invalid(
+      `The details parameter contains a non permitted value. The allowed values are [${allowed.join(', ')}]`,
+    )
 }

@@ -8,6 +8,7 @@ import { createControlSubject } from './control-subject.ts'
 import { createEventLog } from './event-log.ts'
 import { Jobs } from './jobs.ts'
 import { createVolatileJournal, openJournal, readJournal } from './journal.ts'
+import { createLatencies } from './latencies.ts'
 import type { Journal, JournalChange, JournalHeader } from './journal.ts'
 import { createRequestHandler } from './request-handler.ts'
 import { INTERVAL_MS } from './sampler.ts'
@@ -23,6 +24,10 @@ export interface CloudStackOptions {
   control_port?: number
   size?: SiteSize
   time: 'auto' | 'step'
+  /** Whether webhooks may lead to this machine, which the platform itself refuses. */
+  loopback_webhooks?: boolean
+  /** Whether answers take as long as the real platform's. */
+  latencies?: boolean
   /** What signatures are accepted; this version of the platform knows HMAC-SHA1 only. */
   signature?: 'hmac-sha1' | 'hmac-sha512'
   log?: (line: string) => void
@@ -47,6 +52,7 @@ const KEYS = {
 
 export async function startCloudStack(options: CloudStackOptions): Promise<CloudStackLab> {
   const state = new SimulatorState()
+  state.loopback_webhooks = options.loopback_webhooks ?? false
   const { journal, interrupted, header } = await loadState(state, options)
   state.onChange = (kind, id, record) => {
     journal.note(kind, id, record)
@@ -65,6 +71,7 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
       log(`state file: ${String(error)}`)
     })
   }
+  const latencies = createLatencies(options.latencies ?? false)
   const handle = createRequestHandler({
     ...platform,
     state,
@@ -72,6 +79,7 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
     catalogue: readCatalogue(),
     sample: () => Math.floor((options.time === 'auto' ? Date.now() : state.seeded_at) / INTERVAL_MS) + state.steps,
     signature: options.signature ?? 'hmac-sha1',
+    latencies,
     log,
     unknown: (command, parameter) => unknownParameters.set(`${command}/${parameter}`, { command, parameter }),
   })
@@ -79,7 +87,17 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
     void handle(request, response)
   })
   const host = options.host ?? '127.0.0.1'
-  const subject = createControlSubject({ state, jobs, faults, calls, unknownParameters, step, reset, changed })
+  const subject = createControlSubject({
+    latencies,
+    state,
+    jobs,
+    faults,
+    calls,
+    unknownParameters,
+    step,
+    reset,
+    changed,
+  })
   const control = await openControlApi(subject, { host, port: options.control_port ?? 0 })
   const origin = await listenOn(server, { host, port: options.port ?? 0 })
   changed()
@@ -108,7 +126,7 @@ function buildPlatform(state: SimulatorState, journal: Journal, time: 'auto' | '
     })
   }
   const faults = createFaults()
-  const webhooks = createWebhookSender(state, changed)
+  const webhooks = createWebhookSender(state)
   const events = createEventLog(state, (event, caller) => {
     webhooks.publish(event, caller)
   })

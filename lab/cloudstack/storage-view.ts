@@ -46,6 +46,7 @@ export function volumeView(state: SimulatorState, volume: Volume): Fields {
     isextractable: true,
     displayvolume: true,
     path: volume.storageid === null ? null : volume.id,
+    quiescevm: false,
     supportsstoragesnapshot: false,
     deleteprotection: volume.deleteprotection,
     tags: [],
@@ -72,6 +73,7 @@ export function vmSnapshotView(state: SimulatorState, snapshot: VmSnapshot): Fie
     created: wireDate(snapshot.created),
     ...ownerFields(state, snapshot),
     hypervisor: 'KVM',
+    hasannotations: false,
     tags: [],
   }
 }
@@ -95,6 +97,7 @@ export function snapshotView(state: SimulatorState, snapshot: Snapshot): Fields 
     virtualsize: snapshot.size_bytes,
     ...zoneFields(state, snapshot.zoneid),
     revertable: true,
+    hasannotations: false,
     tags: [],
   }
 }

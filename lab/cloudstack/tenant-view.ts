@@ -98,14 +98,15 @@ export function userView(state: SimulatorState, one: User): Fields {
     accounttype: account?.accounttype ?? null,
     usersource: one.usersource,
     roleid: account?.roleid ?? null,
+    roletype: text(state.tables.roles.get(account?.roleid)?.['type']),
     rolename: text(state.tables.roles.get(account?.roleid)?.['name']),
+    iscallerchilddomain: false,
     domainid: domain?.id ?? null,
     domain: domain?.name ?? null,
     apikey: one.apikey,
     isdefault: one.username === 'admin',
     is2faenabled: false,
     is2famandated: false,
-    apikeyaccess: one.apikeyaccess,
   }
 }
 

@@ -1,4 +1,5 @@
 /** A virtual machine as it is answered, with as much as the caller's `details` asks for. */
+import { seededId } from '../site.ts'
 import type { Nic, Vm } from './records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
@@ -51,7 +52,8 @@ export function vmView(
 ): Fields {
   const wants = (detail: VmDetail): boolean => details.has('all') || details.has(detail)
   const view = baseFields(state, vm)
-  if (wants('group') && vm.group !== null) view['group'] = vm.group
+  if (wants('group') && vm.group !== null)
+    Object.assign(view, { group: vm.group, groupid: seededId('group', vm.group) })
   if (wants('nics')) nicFields(state, vm, view)
   if (wants('tmpl')) templateFields(state, vm, view)
   if (wants('servoff')) offeringFields(state, vm, view)
@@ -72,8 +74,9 @@ export function vmView(
     view['affinitygroup'] = vm.affinitygroupids.map((id) => ({
       id,
       name: state.tables.affinitygroups.get(id)?.name ?? null,
+      description: state.tables.affinitygroups.get(id)?.description ?? null,
+      account: view['account'] ?? null,
     }))
-  if (wants('secgrp')) view['securitygroup'] = []
   if (wants('stats') && vm.state === 'Running') Object.assign(view, sampleFields(sampleOf(vm, sample)))
   return view
 }
@@ -102,9 +105,6 @@ export function nicView(state: SimulatorState, vm: Vm, nic: Nic): Fields {
     isdefault: nic.isdefault,
     macaddress: nic.macaddress,
     deviceid: String(nic.deviceid),
-    virtualmachineid: vm.id,
-    vlanid: vlan,
-    mtu: network?.privatemtu ?? null,
     vpcid: network?.vpcid ?? null,
     secondaryip: nic.secondaryips.map((one) => ({ id: one.id, ipaddress: one.ipaddress })),
     extradhcpoption: [],
@@ -117,11 +117,14 @@ export function instanceName(vm: Vm): string {
 
 function baseFields(state: SimulatorState, vm: Vm): Fields {
   const host = state.tables.hosts.get(vm.hostid)
+  const user = state.tables.users.by('account', vm.accountid)[0]
   return {
     id: vm.id,
     name: vm.name,
     displayname: vm.displayname,
     ...ownerFields(state, vm),
+    userid: user?.id ?? null,
+    username: user?.username ?? null,
     created: wireDate(vm.created),
     lastupdated: wireDate(vm.lastupdated),
     state: vm.state,
@@ -129,6 +132,7 @@ function baseFields(state: SimulatorState, vm: Vm): Fields {
     ...zoneFields(state, vm.zoneid),
     hostid: host?.id ?? null,
     hostname: host?.name ?? null,
+    hostcontrolstate: host === null ? null : 'Enabled',
     cpunumber: vm.cpunumber,
     cpuspeed: vm.cpuspeed,
     memory: vm.memory,
@@ -138,7 +142,6 @@ function baseFields(state: SimulatorState, vm: Vm): Fields {
     rootdeviceid: 0,
     rootdevicetype: 'ROOT',
     details: { ...vm.details, ...vm.extraconfig },
-    readonlydetails: 'rootDiskController',
     displayvm: true,
     isdynamicallyscalable: vm.isdynamicallyscalable,
     deleteprotection: vm.deleteprotection,
@@ -146,7 +149,6 @@ function baseFields(state: SimulatorState, vm: Vm): Fields {
     osdisplayname: text(state.tables.ostypes.get(vm.ostypeid)?.['description']),
     guestosid: vm.ostypeid,
     pooltype: 'RBD',
-    vmtype: 'User',
     arch: 'x86_64',
     ...bootFields(vm),
     userdataid: vm.userdataid,
@@ -154,6 +156,10 @@ function baseFields(state: SimulatorState, vm: Vm): Fields {
     leaseduration: vm.leaseduration,
     leaseexpiryaction: vm.leaseexpiryaction,
     leaseexpirydate: wireDateOrNull(vm.leaseexpirydate),
+    // These lists are there whatever details are asked for.
+    nic: [],
+    affinitygroup: [],
+    securitygroup: [],
     tags: Object.entries(vm.tags).map(([key, value]) => ({ key, value, resourcetype: 'UserVm', resourceid: vm.id })),
     hasannotations: false,
     receivedbytes: 0,

@@ -1,10 +1,8 @@
-/** What stands on the wire: the envelopes of answers and errors, in JSON or (by default, as upstream) in XML. */
+/** What stands on the wire: the envelopes of answers and errors, always in JSON. */
 import type { ServerResponse } from 'node:http'
 import { ApiFault } from './api-fault.ts'
 import type { CommandSpec } from './params.ts'
 import type { Json } from './row.ts'
-
-export type Format = 'json' | 'xml'
 
 /** A finished synchronous answer; jobs are turned into one by the server. */
 export type Reply =
@@ -59,12 +57,11 @@ export function send(
   response: ServerResponse,
   status: number,
   value: { [field: string]: Json | undefined },
-  format: Format,
   description?: string,
 ): void {
-  const payload = encode(value, format)
+  const payload = encode(value)
   const headers: Record<string, string | number> = {
-    'content-type': format === 'json' ? 'application/json;charset=utf-8' : 'text/xml;charset=utf-8',
+    'content-type': 'application/json;charset=utf-8',
     'content-length': Buffer.byteLength(payload),
     'x-content-type-options': 'nosniff',
   }
@@ -73,11 +70,8 @@ export function send(
   response.end(payload)
 }
 
-export function encode(value: { [field: string]: Json | undefined }, format: Format): string {
-  if (format === 'json') return JSON.stringify(withoutNulls(value))
-  return `<?xml version="1.0" encoding="UTF-8"?>${Object.entries(value)
-    .map(([name, one]) => element(name, one))
-    .join('')}`
+export function encode(value: { [field: string]: Json | undefined }): string {
+  return JSON.stringify(withoutNulls(value))
 }
 
 /** Null fields are left out of answers. Done in place, because a replacer function costs more than the rest of the answer. */
@@ -94,18 +88,6 @@ function withoutNulls(value: { [field: string]: Json | undefined }): { [field: s
 function dropInside(value: Json | undefined): void {
   if (Array.isArray(value)) for (const each of value) dropInside(each)
   else if (typeof value === 'object' && value !== null) withoutNulls(value)
-}
-
-function element(name: string, value: Json | undefined): string {
-  if (value === undefined || value === null) return ''
-  if (Array.isArray(value)) return value.map((one) => element(name, one)).join('')
-  const inner =
-    typeof value === 'object'
-      ? Object.entries(value)
-          .map(([field, one]) => element(field, one))
-          .join('')
-      : String(value).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;')
-  return `<${name}>${inner}</${name}>`
 }
 
 /** The server's clock stands in its own zone, and the offset has no colon. */

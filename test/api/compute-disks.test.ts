@@ -89,7 +89,7 @@ test('what the platform refuses in its job is the failure of ours', async () => 
   // Another owner: only the platform compares them.
   const reply = await door.post('/compute/vms/attach-disk', { volume_id: id, virtual_machine_id: vms['web-03'] })
   const job = await door.ended(reply)
-  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_REJECTED'])
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'RESOURCE_NOT_FOUND'])
 })
 
 test('detaching is refused for what is loose, for the root disk of a running machine, and for the wrong machine', async () => {

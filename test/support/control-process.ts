@@ -45,7 +45,7 @@ export async function startProduction(options: ProductionOptions): Promise<Produ
   const folder = tempFolder('gp-production-')
   const data_dir = join(folder, 'data')
   mkdirSync(data_dir, { mode: 0o700 })
-  const platform = options.platform ?? (await startCloudStack({ time: 'step' }))
+  const platform = options.platform ?? (await startCloudStack({ time: 'step', loopback_webhooks: true }))
   const config_file = join(folder, 'control.json')
   const { url, api_key, secret_key } = platform
   writeFileSync(

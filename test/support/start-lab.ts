@@ -45,6 +45,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const [database, platform] = await Promise.all([
     options.database ?? createTestDatabase(),
     startCloudStack({
+      loopback_webhooks: true,
       time: options.time ?? 'auto',
       port: 0,
       state_file: join(data_dir, 'cloudstack.journal'),

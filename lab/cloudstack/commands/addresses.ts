@@ -1,19 +1,21 @@
 /** Public addresses: acquiring, static NAT, giving back; and the ranges they come from. */
 import { randomUUID } from 'node:crypto'
+import { ZONE_NAME } from '../../site.ts'
 import { ipNumber, ipText } from '../addressing.ts'
-import { internal, invalid, noCapacity, ruleConflict } from '../api-fault.ts'
+import { ApiFault, internal, invalid, noCapacity, overQuota, ruleConflict } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
 import { needVm } from '../machines.ts'
 import { addressView, rangeView } from '../network-view.ts'
 import { requireQuota } from '../quota.ts'
+import { addressText, networkText, numberOf } from '../texts.ts'
 import type { Address, Network } from '../network-records.ts'
 import type { Owned } from '../row.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
 import { list, object, success } from '../wire.ts'
 import { accountNamed } from '../scope.ts'
-import { needNetwork } from './vm-deploy.ts'
+import { needNetwork, requireNetworkRight } from './vm-deploy.ts'
 
 export const addresses: Commands = {
   listPublicIpAddresses: (call) => {
@@ -53,14 +55,16 @@ export const addresses: Commands = {
     )
     if (address.issystem) throw invalid("Can't release system IP address")
     if (address.state !== 'Allocated')
-      throw invalid(`Unable to disassociate the address: it is in state ${address.state}`)
+      throw internal(
+        "Unable to persist on DB, due to: Data truncation: Out of range value for column 'account_id' at row 1",
+      )
     return job({
       ...addressJob(address),
       duration_ms: 800,
       event: addressEvent('NET.IPRELEASE', 'disassociating ip address', address),
       begin: () => {
         if (needAddress(call, address.id).issourcenat)
-          throw internal('IP address is used for source nat purposes and can not be disassociated.')
+          throw internal('ip address is used for source nat purposes and can not be disassociated.')
         state.tables.addresses.put({ ...needAddress(call, address.id), state: 'Releasing' })
       },
       end: () => {
@@ -91,11 +95,14 @@ export const addresses: Commands = {
   disableStaticNat: (call) => {
     const { state } = call
     const address = needAddress(call, call.params.need('ipaddressid'))
-    if (!address.isstaticnat) throw invalid('Specified IP address id is not associated with any vm Id')
     return job({
       ...addressJob(address),
       duration_ms: 800,
       event: addressEvent('STATICNAT.DISABLE', 'Disabling static nat for ip address', address),
+      begin: () => {
+        if (!needAddress(call, address.id).isstaticnat)
+          throw invalid('Specified IP address id is not associated with any vm Id')
+      },
       end: () => {
         state.tables.addresses.put({
           ...needAddress(call, address.id),
@@ -132,7 +139,7 @@ export const addresses: Commands = {
     const { params, state } = call
     const range = needRange(call)
     const domainid = params.need('domainid')
-    if (range.domainid !== null) throw invalid(`Public IP range has already been dedicated`)
+    if (range.domainid !== null) throw invalid('Specified Public IP range has already been dedicated to a domain')
     if (range.forsystemvms) throw invalid('Public IP range is dedicated to system vms')
     if (!state.tables.domains.has(domainid)) throw invalid('Unable to find domain: entity does not exist')
     const foreign = state.tables.addresses.find(
@@ -141,7 +148,8 @@ export const addresses: Commands = {
         one.state !== 'Free' &&
         state.tables.accounts.get(one.accountid)?.domainid !== domainid,
     )
-    if (foreign !== null) throw invalid(`Public IP address in range is allocated to another account`)
+    if (foreign !== null)
+      throw invalid(`${foreign.ipaddress} Public IP address in range is allocated to another domain/account `)
     const account =
       params.text('account') === null ? null : accountNamed(state, params.text('account') ?? '', domainid).id
     call.event({
@@ -156,7 +164,9 @@ export const addresses: Commands = {
   releasePublicIpRange: (call) => {
     const range = needRange(call)
     if (range.domainid === null)
-      throw invalid(`Can't release Public IP range ${range.id} as it is not dedicated to any domain and any account`)
+      throw invalid(
+        `Can't release Public IP range ${numberOf(range.id)} as it not dedicated to any domain and any account`,
+      )
     call.state.tables.vlans.put({ ...range, domainid: null, accountid: null })
     return success()
   },
@@ -194,7 +204,7 @@ function addressEvent(type: string, description: string, address: Address): Even
 
 function needRange(call: Call): NonNullable<ReturnType<typeof call.state.tables.vlans.get>> {
   const range = call.state.tables.vlans.get(call.params.need('id'))
-  if (range === null) throw invalid('Unable to find vlan by id: entity does not exist')
+  if (range === null) throw invalid('Please specify a valid IP range id.')
   return range
 }
 
@@ -206,7 +216,7 @@ function associate(call: Call): Outcome {
     network !== null && params.text('account') === null && params.text('projectid') === null
       ? { accountid: network.accountid, projectid: network.projectid }
       : ownerFor(call)
-  requireQuota(state, owner, [[1, 1]])
+  requireAddressQuota(call, owner)
   const domainid = state.tables.accounts.get(owner.accountid)?.domainid
   const wanted = params.text('ipaddress')
   const free = state.tables.addresses.filter((one) => {
@@ -226,7 +236,7 @@ function associate(call: Call): Outcome {
       state.tables.vlans.get(one.vlanid)?.domainid === domainid,
   )
   const address = own[0] ?? free[0]
-  if (address === undefined) throw noCapacity('Insufficient address capacity: unable to find a free public IP address')
+  if (address === undefined) throw noCapacity('Insufficient address capacity')
   state.tables.addresses.put({
     ...address,
     state: 'Allocating',
@@ -240,6 +250,9 @@ function associate(call: Call): Outcome {
     id: address.id,
     duration_ms: 800,
     event: addressEvent('NET.IPASSIGN', 'associating Ip', address),
+    begin: () => {
+      if (network !== null) requireNetworkRight(owner, network, internal)
+    },
     end: () => addressView(state, state.tables.addresses.put({ ...needAddress(call, address.id), state: 'Allocated' })),
     fail: () => {
       state.tables.addresses.put({ ...address })
@@ -255,6 +268,10 @@ function associatedNetwork(call: Call): Network {
     if (network.type !== 'Isolated') throw invalid("Can't associate a public IP with a network that has no source NAT")
     return network
   }
+  if (params.text('zoneid') === null)
+    throw invalid(
+      'Unable to figure out zone to assign IP to. Please specify either zoneId, or networkId, or vpcId in the call',
+    )
   const owner = ownerFor(call)
   const isolated = state.tables.networks.filter(
     (one) =>
@@ -265,8 +282,7 @@ function associatedNetwork(call: Call): Network {
   )
   const [only] = isolated
   if (only === undefined) throw invalid("Account doesn't have virtual networks in the zone")
-  if (isolated.length > 1)
-    throw invalid('Account has more than one isolated network in the zone, please specify networkId')
+  if (isolated.length > 1) throw invalid('Account has more than one isolated network in the zone')
   return only
 }
 
@@ -274,35 +290,31 @@ function enableNat(call: Call): void {
   const { params, state } = call
   const address = needAddress(call, params.need('ipaddressid'))
   const vm = needVm(state, params.need('virtualmachineid'))
-  if (address.issystem || address.state !== 'Allocated')
-    throw invalid(`Can't enable static nat for the address ${address.ipaddress} in state ${address.state}`)
-  if (address.issourcenat)
-    throw invalid(`Can't enable static nat for ip address with id ${address.id} as it is a sourceNat ip address`)
   const networkid = params.text('networkid') ?? address.associatednetworkid
   if (networkid === null)
     throw invalid(
-      'Unable to enable static nat for the ipAddress as it is not associated with any network and no networkId is passed in',
+      `Unable to enable static NAT for the ipAddress id=${numberOf(address.id)} as IP is not associated with any network and no networkId is passed in`,
     )
+  const network = needNetwork(call, networkid)
+  if (address.state !== 'Allocated')
+    throw invalid(`Ip address ${addressText(address)} is not assigned to the network ${networkText(network)}`)
+  if (address.issourcenat)
+    throw invalid(`Can't enable static, ip address ${addressText(address)} is a sourceNat ip address`)
   const nic = vm.nics.find((one) => one.networkid === networkid)
-  if (nic === undefined) throw invalid(`Vm doesn't belong to the network with specified id ${networkid}`)
+  const elsewhere = address.associatednetworkid !== null && address.associatednetworkid !== networkid
+  if (nic === undefined || elsewhere) throw invalid("Vm doesn't belong to the network with specified id")
   if (state.tables.rules.countBy('address', address.id) > 0)
     throw ruleConflict(
-      `Failed to enable static nat for the ip address id=${address.id} as it already has PortForwarding rules assigned`,
-    )
-  if (address.isstaticnat && address.virtualmachineid !== vm.id)
-    throw ruleConflict(
-      `Failed to enable static for the ip address ${address.ipaddress} as it already has static NAT to another vm`,
+      `Failed to enable static nat for the ip address ${addressText(address)} as it already has PortForwarding rules assigned`,
     )
   const guest = params.text('vmguestip')
   const ips = [nic.ipaddress, ...nic.secondaryips.map((one) => one.ipaddress)]
-  if (guest !== null && !ips.includes(guest)) throw invalid('VM ip address is not in the VM nic')
+  if (guest !== null && !ips.includes(guest)) throw invalid(`VM ip ${guest} address not belongs to the vm`)
   const vmipaddress = guest ?? nic.ipaddress
-  const other = state.tables.addresses
-    .by('vm', vm.id)
-    .find((one) => one.isstaticnat && one.id !== address.id && one.vmipaddress === vmipaddress)
+  const other = state.tables.addresses.by('vm', vm.id).find((one) => one.isstaticnat && one.vmipaddress === vmipaddress)
   if (other !== undefined)
     throw invalid(
-      `Failed to enable static nat for the ip address ${address.ipaddress} as vm ${vm.name} is already associated with specified ip ${other.ipaddress}`,
+      `Failed to enable static nat on the  ip ${address.ipaddress} with Id ${address.id} as the vm i-2-${vm.number}-VM with Id ${vm.id} is already associated with another public ip ${other.ipaddress} with id ${other.id}`,
     )
   state.tables.addresses.put({
     ...address,
@@ -316,24 +328,56 @@ function enableNat(call: Call): void {
 
 const MOST_ADDRESSES = 4096
 
+/** The limit of addresses is refused with a number and text of its own, without saying how many there are. */
+function requireAddressQuota(call: Call, owner: Owned): void {
+  try {
+    requireQuota(call.state, owner, [[1, 1]])
+  } catch (error) {
+    const name = call.state.tables.accounts.get(owner.accountid)?.name ?? ''
+    if (error instanceof ApiFault && error.code === overQuota('').code)
+      throw new ApiFault(532, `Maximum number of public IP addresses for account: ${name} has been exceeded.`)
+    throw error
+  }
+}
+
+function checkRange(call: Call, range: { first: number; last: number; gateway: string; netmask: string }): void {
+  const subnet = (ip: number): number => Math.floor(ip / (2 ** 32 - (ipNumber(range.netmask) ?? 0)))
+  const gateway = ipNumber(range.gateway) ?? 0
+  if (subnet(range.first) !== subnet(gateway) || subnet(range.last) !== subnet(gateway))
+    throw invalid('Please specify a valid IP range or valid netmask or valid gateway')
+  if (gateway >= range.first && gateway <= range.last)
+    throw invalid('The gateway ip should not be the part of the ip range being added.')
+  const vlan = `vlan://${call.params.text('vlan') ?? 'untagged'}`
+  const other = call.state.tables.vlans.find(
+    (one) => one.vlan !== vlan && subnet(ipNumber(one.startip) ?? 0) === subnet(range.first),
+  )
+  if (other !== null)
+    throw invalid(
+      `The IP range with tag: ${other.vlan} in zone ${ZONE_NAME} has overlapped with the subnet. Please specify a different gateway/netmask.`,
+    )
+}
+
 function createRange(call: Call): Outcome {
   const { params, state } = call
   const startip = params.text('startip')
   const endip = params.text('endip') ?? startip
+  if (params.text('zoneid') === null) throw invalid('Unable to find zone by id null')
   const first = ipNumber(startip ?? '')
   const last = ipNumber(endip ?? '')
   const gateway = params.text('gateway')
   const netmask = params.text('netmask')
   if (first === null || last === null || gateway === null || netmask === null || startip === null || endip === null)
-    throw invalid('Gateway, netmask and a start IP are needed, and must be valid')
-  if (last < first || last - first >= MOST_ADDRESSES)
-    throw invalid(`Please specify a valid IP range: ${startip} to ${endip}`)
+    throw internal('Incorrect number')
+  if (last < first || last - first >= MOST_ADDRESSES) throw invalid('Please specify a valid IP range.')
+  checkRange(call, { first, last, gateway, netmask })
   const taken = state.tables.addresses.find((one) => {
     const value = ipNumber(one.ipaddress) ?? 0
     return value >= first && value <= last
   })
   if (taken !== null)
-    throw invalid(`The IP range ${startip}-${endip} overlaps with an existing range: ${taken.ipaddress} already exists`)
+    throw invalid(
+      'The IP range already has IPs that overlap with the new range. Please specify a different start IP/end IP.',
+    )
   const domainid = params.text('domainid')
   const vlan = params.text('vlan') ?? 'untagged'
   const zone = state.tables.zones.values().next().value

@@ -1,7 +1,5 @@
 /** Alerts: once archived they are never listed again. */
-import { randomUUID } from 'node:crypto'
 import { internal, invalid } from '../api-fault.ts'
-import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import type { Alert } from '../records.ts'
 import { idTest, keywordTest, paged, pagedByLength, same } from '../scope.ts'
@@ -34,35 +32,7 @@ export const alerts: Commands = {
     for (const alert of chosen(call)) call.state.tables.alerts.put({ ...alert, archived: true })
     return success()
   },
-  deleteAlerts: (call) => {
-    for (const alert of chosen(call)) call.state.tables.alerts.remove(alert.id)
-    return success()
-  },
-  listAlertTypes: (call) => pagedByLength(call, TYPES, ([type, name]) => ({ type, name })),
-  generateAlert: (call) => {
-    const { params, state } = call
-    const type = params.int('type') ?? 0
-    const known = TYPES.find(([number]) => number === type)
-    return job({
-      instancetype: 'None',
-      instanceid: null,
-      duration_ms: 200,
-      begin: () => {
-        if (known === undefined) throw invalid(`Failed to generate alert: type ${type} is not known`)
-      },
-      end: () => {
-        state.tables.alerts.put({
-          id: randomUUID(),
-          type,
-          name: params.need('name'),
-          description: params.need('description'),
-          sent: Date.now(),
-          archived: false,
-        })
-        return null
-      },
-    })
-  },
+  listAlertTypes: (call) => pagedByLength(call, TYPES, ([alerttypeid, name]) => ({ alerttypeid, name })),
 }
 
 function chosen(call: Call): Alert[] {
@@ -71,9 +41,8 @@ function chosen(call: Call): Alert[] {
   const type = params.text('type')
   const from = params.date('startdate')
   const to = params.date('enddate')
-  if (ids.length === 0 && type === null && from === null && to === null)
+  if (ids.length === 0 && type === null && to === null)
     throw invalid('either ids, type, startdate or enddate must be specified')
-  if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
   if (ids.some((id) => state.tables.alerts.get(id)?.archived !== false))
     throw internal('Unable to archive Alerts, one or more parameters has invalid values')
   const wanted = new Set(ids)

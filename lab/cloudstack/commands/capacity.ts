@@ -1,5 +1,5 @@
 /** listCapacity, whose numbers follow the machines, and the settings that say when a cluster is full. */
-import { invalid } from '../api-fault.ts'
+import { internal, invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import { clusterRoom } from '../capacity.ts'
 import { text } from '../owner-view.ts'
@@ -34,6 +34,12 @@ export const capacity: Commands = {
     const { params, state } = call
     const clusterid = params.text('clusterid')
     const type = params.int('type')
+    const sort = params.text('sortby')
+    if (sort !== null && sort !== 'usage') throw invalid('Only value supported for sortBy parameter is : usage')
+    if (sort !== null && params.text('zoneid') !== null)
+      throw internal(
+        'Cannot invoke "com.cloud.dc.HostPodVO.getUuid()" because the return value of "com.cloud.api.ApiDBUtils.findPodById(java.lang.Long)" is null',
+      )
     const amounts = clusterid === null ? zoneAmounts(state) : clusterAmounts(state, [clusterid])
     const zone = state.tables.zones.values().next().value
     const place: Record<string, Json> = { zoneid: zone?.id ?? null, zonename: text(zone?.['name']) }
@@ -44,7 +50,7 @@ export const capacity: Commands = {
     if (clusterid !== null)
       Object.assign(place, { clusterid, clustername: text(state.tables.clusters.get(clusterid)?.['name']) })
     const wanted = amounts.filter((one) => type === null || one.type === type)
-    if (params.text('sortby') === 'usage') wanted.sort((a, b) => share(b) - share(a))
+    if (sort !== null) wanted.sort((a, b) => share(b) - share(a))
     return list(
       wanted.map((one) => ({
         type: one.type,
@@ -68,7 +74,11 @@ export const capacity: Commands = {
         .map((one) => params.text(one))
         .find((id) => id !== null) ?? null
     const found = state.tables.configurations.filter(
-      (one) => (name === null || one.name === name) && category(one.category) && keyword(one.name),
+      (one) =>
+        (name === null || one.name === name) &&
+        category(one.category) &&
+        keyword(one.name) &&
+        (params.text('clusterid') === null || one.scope === 'Cluster'),
     )
     return paged(call, found, (one) => configurationView(one, scope))
   },
@@ -78,6 +88,8 @@ export const capacity: Commands = {
     if (one === undefined) throw invalid(`Config parameter with name ${params.need('name')} doesn't exist`)
     const scope = scopeOf(call)
     const value = params.text('value') ?? ''
+    if (/^\d+$/.test(one.defaultvalue) && !/^-?\d*$/.test(value))
+      throw invalid(`Value [${value}] is not a valid [class java.lang.Integer].`)
     const next = scope === null ? { ...one, value } : { ...one, overrides: { ...one.overrides, [scope]: value } }
     state.tables.configurations.put(next)
     call.event({

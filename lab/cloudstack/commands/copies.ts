@@ -8,8 +8,8 @@ import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
 import type { Backup, Snapshot, VmSnapshot } from '../records.ts'
 import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
 import { backupView, snapshotView, vmSnapshotView } from '../storage-view.ts'
+import { removedText } from '../texts.ts'
 import { vmView } from '../vm-view.ts'
-import { listRows } from './infrastructure.ts'
 
 const GIB = 1024 ** 3
 
@@ -18,11 +18,10 @@ export const copies: Commands = {
     const { params, state } = call
     const vm = needVm(state, params.need('virtualmachineid'))
     const memory = params.bool('snapshotmemory') ?? false
-    requireState(
-      vm,
-      ['Running', 'Stopped'],
-      `Creating vm snapshot failed due to VM: ${vm.name} is not in the running or Stopped state`,
-    )
+    if (vm.state !== 'Running' && vm.state !== 'Stopped')
+      throw internal(
+        `Failed to create vm snapshot: Creating vm snapshot failed due to VM:${vm.number} is not in the running or Stopped state`,
+      )
     if (memory && vm.state !== 'Running') throw invalid('Can not snapshot memory when VM is not in Running state')
     if (state.tables.vmsnapshots.by('vm', vm.id).some((one) => one.state !== 'Ready' && one.state !== 'Error'))
       throw invalid('There is other active vm snapshot tasks on the instance, please try again later')
@@ -164,49 +163,6 @@ export const copies: Commands = {
       (one) => snapshotView(call.state, one),
     )
   },
-  createSnapshot: (call) => {
-    const { params, state } = call
-    const volume = state.tables.volumes.get(params.need('volumeid'))
-    if (volume === null) throw invalid('Unable to find volume: entity does not exist')
-    if (volume.state !== 'Ready')
-      throw invalid(`VolumeId: ${volume.id} is not in Ready state but ${volume.state}. Cannot take snapshot.`)
-    const snapshot = state.tables.snapshots.put({
-      id: randomUUID(),
-      name: params.text('name') ?? `${volume.name}_${Date.now()}`,
-      volumeid: volume.id,
-      state: 'Allocated',
-      size_bytes: volume.size_bytes,
-      zoneid: volume.zoneid,
-      created: Date.now(),
-      accountid: volume.accountid,
-      projectid: volume.projectid,
-    })
-    return job({
-      instancetype: 'Snapshot',
-      instanceid: snapshot.id,
-      id: snapshot.id,
-      queue: `volume/${volume.id}`,
-      duration_ms: 2000,
-      event: snapshotEvent('SNAPSHOT.CREATE', 'creating snapshot', snapshot),
-      end: () => snapshotView(state, state.tables.snapshots.put({ ...snapshot, state: 'BackedUp' })),
-      fail: () => {
-        state.tables.snapshots.put({ ...snapshot, state: 'Error' })
-      },
-    })
-  },
-  deleteSnapshot: (call) => {
-    const snapshot = needSnapshot(call)
-    return job({
-      instancetype: 'Snapshot',
-      instanceid: snapshot.id,
-      duration_ms: 800,
-      event: snapshotEvent('SNAPSHOT.DELETE', 'deleting snapshot', snapshot),
-      end: () => {
-        call.state.tables.snapshots.remove(snapshot.id)
-        return null
-      },
-    })
-  },
   revertSnapshot: (call) => {
     const { state } = call
     const snapshot = needSnapshot(call)
@@ -225,25 +181,6 @@ export const copies: Commands = {
       end: () => snapshotView(state, snapshot),
     })
   },
-  listBackupOfferings: (call) => listRows(call, call.state.tables.backupofferings.values(), ['zoneid']),
-  listBackupProviders: (call) =>
-    paged(call, ['nas', 'dummy'], (name) => ({ name, description: `${name} backup plugin` })),
-  assignVirtualMachineToBackupOffering: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('virtualmachineid'))
-    const offering = state.tables.backupofferings.get(params.need('backupofferingid'))
-    if (offering === null) throw invalid('Provided backup offering does not exist')
-    if (vm.backupofferingid !== null) throw internal('VM already is assigned to a backup offering')
-    return job({
-      ...vmJob(vm),
-      duration_ms: 600,
-      event: vmEvent('BACKUP.OFFERING.ASSIGN', 'assigning VM to backup offering', vm),
-      end: () => {
-        setVm(state, vm.id, { backupofferingid: offering.id })
-        return null
-      },
-    })
-  },
   listBackups: (call) => {
     const mine = visible(call)
     const byId = idTest(call)
@@ -259,43 +196,6 @@ export const copies: Commands = {
       ),
       (one) => backupView(call.state, one),
     )
-  },
-  createBackup: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('virtualmachineid'))
-    if (vm.backupofferingid === null)
-      throw internal(
-        'VM has not backup offering configured, cannot create backup before assigning it to a backup offering',
-      )
-    const size_bytes = state.tables.volumes.by('vm', vm.id).reduce((sum, volume) => sum + volume.size_bytes, 0)
-    const backup = state.tables.backups.put({
-      id: randomUUID(),
-      name: params.text('name') ?? `${vm.name}-${new Date().toISOString()}`,
-      description: params.text('description'),
-      virtualmachineid: vm.id,
-      backupofferingid: vm.backupofferingid,
-      status: 'BackingUp',
-      size_bytes,
-      zoneid: vm.zoneid,
-      created: Date.now(),
-      accountid: vm.accountid,
-      projectid: vm.projectid,
-    })
-    return job({
-      instancetype: 'Backup',
-      instanceid: backup.id,
-      id: backup.id,
-      queue: `vm/${vm.id}`,
-      duration_ms: 3000,
-      event: vmEvent('BACKUP.CREATE', 'creating backup for VM', vm),
-      end: () => {
-        state.tables.backups.put({ ...backup, status: 'BackedUp' })
-        return null
-      },
-      fail: () => {
-        state.tables.backups.put({ ...backup, status: 'Failed' })
-      },
-    })
   },
   restoreBackup: (call) => {
     const { state } = call
@@ -336,7 +236,7 @@ export const copies: Commands = {
         const now = needVm(state, vm.id)
         if (now.state !== 'Running' && now.state !== 'Stopped')
           throw internal(
-            `Vm ${vm.name} currently in ${now.state} state, restore vm can only execute when VM in Running or Stopped`,
+            `Vm ${vm.id} currently in ${now.state} state, restore vm can only execute when VM in Running or Stopped`,
           )
         if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
           throw invalid('Unable to restore VM, please remove VM snapshots before restoring VM')
@@ -371,7 +271,7 @@ export const copies: Commands = {
 
 function needVmSnapshot(call: Call, id: string): VmSnapshot {
   const snapshot = call.state.tables.vmsnapshots.get(id)
-  if (snapshot === null) throw invalid('Unable to find the vm snapshot: entity does not exist')
+  if (snapshot === null) throw invalid(removedText(id, 'VMSnapshot'))
   return snapshot
 }
 

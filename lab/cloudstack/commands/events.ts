@@ -5,30 +5,28 @@ import { ownerFields } from '../owner-view.ts'
 import type { LabEvent } from '../records.ts'
 import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, pagedByLength, same, visible } from '../scope.ts'
-import { success, wireDate } from '../wire.ts'
+import { list, success, wireDate } from '../wire.ts'
 
-const LEVELS = new Set(['INFO', 'WARN', 'ERROR'])
 const STATES = new Set(['Created', 'Scheduled', 'Started', 'Completed'])
 
 export const events: Commands = {
   listEvents: (call) => {
     const { params, state } = call
-    const level = params.text('level')
     const wanted = params.text('state')
-    if (level !== null && !LEVELS.has(level)) throw invalid(`Invalid level: ${level}`)
-    if (wanted !== null && !STATES.has(wanted)) throw invalid(`Invalid state: ${wanted}`)
+    if (wanted !== null && !STATES.has(wanted)) throw invalid(`Invalid state specified: ${wanted}`)
     const resourceid = params.text('resourceid')
-    if (resourceid !== null && params.text('resourcetype') === null)
-      throw invalid('Parameters resourceid and resourcetype must be used together')
+    const resourcetype = params.text('resourcetype')
+    if (resourceid !== null && resourcetype === null)
+      throw invalid('resourceid parameter must be used with resourcetype parameter')
+    if (resourceid !== null && !state.known(resourceid)) throw invalid('Invalid resourceid')
+    if (resourcetype !== null && !/^[A-Z][a-z]{3}/.test(resourcetype)) throw invalid('Invalid resourcetype')
     const all = [...state.tables.events.values()].reverse()
-    return paged(call, all.filter(eventTest(call)), (event) => eventView(call, event))
+    const reply = paged(call, all.filter(eventTest(call)), (event) => eventView(call, event))
+    // Past the end this list has not even a count.
+    return reply.kind === 'list' && reply.rows.length === 0 ? list([], 0) : reply
   },
   archiveEvents: (call) => {
     for (const event of chosen(call)) call.state.tables.events.put({ ...event, archived: true })
-    return success()
-  },
-  deleteEvents: (call) => {
-    for (const event of chosen(call)) call.state.tables.events.remove(event.id)
     return success()
   },
   listEventTypes: (call) => pagedByLength(call, eventTypes(), (name) => ({ name })),
@@ -79,9 +77,8 @@ function chosen(call: Call): LabEvent[] {
   const to = params.date('enddate')
   const from = params.date('startdate')
   if (ids.length === 0 && type === null && to === null) throw invalid('either ids, type or enddate must be specified')
-  if (from !== null && to === null) throw invalid('enddate must be specified with startdate parameter')
   const wanted = new Set(ids)
-  if (ids.some((id) => !state.tables.events.has(id)))
+  if (ids.some((id) => state.tables.events.get(id)?.archived !== false))
     throw internal('Unable to archive Events, one or more parameters has invalid values')
   return state.tables.events.filter(
     (event) =>

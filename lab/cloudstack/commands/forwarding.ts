@@ -3,9 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { invalid, ruleConflict } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
+import { cidrRange } from '../addressing.ts'
 import type { EventSubject } from '../event-log.ts'
+import { addressText, numberOf } from '../texts.ts'
 import { needVm } from '../machines.ts'
-import { firewallView, ruleView } from '../network-view.ts'
+import { ruleView } from '../network-view.ts'
+import type { firewallView } from '../network-view.ts'
 import type { Address, ForwardingRule } from '../network-records.ts'
 import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
 import { needAddress } from './addresses.ts'
@@ -19,16 +22,20 @@ export const forwarding: Commands = {
     const end =
       params.int('privateendport') ??
       (params.int('privateport') === null ? rule.privateendport : start + (rule.publicendport - rule.publicport))
-    checkPorts(start, end)
-    if (end - start !== rule.publicendport - rule.publicport)
-      throw invalid(
-        'Unable to update the private port of port forwarding rule as the private port range is not consistent with the port range of the public ports',
-      )
     return job({
       ...ruleJob(rule),
       duration_ms: 900,
       event: ruleEvent('NET.RULEMODIFY', 'updating port forwarding rule', rule),
       begin: () => {
+        for (const port of [start, end])
+          if (port < 0 || port > 65_535) throw invalid(`privatePort is an invalid value: ${port}`)
+        if (end - start !== rule.publicendport - rule.publicport)
+          throw invalid(
+            `Unable to update the private port range of port forwarding rule as  the provided port range is not consistent with the port range : ${rule.publicport} to ${rule.publicendport}`,
+          )
+        const target = state.tables.vms.get(params.text('virtualmachineid'))
+        if (target !== null && !target.nics.some((nic) => nic.networkid === rule.networkid))
+          throw invalid("Vm doesn't belong to network associated with ipAddress")
         // Upstream revokes the rule and applies it again: a short gap.
         state.tables.rules.put({ ...needRule(call), state: 'Revoke' })
       },
@@ -79,64 +86,6 @@ export const forwarding: Commands = {
     )
     return paged(call, found, (rule) => ruleView(call.state, rule))
   },
-  createFirewallRule: (call) => {
-    const { params, state } = call
-    const address = needAddress(call, params.need('ipaddressid'))
-    if (address.vpcid !== null) throw invalid('Unable to create firewall rule for the ip address: it belongs to a VPC')
-    if (address.associatednetworkid === null)
-      throw invalid('Unable to create firewall rule; ip is not associated with any network')
-    const startport = params.int('startport')
-    const rule = openPorts(
-      call,
-      address,
-      params.need('protocol').toLowerCase(),
-      startport,
-      params.int('endport') ?? startport,
-      params.list('cidrlist'),
-      null,
-    )
-    return job({
-      instancetype: 'FirewallRule',
-      instanceid: rule.id,
-      id: rule.id,
-      queue: `address/${address.id}`,
-      duration_ms: 600,
-      event: {
-        type: 'FIREWALL.OPEN',
-        description: 'creating firewall rule',
-        resourcetype: 'FirewallRule',
-        resourceid: rule.id,
-        resourcename: null,
-      },
-      end: () => firewallView(state, rule),
-    })
-  },
-  listFirewallRules: (call) => {
-    const mine = visible(call)
-    const byId = idTest(call)
-    const tests = (['ipaddressid', 'networkid'] as const).map((name) => ({ name, test: same(call, name) }))
-    return paged(
-      call,
-      call.state.tables.firewallrules.filter(
-        (rule) => mine(rule) && byId(rule.id) && tests.every(({ name, test }) => test(rule[name])),
-      ),
-      (rule) => firewallView(call.state, rule),
-    )
-  },
-  deleteFirewallRule: (call) => {
-    const rule = call.state.tables.firewallrules.get(call.params.need('id'))
-    if (rule === null) throw invalid('Unable to find firewall rule by id: entity does not exist')
-    return job({
-      instancetype: 'FirewallRule',
-      instanceid: rule.id,
-      queue: `address/${rule.ipaddressid}`,
-      duration_ms: 500,
-      end: () => {
-        call.state.tables.firewallrules.remove(rule.id)
-        return null
-      },
-    })
-  },
 }
 
 function needRule(call: Call): ForwardingRule {
@@ -167,24 +116,34 @@ function create(call: Call): Outcome {
   const open = params.bool('openfirewall') ?? address.vpcid === null
   if (open && address.vpcid !== null) throw invalid("Can't have openFirewall=true when IP address belongs to VPC")
   if (address.isstaticnat)
-    throw invalid(`Unable to create port forwarding rule; ip id=${address.id} has static nat enabled`)
+    throw invalid(`Unable to create port forwarding rule; ip ${addressText(address)} has static nat enabled`)
   if (address.state !== 'Allocated' || networkid === null)
     throw invalid(
       `Unable to create port forwarding rule for the ipAddress id=${address.id} as ip is not associated with any network and no networkId is passed in`,
     )
-  if (address.associatednetworkid !== null && address.associatednetworkid !== networkid)
-    throw ruleConflict(`The IP address ${address.ipaddress} is in use for a different network`)
   const nic = vm.nics.find((one) => one.networkid === networkid)
-  if (nic === undefined)
-    throw invalid(`Unable to create port forwarding rule: Vm doesn't belong to network ${networkid}`)
+  const elsewhere = address.associatednetworkid !== null && address.associatednetworkid !== networkid
+  if (nic === undefined || elsewhere) throw invalid("Vm doesn't belong to network associated with ipAddress")
   const protocol = params.need('protocol').toLowerCase()
-  if (protocol !== 'tcp' && protocol !== 'udp') throw invalid(`Protocol ${protocol} is not supported`)
+  if (protocol !== 'tcp' && protocol !== 'udp') throw invalid(`Protocol ${protocol} is not supported in zone 1`)
   const ports = portsOf(call)
+  const cidrs = params.list('cidrlist')
+  const bad = cidrs.find((one) => cidrRange(one) === null)
+  if (bad !== undefined) throw invalid(`The given source CIDR [${bad}] is invalid.`)
   for (const rule of state.tables.rules.by('address', address.id)) {
-    if (rule.protocol === protocol && ports.publicport <= rule.publicendport && rule.publicport <= ports.publicendport)
+    const overlaps = ports.publicport <= rule.publicendport && rule.publicport <= ports.publicendport
+    // Rules for other sources may overlap.
+    if (rule.protocol === protocol && overlaps && rule.cidrlist.join() === cidrs.join()) {
+      const text = JSON.stringify({
+        id: numberOf(rule.id),
+        purpose: 'PortForwarding',
+        state: rule.state,
+        uuid: rule.id,
+      })
       throw ruleConflict(
-        `The range specified, ${ports.publicport}-${ports.publicendport}, conflicts with rule ${rule.id} which has ${rule.publicport}-${rule.publicendport}`,
+        `The range specified, ${ports.publicport}-${ports.publicendport}, conflicts with rule FirewallRule ${text} which has ${rule.publicport}-${rule.publicendport}`,
       )
+    }
   }
   const rule = state.tables.rules.put({
     id: randomUUID(),
@@ -228,16 +187,18 @@ function portsOf(call: Call): {
   const privateport = params.int('privateport') ?? 0
   const publicendport = params.int('publicendport') ?? publicport
   const privateendport = params.int('privateendport') ?? privateport
-  checkPorts(publicport, publicendport)
-  checkPorts(privateport, privateendport)
+  checkPorts('publicPort', publicport, publicendport)
+  checkPorts('privatePort', privateport, privateendport)
   if (publicendport - publicport !== privateendport - privateport)
     throw invalid('Source port and destination port ranges should be of equal sizes.')
+  if (publicport !== publicendport && publicport !== privateport)
+    throw invalid('Private port start should be equal to public port start')
   return { publicport, publicendport, privateport, privateendport }
 }
 
-function checkPorts(start: number, end: number): void {
-  for (const port of [start, end]) if (port < 1 || port > 65_535) throw invalid(`Invalid value for port: ${port}`)
-  if (start > end) throw invalid(`Start port can't be bigger than end port: ${start}-${end}`)
+function checkPorts(name: string, start: number, end: number): void {
+  for (const port of [start, end]) if (port < 0 || port > 65_535) throw invalid(`${name} is an invalid value: ${port}`)
+  if (start > end) throw invalid("Start port can't be bigger than end port")
 }
 
 /** Without a list of sources the port is open to everybody. */

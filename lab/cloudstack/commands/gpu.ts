@@ -5,14 +5,18 @@ import type { Call, Commands } from '../call.ts'
 import type { GpuDevice, VgpuProfile } from '../records.ts'
 import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, same } from '../scope.ts'
+import { numberOf } from '../texts.ts'
 import { list, object, success } from '../wire.ts'
 import { needHost } from './infrastructure.ts'
 
 export const gpu: Commands = {
   listGpuCards: (call) => {
     const { params, state } = call
+    if (params.text('keyword') !== null)
+      throw internal(
+        'Unable to find on DB, due to: You have an error in your SQL syntax; check the manual that corresponds to your MariaDB server version',
+      )
     const byId = idTest(call)
-    const keyword = keywordTest(call)
     const tests = (['vendorname', 'vendorid', 'deviceid', 'devicename'] as const).map((name) => ({
       name,
       test: same(call, name),
@@ -23,33 +27,11 @@ export const gpu: Commands = {
       state.tables.gpucards.filter(
         (card) =>
           byId(card.id) &&
-          keyword(card.name, card.vendorname, card.devicename) &&
           tests.every(({ name, test }) => test(card[name])) &&
           (params.bool('activeonly') !== true || used.has(card.id)),
       ),
       (card) => ({ ...card }),
     )
-  },
-  createGpuCard: (call) => {
-    const { params, state } = call
-    if (
-      state.tables.gpucards.find(
-        (card) =>
-          card.vendorid === params.need('vendorid') &&
-          card.deviceid === params.need('deviceid') &&
-          card.name === params.need('name'),
-      ) !== null
-    )
-      throw invalid('GPU card with this vendor ID and device ID already exists')
-    const card = state.tables.gpucards.put({
-      id: randomUUID(),
-      name: params.need('name'),
-      deviceid: params.need('deviceid'),
-      devicename: params.need('devicename'),
-      vendorid: params.need('vendorid'),
-      vendorname: params.need('vendorname'),
-    })
-    return object({ ...card })
   },
   discoverGpuDevices: (call) => {
     const host = needHost(call, call.params.need('id'))
@@ -81,33 +63,12 @@ export const gpu: Commands = {
   },
   manageGpuDevice: (call) => manage(call, 'Managed', 'enable'),
   unmanageGpuDevice: (call) => manage(call, 'Unmanaged', 'disable'),
-  createGpuDevice: (call) => {
-    const { params, state } = call
-    const host = needHost(call, params.need('hostid'))
-    if (state.tables.gpudevices.by('host', host.id).some((one) => one.busaddress === params.need('busaddress')))
-      throw invalid(`GPU device with bus address ${params.need('busaddress')} already exists on the host`)
-    const profile = needProfile(call, params.need('vgpuprofileid'))
-    const device = state.tables.gpudevices.put({
-      id: randomUUID(),
-      busaddress: params.need('busaddress'),
-      gpudevicetype: typeOf(params.text('type')) ?? 'PCI',
-      hostid: host.id,
-      gpucardid: params.need('gpucardid'),
-      vgpuprofileid: profile.id,
-      virtualmachineid: null,
-      state: 'Free',
-      managedstate: 'Managed',
-      parentgpudeviceid: params.text('parentgpudeviceid'),
-      numanode: params.text('numanode') ?? '0',
-    })
-    return object(deviceView(call, device))
-  },
   updateGpuDevice: (call) => {
     const { params, state } = call
     const device = needDevice(call, params.need('id'))
     if (device.virtualmachineid !== null)
-      throw invalid(
-        `GPU device ${device.busaddress} is currently allocated to VM ${state.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
+      throw internal(
+        `Cannot update GPU device ${device.id} as it is currently allocated to VM ${numberOf(device.virtualmachineid)}`,
       )
     const profileid = params.text('vgpuprofileid')
     if (profileid !== null) needProfile(call, profileid)
@@ -125,7 +86,7 @@ export const gpu: Commands = {
     for (const id of call.params.list('ids')) {
       const device = needDevice(call, id)
       if (device.virtualmachineid !== null)
-        throw invalid(`GPU device ${device.busaddress} is currently allocated to VM and cannot be deleted`)
+        throw internal(`Failed to delete vGPU profile: Cannot delete GPU device ${device.id} as it is in use`)
     }
     for (const id of call.params.list('ids')) call.state.tables.gpudevices.remove(id)
     return success()
@@ -166,29 +127,6 @@ export const gpu: Commands = {
       ),
     )
   },
-  updateVgpuProfile: (call) => {
-    const { params, state } = call
-    const one = needProfile(call, params.need('id'))
-    if (params.text('name') !== null) refuseSameName(call, params.need('name'), one.id)
-    return object(
-      profileView(
-        call,
-        state.tables.vgpuprofiles.put({
-          ...one,
-          name: params.text('name') ?? one.name,
-          description: params.text('description') ?? one.description,
-          ...numbers(call, one),
-        }),
-      ),
-    )
-  },
-  deleteVgpuProfile: (call) => {
-    const one = needProfile(call, call.params.need('id'))
-    if (call.state.tables.gpudevices.find((device) => device.vgpuprofileid === one.id) !== null)
-      throw invalid(`Cannot delete vGPU profile ${one.name} as it is in use by one or more GPU devices`)
-    call.state.tables.vgpuprofiles.remove(one.id)
-    return success()
-  },
 }
 
 /** What the host's scripts find and the platform has no record of; records of what is gone stay, as upstream. */
@@ -219,7 +157,7 @@ function manage(call: Call, managedstate: GpuDevice['managedstate'], verb: strin
     if (device === null) throw internal(`Failed to ${verb} GPU device: GPU device with ID: ${id} not found`)
     if (managedstate === 'Unmanaged' && device.virtualmachineid !== null)
       throw internal(
-        `Failed to ${verb} GPU device: device ${device.busaddress} is in use by VM ${state.tables.vms.get(device.virtualmachineid)?.name ?? ''}`,
+        `Failed to ${verb} GPU device: Cannot change resource state of GPU device GpuDevice ${JSON.stringify({ busAddress: device.busaddress, uuid: id })} as it is in use`,
       )
     return device
   })
@@ -241,12 +179,12 @@ function needProfile(call: Call, id: string): VgpuProfile {
 
 function refuseSameName(call: Call, name: string, but: string | null): void {
   if (call.state.tables.vgpuprofiles.find((one) => one.name === name && one.id !== but) !== null)
-    throw invalid(`vGPU profile with name ${name} already exists`)
+    throw internal(`Failed to create vGPU profile: vGPU profile with name ${name} already exists`)
 }
 
 function typeOf(type: string | null): GpuDevice['gpudevicetype'] | null {
   if (type === null || type === 'PCI' || type === 'MDEV' || type === 'VGPUOnly') return type
-  throw invalid(`Invalid GPU device type: ${type}`)
+  throw internal(`Invalid GPU device type: ${type}`)
 }
 
 function numbers(

@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { denied, internal, invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
-import { limitOf, RESOURCES, useOf } from '../quota.ts'
+import { limitOf, RESOURCES } from '../quota.ts'
 import type { Json } from '../row.ts'
 import { accountNamed, paged, pagedByLength } from '../scope.ts'
 import { setting } from '../settings.ts'
-import { list, object, success } from '../wire.ts'
+import { accountText, domainText } from '../texts.ts'
+import { object, success } from '../wire.ts'
 import { needDomain } from './tenants.ts'
 
 type Owner = { kind: 'domain' | 'account' | 'project'; id: string }
@@ -18,6 +19,7 @@ export const limits: Commands = {
     const owner = ownerOf(call)
     const type = params.int('resourcetype')
     const name = params.text('resourcetypename')
+    if (type !== null && RESOURCES[type] === undefined) throw invalid('Please specify a valid resource type.')
     const types = [...RESOURCES.keys()].filter(
       (one) => (type === null || one === type) && (name === null || RESOURCES[one] === name),
     )
@@ -31,13 +33,19 @@ export const limits: Commands = {
     const max = params.int('max') ?? -1
     if (max < -1) throw invalid("Please specify either '-1' for an infinite limit, or a limit that is at least '0'.")
     const domain = owner.kind === 'domain' ? needDomain(call, owner.id) : null
-    if (domain?.level === 0) throw denied('Cannot update resource limit for ROOT domain')
+    if (domain?.level === 0 && call.caller.account.accounttype !== 1)
+      throw denied(
+        `Account ${accountText(call.caller.account)} does not have permission to operate within domain id=${owner.id}`,
+      )
+    if (domain?.level === 0) throw denied('Cannot update resource limit for ROOT domain 1, permission denied')
+    if (owner.kind === 'account' && max !== -1 && state.tables.accounts.get(owner.id)?.accounttype === 1)
+      throw invalid('Only -1 limit is supported for Root Admin accounts')
     const parent = state.tables.domains.get(domain?.parentid)
     if (parent !== null && parent.level > 0) {
       const above = limitOf(state, 'domain', parent.id, type)
       if (above !== -1 && (max === -1 || max > above))
         throw invalid(
-          `Domain ${parent.name}(id: ${parent.id}) has maximum allowed resource limit ${above} for ${RESOURCES[type]}, please specify a value less than or equal to ${above}`,
+          `Domain ${domainText(parent)} has maximum allowed resource limit ${above} for ${RESOURCES[type]}, please specify a value less than or equal to ${above}`,
         )
     }
     state.tables.limits.put({
@@ -48,23 +56,6 @@ export const limits: Commands = {
       max,
     })
     return object(limitView(call, owner, type))
-  },
-  updateResourceCount: (call) => {
-    const { params, state } = call
-    const name = params.text('account')
-    const account = name === null ? null : accountNamed(state, name, params.need('domainid'))
-    const type = params.int('resourcetype')
-    const use = account === null ? null : useOf(state, account.id)
-    const rows = [...RESOURCES.entries()]
-      .filter(([one]) => type === null || one === type)
-      .map(([one, resource]) => ({
-        resourcetype: String(one),
-        resourcetypename: resource,
-        domainid: params.need('domainid'),
-        account: name,
-        resourcecount: use?.by[one] ?? 0,
-      }))
-    return list(rows, rows.length)
   },
   addLdapConfiguration: (call) => {
     const { params, state } = call
@@ -94,7 +85,10 @@ export const limits: Commands = {
           one['hostname'] === params.text('hostname') &&
           (params.text('domainid') === null || one['domainid'] === params.text('domainid')),
       )
-    if (row === null) throw internal('Cannot find configuration with hostname')
+    if (row === null)
+      throw internal(
+        `com.cloud.exception.InvalidParameterValueException: Cannot find configuration with hostname ${params.need('hostname')}`,
+      )
     state.tables.ldap.remove(row.id)
     return object({ ...row })
   },
@@ -104,9 +98,9 @@ export const limits: Commands = {
     const type = params.int('accounttype') ?? -1
     if (setting(state, 'ldap.basedn', domain.id) === '')
       throw invalid('can not link a domain unless a basedn is set for it')
-    if (type !== 0 && type !== 2) throw invalid('Only account type 0 and 2 are supported')
+    if (type !== 0 && type !== 2) throw invalid('accountype should be either 0(normal user) or 2(domain admin)')
     if (params.need('type') !== 'GROUP' && params.need('type') !== 'OU')
-      throw internal(`Unable to link the domain: invalid type ${params.need('type')}`)
+      throw invalid(`No enum constant org.apache.cloudstack.ldap.LdapManager.LinkType.${params.need('type')}`)
     const name = params.text('ldapdomain') ?? params.text('name')
     if (name === null) throw internal('Unable to link the domain: ldapDomain is needed')
     const link = { domainid: domain.id, type: params.need('type'), ldapdomain: name, name, accounttype: type }
@@ -130,7 +124,6 @@ export const limits: Commands = {
       (one) => ({ userid: one.id, status: one['status'] ?? false, idpid: one['idpid'] ?? null }),
     )
   },
-  listIdps: () => list([], 0),
 }
 
 function ownerOf(call: Call): Owner {

@@ -1,15 +1,16 @@
 /** Guest networks: lists, creation, changes, restart. */
 import { randomUUID } from 'node:crypto'
 import { cidrRange, ipNumber, ipText } from '../addressing.ts'
-import { internal, invalid, inUse } from '../api-fault.ts'
+import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
-import { networkView, servicesOf } from '../network-view.ts'
+import { networkView } from '../network-view.ts'
 import { requireQuota } from '../quota.ts'
 import type { Network } from '../network-records.ts'
 import type { Vm } from '../records.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
 import { list, object } from '../wire.ts'
+import { checkNetworkDomain } from './tenants.ts'
 import { needNetwork } from './vm-deploy.ts'
 
 export const networks: Commands = {
@@ -23,6 +24,11 @@ export const networks: Commands = {
       test: same(call, name),
     }))
     const type = params.text('type')?.toLowerCase() ?? null
+    if (type !== null && !['isolated', 'shared', 'l2'].includes(type))
+      throw invalid(`Unexpected Guest type : ${params.need('type')}`)
+    const filter = params.text('networkfilter')
+    if (filter !== null && !['account', 'domain', 'accountdomain', 'shared', 'all'].includes(filter))
+      throw invalid(`Invalid value of networkfilter: ${filter}`)
     const traffic = params.text('traffictype')
     const restart = params.bool('restartrequired')
     const vlan = params.text('vlan')
@@ -47,11 +53,13 @@ export const networks: Commands = {
   updateNetwork: (call) => {
     const { params, state } = call
     const before = needNetwork(call, params.need('id'))
-    checkUpdate(call, before)
     return job({
       ...networkJob(before),
       duration_ms: 1500,
       event: networkEvent('NETWORK.UPDATE', 'Updating network', before),
+      begin: () => {
+        checkUpdate(call, needNetwork(call, before.id))
+      },
       end: () => {
         const now = needNetwork(call, before.id)
         return networkView(
@@ -104,7 +112,7 @@ export const networks: Commands = {
       event: networkEvent('NETWORK.DELETE', 'Deleting network', network),
       begin: () => {
         const users = machinesIn(call, network.id)
-        if (users.length > 0) throw inUse(`Failed to delete network: it has ${users.length} user vms`)
+        if (users.length > 0) throw internal('Failed to delete network')
       },
       end: () => {
         for (const address of tables.addresses.by('network', network.id))
@@ -160,11 +168,13 @@ function create(call: Call): Network {
   const kind = type === 'Shared' || type === 'L2' ? type : 'Isolated'
   const given = params.int('vlan')
   if (kind === 'Isolated' && given !== null)
-    throw invalid("Can't specify a VLAN for a network offering that does not allow it")
-  if (kind !== 'Isolated' && given === null) throw invalid('VLAN ID is required for this network offering')
+    throw invalid("Can't specify vlan; corresponding offering says specifyVlan=false")
+  if (kind !== 'Isolated' && given === null)
+    throw invalid('Vlan has to be specified; corresponding offering says specifyVlan=true')
   const vlan = given ?? freeVlan(call)
   if (state.tables.networks.find((one) => one.vlan === vlan) !== null)
     throw invalid(`The VLAN ${vlan} is already in use by another network`)
+  checkPlan(call)
   const gateway = params.text('gateway') ?? (kind === 'L2' ? null : freeGateway(call))
   const netmask = params.text('netmask') ?? (kind === 'L2' ? null : '255.255.255.0')
   const network = state.tables.networks.put({
@@ -200,13 +210,19 @@ function create(call: Call): Network {
   return network
 }
 
+function checkPlan(call: Call): void {
+  const { params } = call
+  const gateway = params.text('gateway')
+  const mask = ipNumber(params.text('netmask') ?? '255.255.255.0')
+  if (gateway !== null && ipNumber(gateway) === null) throw invalid('Gateway parameter is invalid')
+  if (mask === null || !Number.isInteger(Math.log2(2 ** 32 - mask)))
+    throw invalid('Invalid gateway IP provided. Either the IP is broadcast or network IP.')
+  checkNetworkDomain(params.text('networkdomain'))
+}
+
 function cidrOf(gateway: string, netmask: string): string {
-  const mask = ipNumber(netmask)
-  const address = ipNumber(gateway)
-  if (mask === null || address === null) throw invalid('Invalid gateway or netmask')
-  const size = 2 ** 32 - mask
-  if (!Number.isInteger(Math.log2(size))) throw invalid(`Invalid netmask ${netmask}`)
-  return `${ipText(Math.floor(address / size) * size)}/${32 - Math.log2(size)}`
+  const size = 2 ** 32 - (ipNumber(netmask) ?? 0)
+  return `${ipText(Math.floor((ipNumber(gateway) ?? 0) / size) * size)}/${32 - Math.log2(size)}`
 }
 
 /** The lowest free tag of the physical network's range, above the ones given by hand. */
@@ -223,25 +239,30 @@ function freeGateway(call: Call): string {
 }
 
 function checkUpdate(call: Call, network: Network): void {
-  const { params, state } = call
+  const { params } = call
   const offering = params.text('networkofferingid')
+  checkNetworkDomain(params.text('networkdomain'))
+  const dns = params.text('dns1')
+  if (dns !== null && ipNumber(dns) === null) throw invalid('Invalid IPv4 for DNS1')
   if (offering !== null && network.type !== 'Isolated')
     throw invalid('NetworkOffering update can be performed for Isolated networks only')
-  if (offering !== null && offering !== network.networkofferingid && params.bool('forced') !== true) {
-    throw internal(
-      `The new offering:${String(state.tables.networkofferings.get(offering)?.['name'] ?? '')} will remove the following services ${servicesOf(network).slice(-2).join(',')} along with all the related configuration currently in use. will not proceed with the network update. set forced parameter to true for forcing an update.`,
+  if (offering !== null && offering !== network.networkofferingid && params.bool('forced') !== true)
+    throw invalid(
+      `Can't upgrade from network offering ${network.networkofferingid} to ${offering}; check logs for more information`,
     )
-  }
   const guest = params.text('guestvmcidr')
   if (guest === null) return
   const inner = cidrRange(guest)
   const outer = cidrRange(network.cidr ?? '')
-  if (inner === null) throw invalid(`Invalid format of Guest VM CIDR: ${guest}`)
+  if (inner === null) throw invalid('Invalid format of Guest VM CIDR.')
   if (outer === null || inner.first < outer.first || inner.last > outer.last)
-    throw invalid(`Guest VM CIDR ${guest} must be inside the network CIDR ${network.cidr ?? ''}`)
+    throw invalid(
+      `Invalid value of Guest VM CIDR. For IP Reservation, Guest VM CIDR  should be a subset of network CIDR :  ${network.cidr ?? ''}`,
+    )
   for (const vm of machinesIn(call, network.id)) {
-    const value = ipNumber(vm.nics.find((nic) => nic.networkid === network.id)?.ipaddress ?? '')
+    const ip = vm.nics.find((nic) => nic.networkid === network.id)?.ipaddress ?? ''
+    const value = ipNumber(ip)
     if (value !== null && (value < inner.first || value > inner.last))
-      throw invalid('All the guest VMs of the network must be inside the Guest VM CIDR; there are NICs outside of it')
+      throw invalid(`Active IPs like ${ip} exist outside the Guest VM CIDR. Cannot apply reservation `)
   }
 }

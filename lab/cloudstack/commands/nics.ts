@@ -1,7 +1,7 @@
 /** Network cards of machines and their addresses. */
 import { randomUUID } from 'node:crypto'
 import { ipNumber, isFree, nextFreeIp } from '../addressing.ts'
-import { internal, invalid, noCapacity } from '../api-fault.ts'
+import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
@@ -9,8 +9,9 @@ import { needVm, setVm, vmJob } from '../machines.ts'
 import { servicesOf } from '../network-view.ts'
 import type { Nic, Vm } from '../records.ts'
 import { keywordTest } from '../scope.ts'
+import { networkText, vmText } from '../texts.ts'
 import { nicView, vmView } from '../vm-view.ts'
-import { list } from '../wire.ts'
+import { inline, list } from '../wire.ts'
 import { makeNic, needNetwork, requireNetworkRight } from './vm-deploy.ts'
 
 const MOST_IPS = 256
@@ -30,7 +31,7 @@ export const nics: Commands = {
         one?.secondaryips
           .filter((ip) => keyword(ip.ipaddress))
           .map((ip) => ({ id: ip.id, ipaddress: ip.ipaddress, nicid, virtualmachineid: vm.id })) ?? []
-      return list([{ id: nicid, secondaryip }], 1)
+      return inline({ count: 1, null: [{ id: nicid, secondaryip }] })
     }
     const found = vm.nics.filter(
       (nic) => (nicid === null || nic.id === nicid) && (networkid === null || nic.networkid === networkid),
@@ -45,18 +46,23 @@ export const nics: Commands = {
     const vm = needVm(state, params.need('virtualmachineid'))
     const network = needNetwork(call, params.need('networkid'))
     const mac = params.text('macaddress')
-    if (mac !== null && !/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(mac)) throw invalid(`Mac address is not valid: ${mac}`)
     return job({
       ...vmJob(vm),
       duration_ms: 1000,
       event: nicEvent('NIC.CREATE', 'Creating Nic', vm),
       begin: () => {
         const now = needVm(state, vm.id)
-        requireNetworkRight(now, network)
+        if (mac !== null && !/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/i.test(mac))
+          throw invalid(`Mac address is not valid: ${mac}`)
+        if (now.state !== 'Running' && now.state !== 'Stopped')
+          throw internal(
+            `Unable to add NIC to ${vmText(now)}: com.cloud.exception.ResourceUnavailableException: Resource [DataCenter:1] is unreachable: Unable to add vm ${vmText(now)} to network, is not in the right state`,
+          )
+        requireNetworkRight(now, network, internal)
         if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
           throw invalid('NIC cannot be added to VM with VM Snapshots')
         if (now.nics.some((nic) => nic.networkid === network.id))
-          throw internal(`A NIC already exists for VM:${vm.name} in network: ${network.id}`)
+          throw internal(`A NIC already exists for VM:i-2-${vm.number}-VM in network: ${network.id}`)
         if (
           mac !== null &&
           state.tables.vms.find((one) =>
@@ -66,13 +72,14 @@ export const nics: Commands = {
           throw internal(`The NIC with this MAC address ${mac} exists in the network already`)
         const ip = params.text('ipaddress')
         if (ip !== null && !isFree(state, network, ip))
-          throw internal(`Insufficient capacity when adding NIC to VM: the address ${ip} is not free`)
+          throw internal(
+            `Insufficient capacity when adding NIC to ${vmText(now)}: com.cloud.exception.InsufficientVirtualNetworkCapacityException: Unable to acquire Guest IP address for network ${networkText(network)}`,
+          )
       },
       end: () => {
         const now = needVm(state, vm.id)
         const nic = makeNic(
           call,
-          vm.id,
           network,
           1 + Math.max(-1, ...now.nics.map((one) => one.deviceid)),
           params.text('ipaddress'),
@@ -82,25 +89,6 @@ export const nics: Commands = {
       },
     })
   },
-  removeNicFromVirtualMachine: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('virtualmachineid'))
-    const nic = vm.nics.find((one) => one.id === params.need('nicid'))
-    if (nic === undefined) throw invalid(`${params.need('nicid')} is not a nic on ${vm.name}`)
-    return job({
-      ...vmJob(vm),
-      duration_ms: 800,
-      event: nicEvent('NIC.DELETE', 'Removing Nic', vm),
-      begin: () => {
-        const now = needVm(state, vm.id).nics.find((one) => one.id === nic.id)
-        if (now?.isdefault === true) throw invalid(`Unable to remove nic from VM: nic is default.`)
-        if (hasRules(call, vm, nic))
-          throw internal('Unable to remove nic from VM as it has associated static NAT or port forwarding rules')
-      },
-      end: () =>
-        vmView(state, setVm(state, vm.id, { nics: needVm(state, vm.id).nics.filter((one) => one.id !== nic.id) })),
-    })
-  },
   addIpToNic: (call) => {
     const { params, state } = call
     const { vm, nic } = needNic(call)
@@ -108,10 +96,9 @@ export const nics: Commands = {
     const wanted = params.text('ipaddress')
     if (wanted !== null && ipNumber(wanted) === null) throw invalid(`Invalid ip address ${wanted}`)
     if (nic.secondaryips.length + 1 >= MOST_IPS) throw invalid(`Maximum Number of Ips per Nic has been crossed`)
-    if (wanted !== null && !isFree(state, network, wanted))
-      throw invalid('Allocating guest ip for nic failed, please choose another ip')
+    if (wanted !== null && !isFree(state, network, wanted)) throw internal('Failed to assign secondary ip to nic')
     const ipaddress = wanted ?? nextFreeIp(state, network)
-    if (ipaddress === null) throw invalid('Allocating guest ip for nic failed')
+    if (ipaddress === null) throw internal('Failed to assign secondary ip to nic')
     const id = randomUUID()
     putNic(call, vm.id, { ...nic, secondaryips: [...nic.secondaryips, { id, ipaddress }] })
     return job({
@@ -120,23 +107,21 @@ export const nics: Commands = {
       id,
       duration_ms: 500,
       event: nicEvent('NIC.SECONDARY.IP.CONFIGURE', 'associating ip to nic', vm),
-      end: () => ({ id, ipaddress, nicid: nic.id, networkid: nic.networkid, virtualmachineid: vm.id }),
+      end: () => ({ id, ipaddress, nicid: nic.id, networkid: nic.networkid }),
     })
   },
   removeIpFromNic: (call) => {
     const { params, state } = call
     const found = state.secondaryIp(params.need('id'))
-    if (found === null) throw invalid('Unable to find secondary ip: entity does not exist')
+    if (found === null) throw invalid('Unable to find secondary ip address')
     return job({
       ...vmJob(found.vm),
       instancetype: 'NicSecondaryIp',
       duration_ms: 500,
       event: nicEvent('NIC.SECONDARY.IP.UNCONFIGURE', 'Disassociating ip address', found.vm),
       begin: () => {
-        // The reason is swallowed upstream.
-        const used =
-          state.tables.rules.by('vm', found.vm.id).some((rule) => rule.vmguestip === found.ipaddress) ||
-          state.tables.addresses.by('vm', found.vm.id).some((address) => address.vmipaddress === found.ipaddress)
+        // The reason is swallowed upstream; an address under static NAT goes all the same.
+        const used = state.tables.rules.by('vm', found.vm.id).some((rule) => rule.vmguestip === found.ipaddress)
         if (used) throw invalid('Removing guest ip from nic failed')
       },
       end: () => {
@@ -160,15 +145,15 @@ export const nics: Commands = {
       duration_ms: 700,
       event: nicEvent('NIC.UPDATE', 'updating ip address of nic', vm),
       begin: () => {
+        if (wanted !== null && ipNumber(wanted) === null) throw internal(`Invalid ip address ${wanted}`)
         if (servicesOf(network).length > 0 && needVm(state, vm.id).state !== 'Stopped')
           throw invalid('VM is not Stopped, unable to update the vm nic having the specified id')
         if (!['Allocated', 'Implemented', 'Setup'].includes(network.state))
           throw invalid(
             'Network is not in the right state to update vm nic ip. Correct states are: Allocated, Implemented, Setup',
           )
-        if (wanted !== null && ipNumber(wanted) === null) throw internal(`Invalid ip address ${wanted}`)
         if (wanted !== null && wanted !== nic.ipaddress && !isFree(state, network, wanted))
-          throw noCapacity(`Acquiring Guest ip for nic failed, the requested IP ${wanted} is not available`)
+          throw invalid(`Allocating ip to guest nic ${nicText(nic)} failed, please choose another ip`)
       },
       end: () => {
         const ipaddress = wanted ?? nextFreeIp(state, network)
@@ -189,10 +174,10 @@ export const nics: Commands = {
       begin: () => {
         const now = needVm(state, vm.id)
         const nic = now.nics.find((one) => one.id === nicid)
-        if (nic === undefined) throw invalid(`${nicid} is not a nic on ${now.name}`)
+        if (nic === undefined) throw invalid(`Nic ${nicid} is not a nic on  ${vmText(now)}`)
         if (now.state !== 'Running' && now.state !== 'Stopped')
           throw internal(`refusing to set default ${nicid} when VM is not Running or Stopped`)
-        if (nic.isdefault) throw internal(`refusing to set default nic because chosen nic is already the default nic`)
+        if (nic.isdefault) throw internal(`refusing to set default nic because chosen nic is already the default`)
       },
       end: () =>
         vmView(
@@ -205,6 +190,10 @@ export const nics: Commands = {
   },
 }
 
+function nicText(nic: Nic): string {
+  return `Nic ${JSON.stringify({ deviceId: nic.deviceid, iPv4Address: nic.ipaddress, uuid: nic.id })}`
+}
+
 function needNic(call: Call): { vm: Vm; nic: Nic } {
   const found = call.state.nic(call.params.need('nicid'))
   if (found === null) throw invalid(`There is no nic for the nicId ${call.params.need('nicid')}: entity does not exist`)
@@ -214,14 +203,6 @@ function needNic(call: Call): { vm: Vm; nic: Nic } {
 function putNic(call: Call, vmid: string, nic: Nic): void {
   const vm = needVm(call.state, vmid)
   setVm(call.state, vmid, { nics: vm.nics.map((one) => (one.id === nic.id ? nic : one)) })
-}
-
-function hasRules(call: Call, vm: Vm, nic: Nic): boolean {
-  const { tables } = call.state
-  return (
-    tables.rules.by('vm', vm.id).some((rule) => rule.networkid === nic.networkid) ||
-    tables.addresses.by('vm', vm.id).some((address) => address.associatednetworkid === nic.networkid)
-  )
 }
 
 function nicEvent(type: string, description: string, vm: Vm): EventSubject {

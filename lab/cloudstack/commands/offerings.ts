@@ -1,12 +1,12 @@
 /** Service, disk, network and VPC offerings. */
 import { randomUUID } from 'node:crypto'
-import { invalid } from '../api-fault.ts'
+import { internal, invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import type { DiskOffering, ServiceOffering } from '../records.ts'
 import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, same } from '../scope.ts'
-import { diskOffering, offering } from '../seed/offerings.ts'
-import { object, success, wireDate } from '../wire.ts'
+import { diskOffering } from '../seed/offerings.ts'
+import { object, wireDate } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
 
 /** Parameters of rates by the name they have in the answer. */
@@ -46,34 +46,6 @@ export const offerings: Commands = {
     )
     return paged(call, found, (one) => serviceView(call, one))
   },
-  createServiceOffering: (call) => {
-    const one = call.state.tables.serviceofferings.put(newServiceOffering(call))
-    call.event({
-      type: 'SERVICE.OFFERING.CREATE',
-      description: `creating service offering ${one.name}`,
-      resourcetype: 'ServiceOffering',
-      resourceid: one.id,
-      resourcename: one.name,
-    })
-    return object(serviceView(call, one))
-  },
-  updateServiceOffering: (call) => {
-    const { params, state } = call
-    const one = need(state.tables.serviceofferings.get(params.need('id')), 'service offering')
-    const next = state.tables.serviceofferings.put({
-      ...one,
-      name: params.text('name') ?? one.name,
-      displaytext: params.text('displaytext') ?? one.displaytext,
-      state: stateOf(params.text('state')) ?? one.state,
-      hosttags: params.text('hosttags') ?? one.hosttags,
-    })
-    return object(serviceView(call, next))
-  },
-  deleteServiceOffering: (call) => {
-    const one = need(call.state.tables.serviceofferings.get(call.params.need('id')), 'service offering')
-    call.state.tables.serviceofferings.put({ ...one, state: 'Inactive' })
-    return success()
-  },
   listDiskOfferings: (call) => {
     const { params, state } = call
     const byId = idTest(call)
@@ -81,6 +53,7 @@ export const offerings: Commands = {
     const storage = same(call, 'storagetype')
     const keyword = keywordTest(call)
     const wanted = params.text('state') ?? 'Active'
+    if (wanted.toLowerCase() !== 'all') stateOf(wanted)
     const zoneid = params.text('zoneid')
     const domainid = params.text('domainid')
     const vm = params.text('virtualmachineid')
@@ -107,14 +80,18 @@ export const offerings: Commands = {
     const disksize = params.int('disksize')
     if (!customized && disksize === null) throw invalid('Disksize is required for a non-customized disk offering')
     if (customized && disksize !== null) throw invalid('Disksize is not allowed for a customized disk offering')
-    if (disksize !== null && (disksize < 1 || disksize > 1024))
-      throw invalid('Please specify a disk size between 1 Gb and 1024 Gb.')
+    if (disksize !== null && disksize < 1) throw invalid('Please specify a disk size of at least 1 GB.')
+    if (disksize !== null && disksize > 1024) throw invalid('The maximum size for a disk is 1024 GB.')
     const storagetype = params.text('storagetype') ?? 'shared'
     if (storagetype !== 'shared' && storagetype !== 'local')
-      throw invalid(`Invalid storage type ${storagetype} specified; valid types are: local and shared`)
+      throw invalid(`Invalid storage type ${storagetype} specified, valid types are: 'local' and 'shared'`)
     const provisioningtype = params.text('provisioningtype') ?? 'thin'
-    if (!['thin', 'sparse', 'fat'].includes(provisioningtype))
-      throw invalid(`Invalid provisioning type ${provisioningtype}`)
+    if (!['thin', 'sparse', 'fat'].includes(provisioningtype)) throw internal('Code is not implemented')
+    const cachemode = params.text('cachemode') ?? 'none'
+    if (!['none', 'writeback', 'writethrough', 'hypervisor_default'].includes(cachemode))
+      throw invalid(
+        `Invalid cache mode (${cachemode}). Please specify one of the following valid cache mode parameters: none, writeback, writethrough or hypervisor_default.`,
+      )
     const one = state.tables.diskofferings.put(
       diskOffering(randomUUID(), params.need('name'), Date.now(), {
         displaytext: params.text('displaytext') ?? params.need('name'),
@@ -128,7 +105,7 @@ export const offerings: Commands = {
         displayoffering: params.bool('displayoffering') ?? true,
         disksizestrictness: params.bool('disksizestrictness') ?? false,
         encrypt: params.bool('encrypt') ?? false,
-        cachemode: params.text('cachemode') ?? 'none',
+        cachemode,
         iscustomizediops: params.bool('customizediops') ?? false,
         rates: rates(call, {}),
       }),
@@ -160,11 +137,6 @@ export const offerings: Commands = {
     })
     return object(diskView(call, next))
   },
-  deleteDiskOffering: (call) => {
-    const one = need(call.state.tables.diskofferings.get(call.params.need('id')), 'disk offering')
-    call.state.tables.diskofferings.put({ ...one, state: 'Inactive' })
-    return success()
-  },
   listNetworkOfferings: (call) => {
     const networkid = call.params.text('networkid')
     const network = call.state.tables.networks.get(networkid)
@@ -175,7 +147,6 @@ export const offerings: Commands = {
     )
     return listRows(call, rows, ['name', 'traffictype', 'state', 'guestiptype', 'availability'])
   },
-  listVPCOfferings: (call) => listRows(call, call.state.tables.vpcofferings.values(), ['name', 'state']),
 }
 
 function need<T>(one: T | null, kind: string): T {
@@ -187,7 +158,7 @@ function stateOf(state: string | null): 'Active' | 'Inactive' | null {
   if (state === null) return null
   if (/^active$/i.test(state)) return 'Active'
   if (/^inactive$/i.test(state)) return 'Inactive'
-  throw invalid(`Unable to parse state ${state}`)
+  throw invalid(`Invalid state value: ${state}`)
 }
 
 /** In the update these two are one text: ids with commas, or a word for everything. */
@@ -198,7 +169,10 @@ function places(call: Call, name: 'domainid' | 'zoneid', everywhere: string): st
   const ids = value.split(',').map((one) => one.trim())
   const table = name === 'domainid' ? call.state.tables.domains : call.state.tables.zones
   for (const id of ids)
-    if (!table.has(id)) throw invalid(`Please specify a valid ${name === 'domainid' ? 'domain' : 'zone'} id: ${id}`)
+    if (!table.has(id))
+      throw invalid(
+        `Failed to create disk offering because invalid ${name === 'domainid' ? 'domain' : 'zone'} has been specified.`,
+      )
   return ids
 }
 
@@ -209,51 +183,6 @@ function rates(call: Call, before: Record<string, number>): Record<string, numbe
     if (value !== null) next[field] = value
   }
   return next
-}
-
-function newServiceOffering(call: Call): ServiceOffering {
-  const { params, state } = call
-  const customized = params.bool('customized') ?? (params.int('cpunumber') === null || params.int('memory') === null)
-  const profileid = params.text('vgpuprofileid')
-  const count = params.int('gpucount')
-  if (profileid !== null && state.tables.vgpuprofiles.get(profileid) === null)
-    throw invalid('Please specify a valid vGPU profile.')
-  if (profileid === null && count !== null) throw invalid('GPU count can be specified only along with a vGPU profile.')
-  if (profileid !== null && count !== null && count < 1) throw invalid('GPU count must be greater than or equal to 1.')
-  const ranges = (['mincpunumber', 'maxcpunumber', 'minmemory', 'maxmemory'] as const).map((name) => params.int(name))
-  const given = ranges.filter((value) => value !== null).length
-  if (customized && given > 0 && (given < 4 || params.int('cpuspeed') === null))
-    throw invalid(
-      'For creating a custom compute offering min/max cpu and min/max memory and cpu speed should all be specified',
-    )
-  if (
-    !customized &&
-    (params.int('cpunumber') === null || params.int('memory') === null || params.int('cpuspeed') === null)
-  )
-    throw invalid('For creating a fixed service offering cpuNumber, cpuSpeed and memory are needed')
-  const [mincpunumber = null, maxcpunumber = null, minmemory = null, maxmemory = null] = ranges
-  return offering(randomUUID(), params.need('name'), Date.now(), {
-    displaytext: params.text('displaytext') ?? params.need('name'),
-    cpunumber: customized ? null : params.int('cpunumber'),
-    memory: customized ? null : params.int('memory'),
-    cpuspeed: params.int('cpuspeed'),
-    iscustomized: customized,
-    mincpunumber,
-    maxcpunumber,
-    minmemory,
-    maxmemory,
-    offerha: params.bool('offerha') ?? false,
-    dynamicscalingenabled: params.bool('dynamicscalingenabled') ?? true,
-    hosttags: params.text('hosttags'),
-    storagetags: params.text('tags'),
-    storagetype: params.text('storagetype') ?? 'shared',
-    provisioningtype: params.text('provisioningtype') ?? 'thin',
-    rootdisksize: params.int('rootdisksize'),
-    vgpuprofileid: profileid,
-    gpucount: profileid === null ? 0 : (count ?? 1),
-    domainids: params.list('domainid'),
-    zoneids: params.list('zoneid'),
-  })
 }
 
 function serviceView(call: Call, one: ServiceOffering): Record<string, Json> {
@@ -281,7 +210,6 @@ function serviceView(call: Call, one: ServiceOffering): Record<string, Json> {
     issystem: false,
     defaultuse: false,
     iscustomized: one.iscustomized,
-    iscustomizediops: false,
     dynamicscalingenabled: one.dynamicscalingenabled,
     rootdisksize: one.rootdisksize,
     serviceofferingdetails: Object.keys(details).length === 0 ? null : details,
@@ -299,7 +227,6 @@ function serviceView(call: Call, one: ServiceOffering): Record<string, Json> {
         }),
     encryptroot: false,
     diskofferingstrictness: false,
-    purgeresources: false,
     hasannotations: false,
   }
 }
@@ -311,7 +238,6 @@ function diskView(call: Call, one: DiskOffering): Record<string, Json> {
     displaytext: one.displaytext,
     disksize: one.disksize,
     iscustomized: one.iscustomized,
-    iscustomizediops: one.iscustomizediops,
     storagetype: one.storagetype,
     provisioningtype: one.provisioningtype,
     tags: one.tags,

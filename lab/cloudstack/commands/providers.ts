@@ -65,7 +65,9 @@ export const providers: Commands = {
     if (!state.tables.physicalnetworks.has(physicalnetworkid))
       throw invalid('Unable to find physical network: entity does not exist')
     if (state.tables.providers.find((one) => one.name === name && one.physicalnetworkid === physicalnetworkid) !== null)
-      throw internal(`The '${name}' provider already exists on physical network : ${physicalnetworkid}`)
+      throw internal(
+        `The '${name}' provider already exists on physical network : PhysicalNetwork ${JSON.stringify({ uuid: physicalnetworkid })}`,
+      )
     const wanted = params.list('servicelist')
     if (wanted.length > 0 && wanted.length < services.length && !SINGLE.has(name))
       throw invalid(
@@ -119,24 +121,6 @@ export const providers: Commands = {
         ),
     })
   },
-  deleteNetworkServiceProvider: (call) => {
-    const one = need(call, call.params.need('id'))
-    return job({
-      ...providerJob(one),
-      duration_ms: 500,
-      event: providerEvent('SERVICE.PROVIDER.DELETE', 'Deleting physical network ServiceProvider', one),
-      begin: () => {
-        if (one.name === 'VirtualRouter')
-          throw internal(
-            'Provider is not deletable because there are active networks using this provider, please upgrade these networks to new network offerings',
-          )
-      },
-      end: () => {
-        call.state.tables.providers.remove(one.id)
-        return null
-      },
-    })
-  },
   listNetworkServiceProviders: (call) => {
     const tests = (['physicalnetworkid', 'name', 'state'] as const).map((name) => ({ name, test: same(call, name) }))
     const keyword = keywordTest(call)
@@ -148,37 +132,21 @@ export const providers: Commands = {
       view,
     )
   },
-  listSupportedNetworkServices: (call) => {
-    const provider = call.params.text('provider')
-    const service = call.params.text('service')
-    if (provider !== null && SERVICES[provider] === undefined)
-      throw invalid(`Invalid Network Service Provider=${provider}`)
-    const names = [...new Set(provider === null ? Object.values(SERVICES).flat() : SERVICES[provider])].filter(
-      (name) => service === null || name === service,
-    )
-    return paged(call, names, (name) => ({
-      name,
-      provider: Object.entries(SERVICES)
-        .filter(([one, list]) => list.includes(name) && (provider === null || one === provider))
-        .map(([one]) => ({ name: one })),
-      capability: [],
-    }))
-  },
   /** providertype is declared as a UUID over a text field, so the parameter check refuses every value of it before this runs. */
   createVirtualRouterElement: createElement(
     'virtualrouter',
     ['VirtualRouter', 'VpcVirtualRouter'],
-    'Failed to add Virtual Router entity to the system',
+    'Failed to add Virtual Router entity to physical network',
   ),
   createInternalLoadBalancerElement: createElement(
     'internallb',
     ['InternalLbVm'],
-    'Failed to add Internal Load Balancer element',
+    'Failed to add Internal Load Balancer entity to physical network',
   ),
   configureVirtualRouterElement: configureElement('virtualrouter', 'Failed to configure the virtual router element'),
   configureInternalLoadBalancerElement: configureElement(
     'internallb',
-    'Failed to configure the internal load balancer element',
+    'Cannot invoke "org.apache.cloudstack.network.element.InternalLoadBalancerElementService.configureInternalLoadBalancerElement(long, boolean)" because "service" is null',
   ),
   configureOvsElement: configureElement('ovs', 'Failed to configure the ovs element'),
   listVirtualRouterElements: listElements('virtualrouter'),
@@ -211,7 +179,6 @@ function view(one: Provider): Record<string, Json> {
     id: one.id,
     name: one.name,
     physicalnetworkid: one.physicalnetworkid,
-    destinationphysicalnetworkid: one.destinationphysicalnetworkid ?? '0',
     state: one.state,
     servicelist: one.servicelist,
     canenableindividualservice: one.canenableindividualservice,

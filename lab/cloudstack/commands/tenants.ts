@@ -1,15 +1,16 @@
 /** Domains, accounts, users and their keys, projects. */
-import { createHash, randomBytes, randomUUID } from 'node:crypto'
-import { denied, invalid } from '../api-fault.ts'
+import { randomUUID } from 'node:crypto'
+import { denied, internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { expunge, putStopped, setVm } from '../machines.ts'
 import { text } from '../owner-view.ts'
 import { isUuid } from '../params.ts'
 import type { Account, Domain, User } from '../records.ts'
-import { accountNamed, domainTest, idTest, keywordTest, paged, same } from '../scope.ts'
+import { accountNamed, requireDetails, domainTest, idTest, keywordTest, paged, same } from '../scope.ts'
 import { ROLES } from '../seed/tenancy.ts'
 import { accountView, domainView, projectView, userView } from '../tenant-view.ts'
+import { accountText, domainText, numberOf } from '../texts.ts'
 import { object } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
 
@@ -20,6 +21,10 @@ export const tenants: Commands = {
     const name = same(call, 'name')
     const keyword = keywordTest(call)
     const level = params.int('level')
+    requireDetails(call, ['all', 'resource', 'min'])
+    const asked = params.text('id')
+    if (asked !== null && isUuid(asked) && !state.tables.domains.has(asked))
+      throw invalid(`Domain id=${numberOf(asked)} doesn't exist`)
     const minimal = params.list('details').includes('min')
     const everything =
       params.bool('listall') === true ||
@@ -41,16 +46,18 @@ export const tenants: Commands = {
     const { params, state } = call
     const name = params.need('name')
     const parent = needDomain(call, params.text('parentdomainid') ?? call.caller.account.domainid)
-    if (name.includes('/') || name.trim() === '') throw invalid(`Invalid domain name: ${name}`)
+    if (name.includes('/'))
+      throw invalid("Domain name contains one or more invalid characters.  Please enter a name without '/' characters.")
     if (
       state.tables.domains.find(
         (one) => one.parentid === parent.id && one.name.toLowerCase() === name.toLowerCase(),
       ) !== null
     )
-      throw invalid(`Domain with name ${name} already exists for the parent id=${parent.id}`)
-    const networkdomain = checkNetworkDomain(params.text('networkdomain'))
+      throw invalid(`Domain with name [${name}] already exists for the parent with ID [${numberOf(parent.id)}].`)
+    const networkdomain = checkNetworkDomain(params.text('networkdomain'), 'should not', '. It')
     const id = params.text('domainid') ?? randomUUID()
-    if (!isUuid(id) || state.known(id)) throw invalid(`Domain with UUID ${id} already exists or is not a UUID`)
+    // Any text is taken as the id.
+    if (state.known(id)) throw internal('Cannot invoke "com.cloud.domain.DomainVO.getId()" because "domain" is null')
     const domain = state.tables.domains.put({
       id,
       name,
@@ -68,24 +75,8 @@ export const tenants: Commands = {
       resourceid: id,
       resourcename: name,
     })
-    return object(domainView(state, domain, true))
-  },
-  updateDomain: (call) => {
-    const { params, state } = call
-    const domain = needDomain(call, params.need('id'))
-    if (domain.level === 0) throw denied('ROOT domain can not be edited')
-    const name = params.text('name') ?? domain.name
-    const parent = state.tables.domains.get(domain.parentid)
-    const networkdomain = params.has('networkdomain')
-      ? checkNetworkDomain(params.text('networkdomain'))
-      : domain.networkdomain
-    return object(
-      domainView(
-        state,
-        state.tables.domains.put({ ...domain, name, path: `${parent?.path ?? ''}/${name}`, networkdomain }),
-        true,
-      ),
-    )
+    const { state: _state, created: _created, ...view } = domainView(state, domain, false)
+    return object(view)
   },
   deleteDomain: (call) => {
     const { params, state } = call
@@ -107,8 +98,8 @@ export const tenants: Commands = {
           state.tables.accounts.by('domain', domain.id).length > 0 ||
           state.tables.domains.find((one) => one.parentid === domain.id) !== null
         if (full && params.bool('cleanup') !== true)
-          throw invalid(
-            `Failed to clean up domain resources and sub domains, delete failed on domain ${domain.name}: it has accounts or sub domains`,
+          throw internal(
+            `Delete failed on domain ${domainText(domain)}; Please make sure all users and sub domains have been removed from the domain before deleting`,
           )
       },
       end: () => {
@@ -152,14 +143,14 @@ export const tenants: Commands = {
     const { params, state } = call
     const type = params.int('accounttype')
     const roleid = params.text('roleid')
-    if (type === null && roleid === null) throw invalid('Neither account type and role ID are not provided')
+    if (roleid === null && (type === null || ![0, 1, 2, 4].includes(type)))
+      throw invalid('Neither account type and role ID are not provided')
     const domain = needDomain(call, params.text('domainid') ?? call.caller.account.domainid)
     const username = params.need('username')
     const name = params.text('account') ?? username
     if (state.tables.accounts.find((one) => one.name === name && one.domainid === domain.id) !== null)
       throw invalid(`The specified account: ${name} already exists`)
     refuseSameUser(call, username, domain.id)
-    if (type !== null && ![0, 1, 2, 4].includes(type)) throw invalid(`Invalid account type: ${type}`)
     const accounttype = type ?? TYPE_OF_ROLE[text(state.tables.roles.get(roleid)?.['type']) ?? 'User'] ?? 0
     const account = state.tables.accounts.put({
       id: randomUUID(),
@@ -182,25 +173,6 @@ export const tenants: Commands = {
     })
     return object(accountView(state, account, true))
   },
-  deleteAccount: (call) => {
-    const account = needAccount(call)
-    return job({
-      instancetype: 'Account',
-      instanceid: account.id,
-      duration_ms: 1000,
-      event: {
-        type: 'ACCOUNT.DELETE',
-        description: 'deleting User account',
-        resourcetype: 'Account',
-        resourceid: account.id,
-        resourcename: account.name,
-      },
-      end: () => {
-        removeAccount(call, account)
-        return null
-      },
-    })
-  },
   enableAccount: (call) => {
     const account = needAccount(call)
     const next = call.state.tables.accounts.put({ ...account, state: 'enabled' })
@@ -213,17 +185,10 @@ export const tenants: Commands = {
     })
     return object(accountView(call.state, next, true))
   },
-  lockAccount: (call) => {
-    const account = needAccount(call)
-    if (account.state === 'disabled') throw invalid(`Account ${account.name} is disabled and cannot be locked`)
-    return object(accountView(call.state, call.state.tables.accounts.put({ ...account, state: 'locked' }), true))
-  },
   disableAccount: (call) => {
     const { params, state } = call
     const account = needAccount(call)
     const lock = params.bool('lock') === true
-    if (account.id === call.caller.account.id || account.system)
-      throw denied("The system account and the caller's own account cannot be disabled or locked")
     return job({
       instancetype: 'Account',
       instanceid: account.id,
@@ -234,6 +199,9 @@ export const tenants: Commands = {
         resourcetype: 'Account',
         resourceid: account.id,
         resourcename: account.name,
+      },
+      begin: () => {
+        if (account.system) throw internal(`Account: ${accountText(account)} is a system account, lock is not allowed`)
       },
       end: () => {
         const next = state.tables.accounts.put({ ...account, state: lock ? 'locked' : 'disabled' })
@@ -264,15 +232,6 @@ export const tenants: Commands = {
     )
     return paged(call, found, (one) => userView(state, one))
   },
-  createUser: (call) => {
-    const account = accountNamed(
-      call.state,
-      call.params.need('account'),
-      call.params.text('domainid') ?? call.caller.account.domainid,
-    )
-    refuseSameUser(call, call.params.need('username'), account.domainid)
-    return object(userView(call.state, putUser(call, account)))
-  },
   updateUser: (call) => {
     const { params, state } = call
     const user = needUser(call)
@@ -288,23 +247,10 @@ export const tenants: Commands = {
     })
     return object(userView(state, next))
   },
-  registerUserKeys: (call) => {
-    const user = needUser(call)
-    const apikey = randomBytes(32).toString('base64url')
-    const secretkey = createHash('sha256').update(randomBytes(64)).digest('base64url')
-    call.state.tables.users.put({ ...user, apikey, secretkey })
-    return object({ apikey, secretkey })
-  },
-  getUserKeys: (call) => {
-    const user = needUser(call)
-    return object({ apikey: user.apikey, secretkey: user.secretkey, apikeyaccess: user.apikeyaccess })
-  },
   listProjects: (call) =>
     listRows(call, call.state.tables.projects.values(), ['name', 'state', 'domainid', 'displaytext'], (one) =>
       projectView(call.state, one),
     ),
-  suspendProject: (call) => switchProject(call, 'Suspended'),
-  activateProject: (call) => switchProject(call, 'Active'),
 }
 
 const TYPE_OF_ROLE: Readonly<Record<string, number>> = { Admin: 1, DomainAdmin: 2, User: 0, ResourceAdmin: 4 }
@@ -340,13 +286,13 @@ function needUser(call: Call): User {
   return user
 }
 
-function checkNetworkDomain(name: string | null): string | null {
+export function checkNetworkDomain(name: string | null, not = "shouldn't", it = ','): string | null {
   if (
     name !== null &&
     !/^(?=.{1,190}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i.test(name)
   ) {
     throw invalid(
-      "Invalid network domain. Total length shouldn't exceed 190 chars. Each domain label must be between 1 and 63 characters long, can contain ASCII letters 'a' through 'z', the digits '0' through '9', and the hyphen ('-')",
+      `Invalid network domain. Total length ${not} exceed 190 chars. Each domain label must be between 1 and 63 characters long${it} can contain ASCII letters 'a' through 'z', the digits '0' through '9', and the hyphen ('-'); can't start or end with "-"`,
     )
   }
   return name
@@ -356,7 +302,10 @@ function refuseSameUser(call: Call, username: string, domainid: string): void {
   const same = call.state.tables.users.find(
     (one) => one.username === username && call.state.tables.accounts.get(one.accountid)?.domainid === domainid,
   )
-  if (same !== null) throw invalid(`The user ${username} already exists in domain ${domainid}`)
+  if (same !== null)
+    throw invalid(
+      `The user ${username} already exists in domain ${domainText(call.state.tables.domains.get(domainid))}`,
+    )
 }
 
 function putUser(call: Call, account: Account): User {
@@ -400,28 +349,4 @@ function removeAccount(call: Call, account: Account): void {
     tables.networks.remove(network.id)
   for (const user of tables.users.by('account', account.id)) tables.users.remove(user.id)
   tables.accounts.remove(account.id)
-}
-
-function switchProject(call: Call, next: 'Active' | 'Suspended'): ReturnType<typeof job> {
-  const { state } = call
-  const project = state.tables.projects.get(call.params.need('id'))
-  if (project === null) throw invalid('Unable to find the project: entity does not exist')
-  return job({
-    instancetype: 'Project',
-    instanceid: project.id,
-    duration_ms: 800,
-    event: {
-      type: next === 'Active' ? 'PROJECT.ACTIVATE' : 'PROJECT.SUSPEND',
-      description: `changing project to ${next}`,
-      resourcetype: 'Project',
-      resourceid: project.id,
-      resourcename: text(project['name']),
-    },
-    end: () => {
-      if (next === 'Suspended')
-        for (const vm of state.tables.vms.by('project', project.id))
-          if (vm.state === 'Running') putStopped(state, vm.id)
-      return projectView(state, state.tables.projects.put({ ...project, state: next }))
-    },
-  })
 }

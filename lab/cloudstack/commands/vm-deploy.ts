@@ -1,7 +1,7 @@
 /** deployVirtualMachine: everything that is checked before the row exists, the row, and the job that starts it. */
 import { randomBytes, randomUUID } from 'node:crypto'
-import { denied, internal, invalid, noCapacity } from '../api-fault.ts'
-import { isFree, macOf, nextFreeIp } from '../addressing.ts'
+import { badParameter, denied, internal, invalid, noCapacity } from '../api-fault.ts'
+import { ipNumber, isFree, macOf, nextFreeIp } from '../addressing.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { resolveCompute } from '../compute-size.ts'
@@ -13,6 +13,8 @@ import type { Network } from '../network-records.ts'
 import type { DiskOffering, Nic, ServiceOffering, Template, Vm } from '../records.ts'
 import type { Owned } from '../row.ts'
 import { ownerFor, requireUsable } from '../scope.ts'
+import { setting } from '../settings.ts'
+import { networkText } from '../texts.ts'
 import { vmView } from '../vm-view.ts'
 
 const GIB = 1024 ** 3
@@ -26,9 +28,15 @@ export const vmDeploy: Commands = {
     if (state.tables.zones.get(params.need('zoneid'))?.['allocationstate'] !== 'Enabled')
       throw denied('Cannot perform this operation, Zone is currently disabled')
     checkBoot(call)
+    checkVmName(call.spec.name, params.text('name'))
+    checkUserData(call)
+    if (params.list('keypairs').length > 0) throw invalid('Not all specified keypairs exist')
     const offering = needOffering(call)
     const template = needTemplate(call)
-    const size = resolveCompute(offering, params.merged('details'), null)
+    const chosen = params.merged('details')
+    if (offering.iscustomized && chosen['cpuNumber'] === undefined && chosen['memory'] === undefined)
+      throw invalid('Need to specify custom parameter values cpu, cpu speed and memory when using custom offering')
+    const size = resolveCompute(offering, chosen, null)
     const disks = plannedDisks(call, template)
     requireQuota(state, owner, [
       [0, 1],
@@ -39,6 +47,7 @@ export const vmDeploy: Commands = {
     ])
     const vm = makeVm(call, owner, offering, template, size)
     for (const disk of disks) putDisk(call, vm, disk)
+    refuseExtraConfig(call, owner)
     call.event(vmEvent('VM.CREATE', 'creating Vm', vm))
     const start = params.bool('startvm') ?? true
     const wish = wishOf(call)
@@ -47,6 +56,7 @@ export const vmDeploy: Commands = {
       id: vm.id,
       duration_ms: start ? 3000 : 500,
       event: vmEvent(start ? 'VM.START' : 'VM.CREATE', start ? 'starting Vm' : 'creating Vm', vm),
+      // The machine stands in Stopped until its start is prepared.
       begin: () => {
         if (!template.isready) {
           setVm(state, vm.id, { state: 'Error' })
@@ -80,10 +90,16 @@ function checkBoot(call: Call): void {
   const type = call.params.text('boottype')?.toUpperCase() ?? null
   const mode = call.params.text('bootmode')?.toUpperCase() ?? null
   if (type === null) return
-  if (type !== 'BIOS' && type !== 'UEFI') throw invalid(`Invalid bootType ${type}`)
-  if (type === 'UEFI' && mode === null) throw invalid('bootmode must be specified if bootType is UEFI')
+  if (type !== 'BIOS' && type !== 'UEFI')
+    throw invalid(
+      `Invalid bootType ${type}Specified for vm ${call.params.text('name') ?? ''} Valid values are: [UEFI, BIOS]`,
+    )
+  if (type === 'UEFI' && mode === null)
+    throw invalid('bootmode must be specified for the VM with boot type: UEFI. Valid values are: [LEGACY, SECURE]')
   if (type === 'BIOS' && mode === null)
-    throw internal('Cannot invoke "com.cloud.vm.BootMode.toString()" because the return value is null')
+    throw internal(
+      'Cannot invoke "org.apache.cloudstack.api.ApiConstants$BootMode.toString()" because the return value of "org.apache.cloudstack.api.command.user.vm.BaseDeployVMCmd.getBootMode()" is null',
+    )
   if (mode !== 'LEGACY' && mode !== 'SECURE') throw invalid(`Invalid bootMode ${mode}`)
   if (type === 'BIOS' && mode === 'SECURE') throw invalid(`Invalid boot mode ${mode} Specified for ${type}`)
 }
@@ -101,13 +117,18 @@ function needTemplate(call: Call): Template {
     (id) => id !== null,
   )
   if (sources.length !== 1)
-    throw invalid('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
+    throw internal('Please provide only one of the following parameters - template ID, volume ID or snapshot ID')
   const volume = state.tables.volumes.get(
     params.text('volumeid') ?? state.tables.snapshots.get(params.text('snapshotid'))?.volumeid ?? null,
   )
   const id = params.text('templateid') ?? volume?.templateid ?? null
   const template = state.tables.templates.get(id)
   if (template === null) throw invalid(`Unable to use template ${id ?? ''}`)
+  if (template.templatetype === 'SYSTEM')
+    throw invalid(`Unable to use system template ${templateText(template)} to deploy a user vm`)
+  const hypervisor = params.text('hypervisor')
+  if (hypervisor !== null && !template.iso && hypervisor.toLowerCase() !== template.hypervisor.toLowerCase())
+    throw invalid('Hypervisor passed to the deployVm call, is different from the hypervisor type of the template')
   if (template.iso && params.text('hypervisor') === null)
     throw invalid('Hypervisor parameter is needed to deploy VM or the hypervisor parameter value passed is invalid')
   if (template.iso && params.text('diskofferingid') === null)
@@ -124,6 +145,10 @@ export function chosenId(call: Call, isTaken: (id: string) => boolean): string {
   return id
 }
 
+export function sizeRefusal(size_gb: number): string {
+  return `Volume size: ${size_gb} GB is out of allowed range. Min: 1. Max: 1024`
+}
+
 interface PlannedDisk {
   type: 'ROOT' | 'DATADISK'
   size_gb: number
@@ -138,9 +163,10 @@ function plannedDisks(call: Call, template: Template): PlannedDisk[] {
   if (template.iso && given !== null) disks.push({ ...given, type: 'ROOT' })
   else {
     const root = params.int('rootdisksize')
+    if (root !== null && root <= 0) throw invalid('Root disk size should be a positive number.')
     if (root !== null && root * GIB < template.size_bytes)
       throw invalid(
-        `Unsupported: rootdisksize override (${root} GB) is smaller than template size ${Math.ceil(template.size_bytes / GIB)} GB`,
+        `Unsupported: rootdisksize override (${root} GB) is smaller than template size (${(template.size_bytes / GIB).toFixed(2)} GB) ${template.size_bytes}`,
       )
     disks.push({ type: 'ROOT', size_gb: root ?? Math.ceil(template.size_bytes / GIB), offering: null })
     if (given !== null) disks.push({ ...given, type: 'DATADISK' })
@@ -164,8 +190,9 @@ export function diskSize(
     if (size_gb !== null) throw invalid('This disk offering does not allow custom size')
     return { size_gb: offering.disksize, offering }
   }
-  if (size_gb === null || size_gb <= 0) throw invalid('This disk offering requires a custom size specified')
-  if (size_gb > 1024) throw invalid('Volume size: 1024GB is the maximum allowed size')
+  if (size_gb === null) throw invalid('This disk offering requires a custom size specified')
+  if (size_gb <= 0) throw invalid('Disk size must be larger than 0')
+  if (size_gb > 1024) throw invalid(sizeRefusal(size_gb))
   return { size_gb, offering }
 }
 
@@ -180,12 +207,8 @@ function makeVm(
   const id = chosenId(call, (taken) => state.tables.vms.has(taken))
   const number = state.nextNumber('vm')
   const name = params.text('name') ?? `VM-${id}`
-  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
-    throw invalid(
-      "Invalid name. Vm name can contain ASCII letters 'a' through 'z', the digits '0' through '9', and the hyphen ('-'), must be between 1 and 63 characters long, and can't start or end with \"-\" and can't start with digit",
-    )
-  const nics = plannedNics(call, id, owner)
-  for (const nic of nics) refuseSameName(call, name, nic.networkid)
+  const cards = plannedNics(call, owner)
+  for (const { network } of cards) refuseSameName(call, name, network.id)
   checkGroups(call, owner)
   const details = { ...params.merged('details') }
   const bootmode = params.text('bootmode')?.toUpperCase() ?? null
@@ -193,7 +216,7 @@ function makeVm(
   if (boottype === 'UEFI' && bootmode !== null) details['UEFI'] = bootmode
   if (offering.iscustomized) Object.assign(details, { cpuNumber: String(size.cpunumber), memory: String(size.memory) })
   const days = params.int('leaseduration')
-  return state.tables.vms.put({
+  const vm = state.tables.vms.put({
     id,
     number,
     name,
@@ -213,7 +236,7 @@ function makeVm(
     haenable: offering.offerha,
     details,
     extraconfig: extraConfig(params.text('extraconfig')),
-    nics,
+    nics: [],
     affinitygroupids: params.list('affinitygroupids'),
     isdynamicallyscalable: template.isdynamicallyscalable && offering.dynamicscalingenabled,
     deleteprotection: false,
@@ -230,9 +253,18 @@ function makeVm(
     bootmode,
     tags: {},
   })
+  // The row is there before its cards are: an address that cannot be had refuses the call and leaves the machine behind.
+  const nics = cards.map(({ network, ip, mac }, deviceid) => makeNic(call, network, deviceid, ip, mac))
+  return state.tables.vms.put({ ...vm, nics })
 }
 
-function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
+interface PlannedNic {
+  network: Network
+  ip: string | null
+  mac: string | null
+}
+
+function plannedNics(call: Call, owner: Owned): PlannedNic[] {
   const { params, state } = call
   const wanted: { networkid: string; ip: string | null; mac: string | null }[] = params
     .list('networkids')
@@ -256,18 +288,19 @@ function plannedNics(call: Call, vmid: string, owner: Owned): Nic[] {
   const first = wanted[0]
   if (first !== undefined && first.ip === null) first.ip = params.text('ipaddress')
   if (first !== undefined && first.mac === null) first.mac = params.text('macaddress')
-  return wanted.map((one, deviceid) => {
-    const network = needNetwork(call, one.networkid)
+  return wanted.map(({ networkid, ip, mac }) => {
+    const network = needNetwork(call, networkid)
     requireNetworkRight(owner, network)
-    return makeNic(call, vmid, network, deviceid, one.ip, one.mac)
+    if (ip !== null && ipNumber(ip) === null) throw invalid(`Invalid specified IPv4 address ${ip}`)
+    return { network, ip, mac }
   })
 }
 
 /** An isolated network serves its own account (or project) alone, whoever the caller is. */
-export function requireNetworkRight(owner: Owned, network: Network): void {
+export function requireNetworkRight(owner: Owned, network: Network, refusal = denied): void {
   if (network.type !== 'Isolated' || (network.accountid === owner.accountid && network.projectid === owner.projectid))
     return
-  throw denied(`Unable to use network with id= ${network.id}, permission denied`)
+  throw refusal(`Unable to use network with id= ${network.id}, permission denied`)
 }
 
 export function needNetwork(call: Call, id: string): Network {
@@ -276,17 +309,10 @@ export function needNetwork(call: Call, id: string): Network {
   return network
 }
 
-export function makeNic(
-  call: Call,
-  vmid: string,
-  network: Network,
-  deviceid: number,
-  ip: string | null,
-  mac: string | null,
-): Nic {
+export function makeNic(call: Call, network: Network, deviceid: number, ip: string | null, mac: string | null): Nic {
   const { state } = call
   if (ip !== null && !isFree(state, network, ip))
-    throw noCapacity(`Unable to acquire Guest IP address ${ip} for network ${network.name}`)
+    throw internal(`Unable to acquire Guest IP address for network ${networkText(network)}`)
   const ipaddress = ip ?? nextFreeIp(state, network)
   if (ipaddress === null && network.cidr !== null)
     throw noCapacity(`Insufficient address capacity: unable to allocate a guest IP in network ${network.name}`)
@@ -303,17 +329,17 @@ export function makeNic(
 }
 
 /** Names are unique in a network domain only. */
-function refuseSameName(call: Call, name: string, networkid: string): void {
+export function refuseSameName(call: Call, name: string, networkid: string): void {
   const same = call.state.tables.vms
     .by('name', name)
     .some((vm) => vm.state !== 'Destroyed' && vm.nics.some((nic) => nic.networkid === networkid))
   if (same)
     throw invalid(
-      `The vm with hostName ${name} already exists in the network domain: ${call.state.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${networkid}`,
+      `The vm with hostName ${name} already exists in the network domain: ${call.state.tables.networks.get(networkid)?.networkdomain ?? ''}; network=${call.state.tables.networks.get(networkid)?.name ?? ''}`,
     )
 }
 
-export function checkGroups(call: Call, owner: Owned): void {
+export function checkGroups(call: Call, owner: Owned, refusal = denied): void {
   const ids = call.params.list('affinitygroupids')
   if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0)
     throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
@@ -321,7 +347,9 @@ export function checkGroups(call: Call, owner: Owned): void {
     const group = call.state.tables.affinitygroups.get(id)
     if (group === null) throw invalid(`Unable to find affinity group by id ${id}`)
     if (group.accountid !== owner.accountid)
-      throw denied(`Affinity Group ${group.name} does not belong to the VM's account`)
+      throw refusal(
+        `Entity AffinityGroup ${group.name} and entity Account ${owner.accountid} belong to different accounts`,
+      )
   }
 }
 
@@ -375,4 +403,32 @@ function putDisk(call: Call, vm: Vm, disk: PlannedDisk): void {
     accountid: vm.accountid,
     projectid: vm.projectid,
   })
+}
+
+function templateText(template: Template): string {
+  return `Template ${JSON.stringify({ format: template.format, name: template.name, uuid: template.id })}`
+}
+
+export function checkVmName(command: string, name: string | null): void {
+  if (name !== null && !/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
+    throw badParameter(
+      `Unable to execute API command ${command.toLowerCase()} due to invalid value. Invalid value provided for API arg: name - it can contain ASCII letters 'a' through 'z', the digits '0' through '9', and the hyphen ('-'), must be between 1 and 63 characters long, and can't start or end with "-" and can't start with digit`,
+    )
+}
+
+export function checkUserData(call: Call): void {
+  const userdata = call.params.text('userdata')
+  if (userdata === null) return
+  if (userdata.includes('%'))
+    throw invalid('URLDecoder: Illegal hex characters in escape (%) pattern - Error at index 0 in: "%%"')
+  if (!/^[A-Za-z0-9+/\s]*={0,2}$/.test(userdata)) throw invalid('User data is not base64 encoded')
+  const longest = Number(setting(call.state, 'vm.userdata.max.length'))
+  if (userdata.length > longest) throw invalid(`User data has exceeded configurable max length: ${longest}`)
+}
+
+/** Looked at only when machine, cards and disks are made: the refusal leaves them behind. */
+function refuseExtraConfig(call: Call, owner: Owned): void {
+  const off = setting(call.state, 'enable.additional.vm.configuration', owner.accountid) !== 'true'
+  if (off && call.params.text('extraconfig') !== null)
+    throw invalid('attempted setting extraconfig but enable.additional.vm.configuration is disabled')
 }

@@ -2,7 +2,7 @@
 import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
-import { fits, releaseGpus } from '../capacity.ts'
+import { fits, placeFor, releaseGpus } from '../capacity.ts'
 import { requireQuota } from '../quota.ts'
 import {
   beginStart,
@@ -10,6 +10,7 @@ import {
   expunge,
   needVm,
   putStopped,
+  refuseStart,
   requireState,
   setVm,
   vmEvent,
@@ -19,6 +20,7 @@ import {
 import type { Host } from '../records.ts'
 import type { SimulatorState } from '../state.ts'
 import { keywordTest, paged } from '../scope.ts'
+import { accountText, numberOf, vmText } from '../texts.ts'
 import { object } from '../wire.ts'
 import { vmView } from '../vm-view.ts'
 import { hostView } from './infrastructure.ts'
@@ -34,14 +36,16 @@ export const vmPower: Commands = {
       event: vmEvent('VM.START', 'starting Vm', vm),
       begin: () => {
         const now = needVm(state, vm.id)
-        if (now.state === 'Running') throw invalid(`The virtual machine ${now.name} is already running`)
-        requireState(
-          now,
-          ['Stopped'],
-          `Unable to start virtual machine ${now.name}: it is not in the Stopped state (${now.state})`,
-        )
+        if (now.state === 'Running')
+          throw invalid(`The virtual machine ${now.id} (${now.displayname}) is already running`)
         const owner = state.tables.accounts.get(now.accountid)
-        if (owner?.state === 'disabled') throw internal(`The owner of ${now.name} is disabled: ${owner.name}`)
+        if (owner?.state === 'disabled')
+          throw internal(`The owner of ${vmText(now)} is disabled: ${accountText(owner)}`)
+        // The state is not looked at: a Destroyed or Error machine fails for want of a place, or of a way.
+        if (now.state === 'Destroyed' || now.state === 'Error') {
+          placeFor(state, { ...now, lasthostid: null }, wish)
+          refuseStart(now)
+        }
         beginStart(state, vm.id, wish)
       },
       end: () => vmView(state, endStart(state, vm.id)),
@@ -57,7 +61,7 @@ export const vmPower: Commands = {
       event: vmEvent('VM.STOP', 'stopping user Vm', vm),
       begin: () => {
         const now = needVm(state, vm.id)
-        if (now.state === 'Stopped') return
+        if (now.state === 'Stopped' || now.state === 'Destroyed') return
         const host = state.tables.hosts.get(now.hostid)
         if (now.state !== 'Running' && params.bool('forced') !== true)
           throw invalid(`Unable to stop virtual machine ${now.name}: it is in state ${now.state}`)
@@ -65,7 +69,7 @@ export const vmPower: Commands = {
           throw internal(`Unable to contact the agent to stop the virtual machine ${now.name}`)
         setVm(state, vm.id, { state: 'Stopping' })
       },
-      end: () => vmView(state, putStopped(state, vm.id)),
+      end: () => vmView(state, vm.state === 'Destroyed' ? needVm(state, vm.id) : putStopped(state, vm.id)),
       fail: () => {
         if (needVm(state, vm.id).state === 'Stopping') setVm(state, vm.id, { state: 'Running' })
       },
@@ -80,7 +84,7 @@ export const vmPower: Commands = {
       event: vmEvent('VM.REBOOT', 'rebooting Vm', vm),
       begin: () => {
         const now = needVm(state, vm.id)
-        requireState(now, ['Running'], `Vm id=${vm.id} is not running, unable to reboot it`)
+        requireState(now, ['Running'], `The VM ${vm.id} (${now.displayname}) is not running, unable to reboot it`)
         const host = state.tables.hosts.get(now.hostid)
         if (params.bool('forced') === true && (host?.state !== 'Up' || host.resourcestate !== 'Enabled'))
           throw internal(`Unable to force reboot the VM: host ${host?.name ?? ''} is not in the right state`)
@@ -91,8 +95,6 @@ export const vmPower: Commands = {
   destroyVirtualMachine: (call) => {
     const { state, params } = call
     const vm = needVm(state, params.need('id'))
-    if (vm.deleteprotection)
-      throw invalid(`Instance [id = ${vm.id}, name = ${vm.name}] has delete protection enabled. Cannot be deleted.`)
     for (const id of params.list('volumeids'))
       if (state.tables.volumes.get(id)?.virtualmachineid !== vm.id)
         throw invalid(`Unable to find volume with ID ${id} attached to the VM`)
@@ -101,7 +103,12 @@ export const vmPower: Commands = {
       duration_ms: 1000,
       event: vmEvent('VM.DESTROY', 'destroying Vm', vm),
       begin: () => {
-        if (needVm(state, vm.id).state === 'Running') setVm(state, vm.id, { state: 'Stopping' })
+        const now = needVm(state, vm.id)
+        if (now.deleteprotection)
+          throw invalid(
+            `Instance [id = ${vm.id}, name = i-2-${vm.number}-VM] has delete protection enabled and cannot be deleted.`,
+          )
+        if (now.state === 'Running') setVm(state, vm.id, { state: 'Stopping' })
       },
       end: () => {
         for (const id of params.list('volumeids')) state.tables.volumes.remove(id)
@@ -125,11 +132,8 @@ export const vmPower: Commands = {
       duration_ms: 1000,
       event: vmEvent('VM.EXPUNGE', 'expunging Vm', vm),
       begin: () => {
-        requireState(
-          needVm(state, vm.id),
-          ['Destroyed', 'Error', 'Expunging'],
-          `Please destroy vm with specified vmId before expunge: ${vm.id}`,
-        )
+        if (!['Destroyed', 'Error', 'Expunging'].includes(needVm(state, vm.id).state))
+          throw internal('Please destroy vm with specified vmId before expunge')
         setVm(state, vm.id, { state: 'Expunging' })
       },
       end: () => {
@@ -140,12 +144,9 @@ export const vmPower: Commands = {
   },
   recoverVirtualMachine: (call) => {
     const { state, params } = call
-    const vm = needVm(state, params.need('id'))
-    requireState(
-      vm,
-      ['Destroyed'],
-      `Unable to recover virtual machine ${vm.name}: it is not in the right state (${vm.state})`,
-    )
+    const vm = state.tables.vms.get(params.need('id'))
+    if (vm === null) throw invalid(`unable to find a virtual machine with id ${numberOf(params.need('id'))}`)
+    requireState(vm, ['Destroyed'], `Vm with id ${vm.id} is not in the right state`)
     requireQuota(state, vm, [
       [0, 1],
       [8, vm.cpunumber],
@@ -160,7 +161,9 @@ export const vmPower: Commands = {
   findHostsForMigration: (call) => {
     const { state, params } = call
     const vm = needVm(state, params.need('virtualmachineid'))
-    requireState(vm, ['Running'], `VM is not running, cannot migrate the vm with specified id`)
+    requireState(vm, ['Running'], 'VM is not Running, cannot migrate the vm with specified id')
+    if (state.tables.gpudevices.by('vm', vm.id).length > 0)
+      throw invalid('Unsupported operation, VM uses host passthrough, cannot migrate')
     const keyword = keywordTest(call)
     const found = state.tables.hosts.filter(
       (host) => host.id !== vm.hostid && host.state === 'Up' && keyword(host.name),
@@ -182,9 +185,7 @@ function migrate(call: Call): Outcome {
   const vm = needVm(state, params.need('virtualmachineid'))
   const hostid = params.text('hostid')
   const storageid = params.text('storageid')
-  const auto = params.bool('autoselect') === true
-  if ([hostid !== null, storageid !== null, auto].filter(Boolean).length !== 1)
-    throw invalid('Either hostId or storageId must be specified, or autoselect: exactly one of them')
+  if (hostid !== null && storageid !== null) throw invalid('Only one of hostId and storageId can be specified')
   return job({
     ...vmJob(vm),
     duration_ms: 4000,
@@ -192,21 +193,25 @@ function migrate(call: Call): Outcome {
     begin: () => {
       const now = needVm(state, vm.id)
       if (storageid !== null) {
-        requireState(now, ['Stopped'], `VM is not Stopped, unable to migrate the vm ${vm.id} to storage`)
+        requireState(now, ['Stopped'], 'VM is not Stopped, unable to migrate the vm having the specified id')
         return
       }
-      requireState(now, ['Running'], `VM is not Running, unable to migrate the vm ${vm.id}`)
+      requireState(now, ['Running'], 'VM is not Running, unable to migrate the vm with specified id')
       if (state.tables.gpudevices.by('vm', vm.id).length > 0)
         throw invalid('Live Migration of GPU enabled VM is not supported')
       if (hostid === now.hostid)
         throw invalid(
-          'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
+          call.spec.name === 'migrateVirtualMachineWithVolume'
+            ? `Cannot migrate VM as it is already present on host ${state.tables.hosts.get(hostid)?.name ?? ''} (ID: ${hostid ?? ''}), please specify valid destination host to migrate the VM`
+            : 'Cannot migrate VM, VM is already present on this host, please specify valid destination host to migrate the VM',
         )
       const host = hostid === null ? emptiest(call, vm.id) : state.tables.hosts.get(hostid)
       if (host === null || host.state !== 'Up' || host.resourcestate !== 'Enabled')
         throw invalid('Cannot migrate VM, destination host is not in correct state')
       if (call.spec.name !== 'migrateVirtualMachineWithVolume' && !reachesDisks(state, host, vm.id))
-        throw invalid('Cannot migrate VM, the destination host cannot access its volumes: migrate with storage')
+        throw internal(
+          `Source and destination host are not in same cluster and all volumes are not on zone wide primary store, unable to migrate to host: ${host.name}`,
+        )
       if (!fits(state, host, now)) throw internal('Host does not have enough capacity: insufficient resources')
       // The machine is accounted on its destination from the start of the move.
       setVm(state, vm.id, { state: 'Migrating', hostid: host.id, lasthostid: now.hostid })

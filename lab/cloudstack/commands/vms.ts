@@ -4,17 +4,19 @@ import { denied, internal, invalid, unavailable } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { resolveCompute } from '../compute-size.ts'
+import type { ComputeSize } from '../compute-size.ts'
+import { vmText } from '../texts.ts'
 import { instanceName, vmView } from '../vm-view.ts'
 import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
 import { setting } from '../settings.ts'
-import type { Vm } from '../records.ts'
+import type { ServiceOffering, Vm } from '../records.ts'
 import type { Json } from '../row.ts'
-import { paged, visible } from '../scope.ts'
+import { visible } from '../scope.ts'
 import { listMachines } from '../vm-list.ts'
 import { object } from '../wire.ts'
 import { ownerFields, text } from '../owner-view.ts'
 import { listRows } from './infrastructure.ts'
-import { checkGroups, extraConfig } from './vm-deploy.ts'
+import { checkGroups, checkUserData, checkVmName, extraConfig, refuseSameName } from './vm-deploy.ts'
 
 /** Keys the server keeps to itself. */
 const FORBIDDEN_DETAILS = ['extraconfig', 'leaseexpirydate', 'leaseexpiryaction', 'leaseactionexecution']
@@ -22,73 +24,46 @@ const FORBIDDEN_DETAILS = ['extraconfig', 'leaseexpirydate', 'leaseexpiryaction'
 export const vms: Commands = {
   listVirtualMachines: (call) => listMachines(call, (vm, details) => vmView(call.state, vm, details, call.sample())),
   updateVirtualMachine: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('id'))
-    if (vm.state === 'Error' || vm.state === 'Expunging')
-      throw invalid(`Unable to update virtual machine ${vm.name}: it is not in the right state (${vm.state})`)
-    const ha = params.bool('haenable')
-    if (ha === true && state.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
-      throw invalid(`Can't enable ha for the vm as it's created from the Service offering having HA disabled`)
-    if ((params.has('securitygroupids') || params.has('securitygroupnames')) && vm.state !== 'Stopped')
-      throw invalid('Virtual machine must be stopped prior to update security groups')
-    const name = params.text('name')
-    if (name !== null && !/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?$/.test(name))
-      throw invalid('Invalid name. Vm name can contain only ASCII letters, digits and the hyphen')
-    const days = params.int('leaseduration')
-    const next = setVm(state, vm.id, {
-      displayname: params.text('displayname') ?? vm.displayname,
-      name: name ?? vm.name,
-      group: params.text('group') ?? vm.group,
-      haenable: ha ?? vm.haenable,
-      ostypeid: params.text('ostypeid') ?? vm.ostypeid,
-      isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? vm.isdynamicallyscalable,
-      deleteprotection: params.bool('deleteprotection') ?? vm.deleteprotection,
-      userdata: params.text('userdata') ?? vm.userdata,
-      userdataid: params.text('userdataid') ?? vm.userdataid,
-      details: nextDetails(call, vm),
-      extraconfig: nextExtraConfig(call, vm),
-      leaseduration: days ?? vm.leaseduration,
-      leaseexpiryaction: params.text('leaseexpiryaction') ?? vm.leaseexpiryaction,
-      leaseexpirydate: days === null ? vm.leaseexpirydate : Date.now() + days * 86_400_000,
-    })
+    const vm = needVm(call.state, call.params.need('id'))
+    checkVmName(call.spec.name, call.params.text('name'))
+    checkUserData(call)
+    const next = updated(call, vm)
     call.event(vmEvent('VM.UPDATE', 'updating Vm', vm))
-    return object(vmView(state, next))
+    return object(vmView(call.state, next))
   },
   resetUserDataForVirtualMachine: (call) => {
     const { params, state } = call
     const vm = needVm(state, params.need('id'))
-    requireState(vm, ['Stopped'], `Vm id=${vm.id} should be stopped to do UserData reset`)
     checkUserData(call)
+    requireState(vm, ['Stopped'], `VM ${vmText(vm)} should be stopped to do UserData reset`)
+    const routed = vm.nics.every((nic) => {
+      const network = state.tables.networks.get(nic.networkid)
+      return (
+        network?.type !== 'Isolated' ||
+        state.tables.routers.find((one) => one['guestnetworkid'] === network.id) !== null
+      )
+    })
+    if (!routed)
+      throw unavailable(
+        'Resource [DataCenter:1] is unreachable: Unable to apply save userdata entry, virtual router is not in the right state',
+      )
     const next = setVm(state, vm.id, { userdata: params.text('userdata'), userdataid: params.text('userdataid') })
     call.event(vmEvent('VM.RESETUSERDATA', 'resetting VM userdata', vm))
     return object(vmView(state, next))
-  },
-  getVirtualMachineUserData: (call) => {
-    const vm = needVm(call.state, call.params.need('virtualmachineid'))
-    return object({ virtualmachineid: vm.id, userdata: vm.userdata })
-  },
-  resetPasswordForVirtualMachine: (call) => {
-    const vm = needVm(call.state, call.params.need('id'))
-    requireState(vm, ['Stopped'], `Vm id=${vm.id} should be stopped to do password reset`)
-    return job({
-      ...vmJob(vm),
-      duration_ms: 800,
-      event: vmEvent('VM.RESETPASSWORD', 'resetting Vm password', vm),
-      end: () => ({ ...vmView(call.state, needVm(call.state, vm.id)), password: randomBytes(6).toString('hex') }),
-    })
   },
   scaleVirtualMachine: (call) => {
     const { params, state } = call
     const vm = needVm(state, params.need('id'))
     const offering = state.tables.serviceofferings.get(params.need('serviceofferingid'))
     if (offering === null) throw invalid('Unable to find service offering: entity does not exist')
-    const size = resolveCompute(offering, params.merged('details'), vm)
+    let size = { cpunumber: vm.cpunumber, cpuspeed: vm.cpuspeed, memory: vm.memory }
     return job({
       ...vmJob(vm),
       duration_ms: 1500,
       event: vmEvent(vm.state === 'Running' ? 'VM.DYNAMIC.SCALE' : 'VM.UPGRADE', 'scaling Vm', vm),
       begin: () => {
-        checkScale(call, needVm(state, vm.id), offering.id, size)
+        size = resolveCompute(offering, params.merged('details'), vm)
+        checkScale(call, needVm(state, vm.id), offering, size)
       },
       end: () => {
         const now = needVm(state, vm.id)
@@ -105,16 +80,19 @@ export const vms: Commands = {
   updateVMAffinityGroup: (call) => {
     const { params, state } = call
     const vm = needVm(state, params.need('id'))
-    checkGroups(call, vm)
     return job({
       ...vmJob(vm),
       duration_ms: 500,
       event: vmEvent('VM.AG.UPDATE', 'updating affinity groups of VM', vm),
       begin: () => {
+        if (!params.has('affinitygroupids') && !params.has('affinitygroupnames'))
+          throw invalid('affinitygroupids parameter or affinitygroupnames parameter must be given')
+        checkGroups(call, vm, internal)
+        const now = needVm(state, vm.id)
         requireState(
-          needVm(state, vm.id),
+          now,
           ['Stopped'],
-          `Unable to update affinity groups of the virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped and not in an error state before updating.`,
+          `Unable update affinity groups of the virtual machine ${vmText(now)} in state ${now.state}; make sure the virtual machine is stopped and not in an error state before updating.`,
         )
       },
       end: () => vmView(state, setVm(state, vm.id, { affinitygroupids: params.list('affinitygroupids') })),
@@ -173,33 +151,13 @@ export const vms: Commands = {
   listDetailOptions: (call) => {
     const { params, state } = call
     const type = params.need('resourcetype')
-    if (type !== 'UserVm' && type !== 'Template') throw invalid(`Resource type not supported: ${type}`)
+    if (type !== 'UserVm' && type !== 'Template') throw invalid(`Invalid resource type ${type}`)
     const id = params.text('resourceid')
-    if (id !== null && type === 'UserVm') needVm(state, id)
+    if (id !== null && type === 'UserVm' && state.tables.vms.get(id) === null)
+      throw internal(
+        'Cannot invoke "com.cloud.vm.VMInstanceVO.getHypervisorType()" because the return value of "com.cloud.vm.dao.VMInstanceDao.findByUuid(String)" is null',
+      )
     return object({ details: id === null ? COMMON_OPTIONS : { ...COMMON_OPTIONS, ...KVM_OPTIONS } })
-  },
-  listResourceDetails: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('resourceid'))
-    if (params.need('resourcetype') !== 'UserVm')
-      throw invalid(`Resource type ${params.need('resourcetype')} has no details here`)
-    const key = params.text('key')
-    const found = Object.entries({ ...vm.details, ...vm.extraconfig }).filter(([name]) => key === null || name === key)
-    return paged(call, found, ([name, value]) => ({ key: name, value, resourceid: vm.id, resourcetype: 'UserVm' }))
-  },
-  addResourceDetail: (call) => {
-    const { params, state } = call
-    const vm = needVm(state, params.need('resourceid'))
-    const added: Record<string, string> = {}
-    for (const one of params.maps('details')) if (one['key'] !== undefined) added[one['key']] = one['value'] ?? ''
-    return job({
-      ...vmJob(vm),
-      duration_ms: 300,
-      end: () => {
-        setVm(state, vm.id, { details: { ...needVm(state, vm.id).details, ...added } })
-        return null
-      },
-    })
   },
   removeResourceDetail: (call) => {
     const { params, state } = call
@@ -223,43 +181,47 @@ export const vms: Commands = {
       },
     })
   },
-  unmanageVirtualMachine: (call) => {
-    const vm = needVm(call.state, call.params.need('id'))
-    if (vm.isoid !== null) throw invalid(`VM has an ISO attached; unmanaging it is not possible`)
-    throw unavailable('Unmanaging VMs of this hypervisor is not supported')
-  },
-  createTags: (call) =>
-    tagJob(call, (tags) => {
-      const given = Object.fromEntries(
-        call.params
-          .maps('tags')
-          .filter((one) => one['key'] !== undefined)
-          .map((one) => [one['key'] ?? '', one['value'] ?? '']),
-      )
-      return { ...tags, ...given }
-    }),
-  deleteTags: (call) =>
-    tagJob(call, (tags) =>
-      Object.fromEntries(
-        Object.entries(tags).filter(([key]) => !call.params.maps('tags').some((one) => one['key'] === key)),
-      ),
-    ),
 }
 
-function tagJob(call: Call, change: (tags: Record<string, string>) => Record<string, string>): ReturnType<typeof job> {
+/** Whatever goes wrong inside the update comes as 530 with one beginning. */
+function updated(call: Call, vm: Vm): Vm {
   const { params, state } = call
-  if (params.need('resourcetype') !== 'UserVm')
-    throw invalid(`Tags are kept for UserVm only, not for ${params.need('resourcetype')}`)
-  const ids = params.list('resourceids').map((id) => needVm(state, id).id)
-  return job({
-    instancetype: 'Tag',
-    instanceid: null,
-    duration_ms: 200,
-    end: () => {
-      for (const id of ids) setVm(state, id, { tags: change(needVm(state, id).tags) })
-      return null
-    },
-  })
+  const refuse = (reason: string): never => {
+    throw internal(`Failed to update VM, due to: ${reason}`)
+  }
+  const ha = params.bool('haenable')
+  if (ha === true && state.tables.serviceofferings.get(vm.serviceofferingid)?.offerha !== true)
+    refuse("Can't enable ha for the vm as it's created from the Service offering having HA disabled")
+  if (
+    params.bool('isdynamicallyscalable') === true &&
+    state.tables.templates.get(vm.templateid)?.isdynamicallyscalable !== true
+  )
+    refuse('Dynamic Scaling cannot be enabled for the VM since its template does not have dynamic scaling enabled')
+  if ((params.has('securitygroupids') || params.has('securitygroupnames')) && vm.state !== 'Stopped')
+    refuse('Virtual machine must be stopped prior to update security groups ')
+  const name = params.text('name')
+  try {
+    if (name !== null && name !== vm.name) for (const nic of vm.nics) refuseSameName(call, name, nic.networkid)
+    const days = params.int('leaseduration')
+    return setVm(state, vm.id, {
+      displayname: params.text('displayname') ?? vm.displayname,
+      name: name ?? vm.name,
+      group: params.text('group') ?? vm.group,
+      haenable: ha ?? vm.haenable,
+      ostypeid: params.text('ostypeid') ?? vm.ostypeid,
+      isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? vm.isdynamicallyscalable,
+      deleteprotection: params.bool('deleteprotection') ?? vm.deleteprotection,
+      userdata: params.text('userdata') ?? vm.userdata,
+      userdataid: params.text('userdataid') ?? vm.userdataid,
+      details: nextDetails(call, vm),
+      extraconfig: nextExtraConfig(call, vm),
+      leaseduration: days ?? vm.leaseduration,
+      leaseexpiryaction: params.text('leaseexpiryaction') ?? vm.leaseexpiryaction,
+      leaseexpirydate: days === null ? vm.leaseexpirydate : Date.now() + days * 86_400_000,
+    })
+  } catch (error) {
+    return refuse(error instanceof Error ? error.message : '')
+  }
 }
 
 /** The map is replaced as a whole and only index 0 is read; extraconfig keys are the server's own. */
@@ -286,7 +248,7 @@ function nextExtraConfig(call: Call, vm: Vm): Record<string, string> {
   const value = params.text('extraconfig')
   if (value === null) return vm.extraconfig
   if (setting(state, 'enable.additional.vm.configuration', vm.accountid) !== 'true')
-    throw denied('Additional VM configuration is not enabled for this account')
+    throw invalid('attempted setting extraconfig but enable.additional.vm.configuration is disabled')
   const added = extraConfig(value)
   const allowed = setting(state, 'allow.additional.vm.configuration.list.kvm', vm.accountid)
     .split(',')
@@ -299,44 +261,32 @@ function nextExtraConfig(call: Call, vm: Vm): Record<string, string> {
   return { ...vm.extraconfig, ...added }
 }
 
-function checkUserData(call: Call): void {
-  const userdata = call.params.text('userdata')
-  if (userdata === null) return
-  if (!/^[A-Za-z0-9+/\s]*={0,2}$/.test(userdata)) throw invalid('User data needs to be base64 encoded')
-  const longest = Number(setting(call.state, 'vm.userdata.max.length'))
-  if (userdata.length > longest) throw invalid(`User data has exceeded configurable max length : ${longest}`)
-}
-
-function checkScale(
-  call: Call,
-  vm: Vm,
-  offeringid: string,
-  size: { cpunumber: number; cpuspeed: number; memory: number },
-): void {
+function checkScale(call: Call, vm: Vm, next: ServiceOffering, size: ComputeSize): void {
   const { state } = call
   const current = state.tables.serviceofferings.get(vm.serviceofferingid)
-  const next = state.tables.serviceofferings.get(offeringid)
   if (vm.state !== 'Running' && vm.state !== 'Stopped')
     throw invalid(
-      `Unable to upgrade virtual machine ${vm.name} in state ${vm.state}; make sure the virtual machine is stopped/running`,
+      `Unable to upgrade virtual machine ${vmText(vm)}  in state ${vm.state}; make sure the virtual machine is stopped/running`,
     )
-  if (offeringid === vm.serviceofferingid && next?.iscustomized !== true)
-    throw invalid(`Not upgrading vm ${vm.name} since it already has the requested service offering`)
+  if (next.id === vm.serviceofferingid && !next.iscustomized)
+    throw invalid(`Not upgrading vm ${vmText(vm)} since it already has the requested service offering (${next.name})`)
   if (vm.state === 'Stopped') return
   if (setting(state, 'enable.dynamic.scale.vm', vm.zoneid) !== 'true')
     throw denied('Dynamic scaling of running VMs is disabled in the zone')
-  if (current?.iscustomized !== true)
-    throw invalid('Unable to live scale VM on KVM when current service offering is a "Fixed Offering"')
-  if (!vm.isdynamicallyscalable)
-    throw internal(`Unable to scale ${vm.name} as it does not have tools to support dynamic scaling`)
-  if (current.dynamicscalingenabled !== next?.dynamicscalingenabled)
-    throw invalid('Both service offerings need the same dynamic scaling setting')
-  const up = size.cpunumber >= vm.cpunumber && size.cpuspeed >= vm.cpuspeed && size.memory >= vm.memory
-  const grows = size.cpunumber > vm.cpunumber || size.cpuspeed > vm.cpuspeed || size.memory > vm.memory
+  const was = { memory: vm.memory, speed: vm.cpuspeed, cpu: vm.cpunumber }
+  const is = { memory: size.memory, speed: size.cpuspeed, cpu: size.cpunumber }
+  const up = is.cpu >= was.cpu && is.speed >= was.speed && is.memory >= was.memory
+  const grows = is.cpu > was.cpu || is.speed > was.speed || is.memory > was.memory
   if (!up || !grows)
     throw invalid(
-      'While the VM is running, only scalling up it is supported. New service offering should have at least one value greater',
+      `While the VM is running, only scalling up it is supported. New service offering ${JSON.stringify(is)} should have at least one value (ram, speed or cpu) greater than the current values ${JSON.stringify(was)}.`,
     )
+  if (!vm.isdynamicallyscalable)
+    throw internal(`Unable to scale ${vmText(vm)} as it does not have tools to support dynamic scaling.`)
+  if (current?.iscustomized !== true)
+    throw invalid('Unable to live scale VM on KVM when current service offering is a "Fixed Offering"')
+  if (current.dynamicscalingenabled !== next.dynamicscalingenabled)
+    throw invalid('Both service offerings need the same dynamic scaling setting')
 }
 
 function without(map: Readonly<Record<string, string>>, key: string): Record<string, string> {

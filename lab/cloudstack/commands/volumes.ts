@@ -1,5 +1,5 @@
 /** Disks and ISOs of machines. */
-import { internal, invalid } from '../api-fault.ts'
+import { ApiFault, internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands, Outcome } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
@@ -11,7 +11,8 @@ import { setting } from '../settings.ts'
 import { volumeView } from '../storage-view.ts'
 import { vmView } from '../vm-view.ts'
 import { list, success } from '../wire.ts'
-import { chosenId, diskSize } from './vm-deploy.ts'
+import { removedText, vmText } from '../texts.ts'
+import { chosenId, diskSize, sizeRefusal } from './vm-deploy.ts'
 
 const GIB = 1024 ** 3
 
@@ -30,13 +31,12 @@ export const volumes: Commands = {
     const offeringid = params.text('diskofferingid')
     const snapshot = state.tables.snapshots.get(params.text('snapshotid'))
     if (offeringid === null && snapshot === null)
-      throw invalid('Either disk Offering Id or snapshot Id must be passed whilst creating volume')
+      throw invalid('At least one of disk Offering ID or snapshot ID must be passed whilst creating volume')
     const size_gb =
       offeringid === null
         ? Math.ceil((snapshot?.size_bytes ?? 0) / GIB)
         : diskSize(call, offeringid, params.int('size')).size_gb
-    if (params.text('zoneid') === null && snapshot === null)
-      throw invalid('Zone id or snapshot id is needed to create a volume')
+    if (params.text('zoneid') === null && snapshot === null) throw invalid('Unable to find zone by id null')
     const owner = ownerFor(call)
     requireQuota(state, owner, [
       [2, 1],
@@ -92,24 +92,6 @@ export const volumes: Commands = {
     call.event(volumeEvent('VOLUME.DELETE', 'deleting volume', volume))
     return success()
   },
-  destroyVolume: (call) => {
-    const { params, state } = call
-    const volume = need(call, params.need('id'))
-    return job({
-      ...volumeJob(volume),
-      duration_ms: 500,
-      event: volumeEvent('VOLUME.DESTROY', 'destroying volume', volume),
-      begin: () => {
-        if (need(call, volume.id).virtualmachineid !== null)
-          throw invalid('Please specify a volume that is not attached to any VM.')
-      },
-      end: () => {
-        const gone = volumeView(state, state.tables.volumes.put({ ...need(call, volume.id), state: 'Destroy' }))
-        if (params.bool('expunge') === true) state.tables.volumes.remove(volume.id)
-        return gone
-      },
-    })
-  },
   attachIso: (call) => {
     const { params, state } = call
     const vm = needVm(state, params.need('virtualmachineid'))
@@ -145,30 +127,11 @@ export const volumes: Commands = {
       end: () => vmView(state, setVm(state, vm.id, { isoid: null })),
     })
   },
-  updateVolume: (call) => {
-    const { params, state } = call
-    const volume = need(call, params.need('id'))
-    return job({
-      ...volumeJob(volume),
-      duration_ms: 300,
-      end: () => {
-        const now = need(call, volume.id)
-        return volumeView(
-          state,
-          state.tables.volumes.put({
-            ...now,
-            name: params.text('name') ?? now.name,
-            deleteprotection: params.bool('deleteprotection') ?? now.deleteprotection,
-          }),
-        )
-      },
-    })
-  },
 }
 
 function need(call: Call, id: string | null): Volume {
   const volume = call.state.tables.volumes.get(id)
-  if (volume === null) throw invalid(`Unable to find volume with ID: ${id ?? ''}: entity does not exist`)
+  if (volume === null) throw invalid(removedText(id ?? '0', 'Volume'))
   return volume
 }
 
@@ -206,6 +169,18 @@ function volumeTest(call: Call): (volume: Volume) => boolean {
     (hostid === null || state.tables.vms.get(volume.virtualmachineid)?.hostid === hostid)
 }
 
+/** A job that is taken and can only fail. */
+function failing(instancetype: string, instanceid: string | null, reason: string): Outcome {
+  return job({
+    instancetype,
+    instanceid,
+    duration_ms: 100,
+    end: () => {
+      throw invalid(reason)
+    },
+  })
+}
+
 function attach(call: Call): Outcome {
   const { params, state } = call
   const volume = need(call, params.need('id'))
@@ -231,10 +206,14 @@ function attach(call: Call): Outcome {
       )
       if (now.zoneid !== vm.zoneid) throw invalid('Please specify a VM that is in the same zone as the volume.')
       if (now.accountid !== vm.accountid)
-        throw invalid('Unable to attach volume: volume and VM belong to different accounts')
+        throw internal(`Entity ${vmText(vm)} and entity VolumeObject ${now.name} belong to different accounts`)
       if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
-        throw invalid('Unable to attach volume, please specify a VM that does not have VM snapshots')
+        throw invalid(
+          `Unable to attach volume to VM i-2-${vm.number}-VM/${vm.id}, please specify a VM that does not have VM snapshots`,
+        )
       const used = new Set(state.tables.volumes.by('vm', vm.id).map((one) => one.deviceid))
+      if (wanted === 0 && needVm(state, vm.id).state !== 'Stopped')
+        throw invalid('Root volume detach can happen only when vm is in states: Stopped or Destroyed')
       if (wanted !== null && (wanted === 0 || wanted === 3 || used.has(wanted)))
         throw invalid(`deviceId ${wanted} is used by vm ${vm.name}`)
       state.tables.volumes.put({ ...now, state: 'Attaching' })
@@ -267,8 +246,8 @@ function detach(call: Call): Outcome {
   const id = params.text('id')
   const vmid = params.text('virtualmachineid')
   const deviceid = params.int('deviceid')
-  if ((id === null) === (vmid === null || deviceid === null))
-    throw invalid('Please provide either a volume id, or a tuple(device id, instance id)')
+  const either = 'Please provide either a volume id, or a tuple(device id, instance id)'
+  if ((id === null) === (vmid === null || deviceid === null)) return failing('None', null, either)
   const volume =
     id === null
       ? (state.tables.volumes.by('vm', vmid).find((one) => one.deviceid === deviceid) ?? need(call, null))
@@ -285,7 +264,7 @@ function detach(call: Call): Outcome {
         vm,
         now.type === 'ROOT' ? ['Stopped', 'Destroyed'] : ['Running', 'Stopped', 'Destroyed'],
         now.type === 'ROOT'
-          ? 'Please specify a VM that is stopped or destroyed to detach its ROOT volume'
+          ? 'Root volume detach can happen only when vm is in states: Stopped or Destroyed'
           : 'Please specify a VM that is either running or stopped or destroyed.',
       )
       if (state.tables.vmsnapshots.by('vm', vm.id).length > 0)
@@ -324,18 +303,19 @@ function resize(call: Call, offeringid: string | null): Outcome {
   if (offeringid === null && next !== null && !next.iscustomized)
     throw invalid(`The size is fixed by the disk offering ${next.name} of the volume`)
   const size_gb = next !== null && !next.iscustomized ? next.disksize : (size ?? Math.ceil(volume.size_bytes / GIB))
-  if (size_gb <= 0) throw invalid('Requested size out of range')
   const shrinks = size_gb * GIB < volume.size_bytes
-  if (shrinks && params.bool('shrinkok') !== true)
-    throw invalid(
-      `Going from existing size of ${volume.size_bytes} to size of ${size_gb * GIB} would shrink the volume. Need to sign off by supplying the shrinkok parameter with value of true.`,
-    )
   if (!shrinks) requireQuota(state, volume, [[10, size_gb - Math.ceil(volume.size_bytes / GIB)]])
   return job({
     ...volumeJob(volume),
     duration_ms: 1000,
     event: volumeEvent('VOLUME.RESIZE', 'resizing volume', volume),
     begin: () => {
+      if (size_gb <= 0 || size_gb > 1024) throw new ApiFault(432, sizeRefusal(size_gb))
+      if (shrinks && params.bool('shrinkok') !== true)
+        throw new ApiFault(
+          432,
+          `Going from existing size of ${volume.size_bytes} to size of ${size_gb * GIB} would shrink the volume.Need to sign off by supplying the shrinkok parameter with value of true.`,
+        )
       const pool = state.tables.storagepools.get(volume.storageid)
       const room =
         Number(pool?.['disksizetotal'] ?? 0) *

@@ -5,35 +5,25 @@ import type { SimulatorState } from '../state.ts'
 
 const GIB = 1024 ** 3
 
+const OS_NAMES = [
+  'Debian GNU/Linux 12 (64-bit)',
+  'Ubuntu 24.04 LTS',
+  'Rocky Linux 9',
+  'Windows Server 2022 (64-bit)',
+  'Other Linux (64-bit)',
+] as const
+
 export const OS_TYPES = {
-  debian: seededId('ostype', 'Debian GNU/Linux 12 (64-bit)'),
-  ubuntu: seededId('ostype', 'Ubuntu 24.04 LTS'),
-  rocky: seededId('ostype', 'Rocky Linux 9'),
-  windows: seededId('ostype', 'Windows Server 2022 (64-bit)'),
-  other: seededId('ostype', 'Other Linux (64-bit)'),
+  debian: seededId('ostype', OS_NAMES[0]),
+  ubuntu: seededId('ostype', OS_NAMES[1]),
+  rocky: seededId('ostype', OS_NAMES[2]),
+  windows: seededId('ostype', OS_NAMES[3]),
+  other: seededId('ostype', OS_NAMES[4]),
 }
 
 export function seedImages(state: SimulatorState): void {
-  const categories: [string, string][] = [
-    ['Debian', 'Debian GNU/Linux 12 (64-bit)'],
-    ['Ubuntu', 'Ubuntu 24.04 LTS'],
-    ['Rocky Linux', 'Rocky Linux 9'],
-    ['Windows', 'Windows Server 2022 (64-bit)'],
-    ['Other', 'Other Linux (64-bit)'],
-  ]
-  for (const [category, description] of categories) {
-    const oscategoryid = seededId('oscategory', category)
-    state.tables.oscategories.put({ id: oscategoryid, name: category, isfeatured: category !== 'Other' })
-    state.tables.ostypes.put({
-      id: seededId('ostype', description),
-      name: description,
-      description,
-      oscategoryid,
-      oscategoryname: category,
-      isuserdefined: false,
-      fordisplay: true,
-    })
-  }
+  for (const description of OS_NAMES)
+    state.tables.ostypes.put({ id: seededId('ostype', description), name: description, description })
   const { templates, isos } = wellKnown
   image(state, templates['Debian 12'], { name: 'Debian 12', ostypeid: OS_TYPES.debian, size_bytes: 8 * GIB })
   image(state, templates['Ubuntu 24.04'], { name: 'Ubuntu 24.04', ostypeid: OS_TYPES.ubuntu, size_bytes: 10 * GIB })

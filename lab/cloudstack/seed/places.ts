@@ -179,14 +179,6 @@ function seedPhysicalNetwork(state: SimulatorState): void {
     networkspeed: '10G',
     tags: '',
   })
-  for (const traffictype of ['Management', 'Guest', 'Public', 'Storage']) {
-    tables.traffictypes.put({
-      id: seededId('traffictype', traffictype),
-      traffictype,
-      physicalnetworkid,
-      kvmnetworklabel: traffictype === 'Management' ? 'cloudbr0' : 'cloudbr1',
-    })
-  }
   const routed = [
     'Vpn',
     'Dhcp',
