@@ -17,6 +17,7 @@ import { authHandlers } from '#src/modules/auth/index.ts'
 import { createOidcSignIn } from '#src/modules/auth/oidc-sign-in.ts'
 import { createPasswords } from '#src/modules/auth/passwords.ts'
 import { eventHandlers } from '#src/modules/events/index.ts'
+import type { Background } from '#src/kernel/background.ts'
 import { jobHandlers } from '#src/modules/jobs/index.ts'
 import { type Check, serviceHandlers } from '#src/modules/service/index.ts'
 import { createReferencePage } from '#src/modules/service/reference-page.ts'
@@ -39,6 +40,7 @@ export interface Parts {
   cloudstack: CloudStack
   log: Log
   metrics: Metrics
+  background: Background
   /** What is told of each call to this subsystem: metrics, and traces where they are on. */
   observed(subsystem: string): (operation: string, seconds: number, outcome: string, traceparent?: string) => void
   cache: CredentialCache
@@ -61,7 +63,7 @@ export function mountAreas(server: Server, services: MountServices, parts: Parts
   const { config, database, stream, engine, cloudstack, replica } = parts
   const change = { database, replica_id: replica.id }
   const page = createReferencePage()
-  const named = () => subsystems(cloudstack)
+  const named = () => [...subsystems(cloudstack), ...failingTasks(parts.background)]
   const { archive_after_days } = config.events
 
   mountArea(server, service, serviceHandlers({ ...parts, replica_id: replica.id, page, subsystems: named }), services)
@@ -88,6 +90,14 @@ function authDeps({ config, database, replica, cache, keyring }: Parts): AuthDep
     public_url,
     oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, keyring }),
   }
+}
+
+function failingTasks(background: Background): Check[] {
+  return background.failing().map(({ task, failures }) => ({
+    name: `background ${task}`,
+    ok: false,
+    detail: `failed ${failures} times in a row`,
+  }))
 }
 
 function subsystems(cloudstack: CloudStack): Check[] {

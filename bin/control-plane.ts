@@ -5,6 +5,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { createBackground } from '#src/kernel/background.ts'
 import { createEngine } from '#src/jobs/engine.ts'
 import { type Config, ConfigError, secretValues } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
@@ -89,7 +90,8 @@ async function start(
   const database = openDatabase({ connection, pool_size: config.database.pool_size, log })
   opened.defer(() => database.close())
   const keyring = openKeyring(keyFileOf(config))
-  const replica = createReplica(database, log)
+  const background = createBackground(log, metrics)
+  const replica = createReplica(database, background)
   const telemetry = await openTelemetry(config, { version, instance_id: replica.id, log })
   if (telemetry !== undefined) opened.defer(() => telemetry.stop())
   const observed = observer(metrics, telemetry)
@@ -99,8 +101,10 @@ async function start(
   const stream = createStream(database, listener, log)
   const cache = createCredentialCache()
   const open = createOpenCredentials({ db: database.db, cache, log })
-  const at = options.at === undefined ? {} : { at: options.at }
-  const engine = createEngine({ database, keyring, replica, stream, log, metrics, ...at })
+  const { at } = options
+  const engine = createEngine({
+    database, keyring, replica, stream, listener, background, log, metrics, ...(at && { at }),
+  }) // biome-ignore format: short names
   const server = createServer({
     log,
     metrics,
@@ -109,19 +113,8 @@ async function start(
     ...(telemetry === undefined ? {} : { tracing: telemetry.requests }),
   })
   const made = {
-    config,
-    database,
-    keyring,
-    replica,
-    listener,
-    stream,
-    engine,
-    cloudstack,
-    cache,
-    log,
-    metrics,
-    observed,
-  }
+    config, database, keyring, replica, listener, stream, engine, cloudstack, cache, log, metrics, background, observed,
+  } // biome-ignore format: short names
   const start_up = createStartUp()
   const services = { ...mountServices(made, open), starting: start_up.state }
   const watchers = mountAreas(server, services, {
@@ -149,7 +142,7 @@ type Startable = Omit<Parts, 'version' | 'document' | 'checks'> & {
 
 /** Once the database is there: the schema, then everything that works on it. Answers the admin token to print. */
 async function startParts(
-  { config, database, replica, stream, listener, engine, log, server, watchers }: Startable,
+  { config, database, replica, stream, listener, engine, background, log, server, watchers }: Startable,
   options: ControlPlaneOptions,
   opened: AsyncDisposableStack,
 ): Promise<string | undefined> {
@@ -169,7 +162,7 @@ async function startParts(
   // Before what its requests need is stopped; the one at its start is for a start that fails.
   opened.defer(() => server.close())
   const { replay_hours } = config.events
-  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, log)
+  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, background, log)
   opened.defer(() => upkeep.stop())
   upkeep.start()
   opened.defer(async () => {

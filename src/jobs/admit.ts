@@ -1,16 +1,13 @@
 // The engine as the rest of the service sees it.
-import type { Caller } from '#src/kernel/http/context.ts'
+import type { Caller, Operation } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
 import type { JobDefinition } from './define.ts'
 import type { JobRow } from './ledger.ts'
 
 export interface Admission<Input> {
-  /** UUIDv7 of the operation: becomes the job's id and its event's correlation id. */
-  id: string
+  /** Its id becomes the job's id and its event's correlation id, its name the event's `action`. */
+  operation: Operation
   input: Input
-  caller: Caller
-  /** Operation name of the contract: the event's `action`. */
-  action: string
   /** One sentence for the timeline while it runs. */
   description: string
   resource_id?: string

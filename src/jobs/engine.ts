@@ -1,19 +1,20 @@
-// The engine: admits jobs, runs those it holds, and takes over those whose process died. Truth is the ledger; pg-boss only
-// says "look at job X" (docs/decisions/0003).
+// The engine: admits jobs, runs as many as it has room for, and takes those that nobody alive holds. Truth is the ledger; a
+// notice only says that it is worth looking at once (docs/decisions/0003).
 import { setTimeout as delay } from 'node:timers/promises'
 import { Value } from 'typebox/value'
 import { ApiError } from '#src/kernel/errors.ts'
+import type { Background } from '#src/kernel/background.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import { appEventOf } from '#src/store/app-events.ts'
-import type { Database } from '#src/store/database.ts'
-import { DEAD_AFTER_S, type Replica } from '#src/store/replicas.ts'
+import { type Database, JOB_NOTIFY } from '#src/store/database.ts'
+import type { Listener } from '#src/store/listener.ts'
+import type { Replica } from '#src/store/replicas.ts'
 import type { Stream } from '#src/store/stream.ts'
 import type { Admission, Jobs, WaitOptions } from './admit.ts'
 import type { BoundJob, JobDefinition } from './define.ts'
-import { createDelivery } from './delivery.ts'
 import { type Claim, createLedger, type JobRow, type Ledger } from './ledger.ts'
 import type { ProgressSink } from './progress.ts'
 import { type RunnerDeps, runJob, StopError } from './runner.ts'
@@ -24,8 +25,12 @@ export interface EngineOptions {
   keyring: Keyring
   replica: Replica
   stream: Stream
+  listener: Listener
+  background: Background
   log: Log
   metrics: Metrics
+  /** Jobs that this process runs at once; others wait for room here or elsewhere. */
+  slots?: number
   settle_ms?: number
   retry_ms?: number
   at?: (point: string) => void
@@ -40,40 +45,49 @@ export interface Engine extends Jobs {
   running(): number
 }
 
-/** How soon the next look follows while a job's process is alive. */
-const LOOK_AGAIN_S = 4
+const SLOTS = 100
+/** How often free jobs are looked for without a notice: those of a process that died, those whose time has come. */
+const LOOK_MS = 2000
+/** A job that this process could not go on with, for instance without the database, is first left to others. */
+const DROPPED_MS = 5000
 const SETTLE_MS = 5000
 const RETRY_MS = 1000
 const WAIT_POLL_MS = 500
-const SWEEP_MS = 30_000
 
 export function createEngine(options: EngineOptions): Engine {
-  const { database, log, replica, stream } = options
+  const { database, log, replica, stream, background } = options
   const ledger = createLedger(database, options.keyring, replica.id)
-  const delivery = createDelivery(database, log)
   const waiters: Waiters = new Map()
-  const held = createHeldJobs(ledger, options, waiters)
+  const held = createHeldJobs(ledger, options, waiters, () => look())
+  const slots = options.slots ?? SLOTS
+  let stopping = false
+  let looking: Promise<void> | undefined
+  let again = false
+  /** Room for a job that is being taken. */
+  let claiming = false
 
-  /** A message came: take the job when nobody alive holds it, and look again while somebody does. */
-  async function look(job_id: string): Promise<void> {
-    const row = await ledger.find(job_id)
-    if (row === undefined || row.job_status !== 'running') return
-    if (row.cancel_requested_at !== null) held.cancel(job_id)
-    if (!held.has(job_id)) {
-      const claim = await ledger.claim(job_id)
-      if (claim !== undefined) {
-        log.info({ job_id, job_type: row.type, epoch: claim.row.epoch }, 'job taken over')
-        held.run(claim)
-      }
+  /** Stops what was cancelled elsewhere, and takes free jobs while there is room. One round at a time. */
+  function look(): void {
+    again = true
+    looking ??= background.round('jobs', lookNow).finally(() => {
+      looking = undefined
+      if (again && !stopping) look()
+    })
+  }
+  async function lookNow(): Promise<void> {
+    again = false
+    for (const id of await ledger.cancelled(held.ids())) held.cancel(id)
+    while (!stopping && held.count() < slots) {
+      claiming = true
+      const claim = await ledger.claimNext(held.types(), held.taken()).finally(() => (claiming = false))
+      if (claim === undefined) return
+      const { id: job_id, type: job_type, epoch } = claim.row
+      log.info({ job_id, job_type, epoch }, 'job taken')
+      held.run(claim)
     }
-    await delivery.send(job_id, LOOK_AGAIN_S)
   }
-
-  /** At start, and in case a message was lost, for instance with the database. */
-  async function findOrphans(): Promise<void> {
-    for (const id of await ledger.orphans()) await look(id)
-  }
-  let sweep: NodeJS.Timeout | undefined
+  let timer: NodeJS.Timeout | undefined
+  options.listener.on(JOB_NOTIFY, look, look)
 
   return {
     register: held.register,
@@ -84,16 +98,15 @@ export function createEngine(options: EngineOptions): Engine {
       stream.onMessage((message) => {
         if (message.channel === 'job') wake(waiters, (message.data as { id: string }).id)
       })
-      await delivery.start(look)
-      await findOrphans()
-      sweep = setInterval(() => {
-        findOrphans().catch((err: unknown) => log.warn({ err }, 'orphaned jobs not looked for'))
-      }, SWEEP_MS)
+      timer = setInterval(look, LOOK_MS)
+      look()
+      await looking
     },
     async stop() {
-      clearInterval(sweep)
-      for (const id of await held.letGo()) await delivery.send(id, 0)
-      await delivery.stop()
+      stopping = true
+      clearInterval(timer)
+      await looking
+      await held.letGo()
     },
     result: (definition, row) => readResult(definition, ledger.resultOf(row)),
     async admit<Deps, Input, State, Result>(
@@ -101,20 +114,23 @@ export function createEngine(options: EngineOptions): Engine {
       admission: Admission<Input>,
     ) {
       if (!held.knows(definition.type)) throw new Error(`the job ${definition.type} is not registered`)
-      const row = await database.transact(async (trx, publish) => {
-        const admitted = await ledger.insert(trx, publish, definition, admission)
-        await delivery.send(admitted.id, DEAD_AFTER_S, trx)
-        return admitted
-      })
-      held.run(await ledger.open(row))
-      return row
+      const { operation_id } = admission.operation
+      const here = !stopping && held.count() + Number(claiming) < slots
+      // Counts from here on: many admissions at once must not all see the same room, nor `look` take what is about to run.
+      if (here) held.reserved.add(operation_id)
+      try {
+        const row = await database.transact((trx, publish) => ledger.insert(trx, publish, definition, admission, here))
+        if (here) held.run(await ledger.open(row))
+        return row
+      } finally {
+        held.reserved.delete(operation_id)
+      }
     },
     async cancel(id: string, caller: Caller) {
       const row = await ledger.requestCancel(id)
       if (row === undefined) throw notCancellable(id, await ledger.find(id))
       log.info({ job_id: id, caller: caller.username }, 'job cancel requested')
       held.cancel(id)
-      await delivery.send(id, 0)
       return row
     },
   }
@@ -136,10 +152,12 @@ function notCancellable(id: string, found: JobRow | undefined): ApiError {
 }
 
 /** The jobs that this process runs. */
-function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters) {
+function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters, roomAgain: () => void) {
   const { log, metrics } = options
   const known = new Map<string, BoundJob>()
   const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
+  const dropped = new Set<string>()
+  const reserved = new Set<string>()
   const runner: RunnerDeps = {
     ledger,
     log,
@@ -151,37 +169,41 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
   return {
     register: (bound: BoundJob): void => void known.set(bound.definition.type, bound),
     knows: (type: string): boolean => known.has(type),
-    has: (id: string): boolean => running.has(id),
-    count: (): number => running.size,
+    types: (): string[] => [...known.keys()],
+    ids: (): string[] => [...running.keys()],
+    /** What this process must not take: what it runs, and for a while what it could not go on with. */
+    taken: (): string[] => [...running.keys(), ...reserved, ...dropped],
+    /** Ids of jobs that are being admitted to run here. */
+    reserved,
+    count: (): number => running.size + reserved.size,
     cancel: (id: string): void => running.get(id)?.stop.abort(new StopError('cancelled')),
     run(claim: Claim): void {
       const bound = known.get(claim.row.type)
-      if (bound === undefined) {
-        log.error({ job_id: claim.row.id, job_type: claim.row.type }, 'job of a kind this version does not know')
-        return
-      }
+      if (bound === undefined) throw new Error(`the job ${claim.row.type} is not registered`)
       const stop = new AbortController()
       if (claim.row.cancel_requested_at !== null) stop.abort(new StopError('cancelled'))
       const ended = runJob(claim, bound, stop.signal, runner)
         .then((row) => {
           if (row !== undefined) metrics.job(row.type, row.job_status)
         })
-        .catch((err: unknown) =>
-          log.error({ err, job_id: claim.row.id }, 'job runner failed; the job is taken up again'),
-        )
+        .catch((err: unknown) => {
+          log.error({ err, job_id: claim.row.id }, 'job runner failed; the job is taken up again')
+          dropped.add(claim.row.id)
+          setTimeout(() => dropped.delete(claim.row.id), DROPPED_MS).unref()
+        })
         .finally(() => {
           running.delete(claim.row.id)
           wake(waiters, claim.row.id)
+          roomAgain()
         })
       running.set(claim.row.id, { stop, ended })
+      reserved.delete(claim.row.id)
     },
-    /** Stops all without an end and answers which they were: another process continues them. */
-    async letGo(): Promise<string[]> {
-      const ids = [...running.keys()]
+    /** Stops all without an end: another process continues them. */
+    async letGo(): Promise<void> {
       const jobs = [...running.values()]
       for (const job of jobs) job.stop.abort(new StopError('shutdown'))
       await Promise.all(jobs.map((job) => job.ended))
-      return ids
     },
   }
 }

@@ -5,7 +5,9 @@ import { type Selectable, sql } from 'kysely'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
-import type { Database, Trx } from '#src/store/database.ts'
+import { type Database, JOB_NOTIFY, type Trx } from '#src/store/database.ts'
+import { holdKey } from '#src/store/idempotency.ts'
+import { LOCKS } from '#src/store/locks.ts'
 import { isAlive } from '#src/store/replicas.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Tables } from '#src/store/tables.ts'
@@ -89,49 +91,58 @@ async function change(trx: Trx, publish: Publish, id: string, set: Record<string
   return row
 }
 
+/** Heard by every replica when the transaction is committed. */
+async function notify(trx: Trx, id: string): Promise<void> {
+  await sql`select pg_notify(${JOB_NOTIFY}, ${id})`.execute(trx)
+}
+
 function admission({ encrypt, replica_id }: Parts) {
   return {
-    /** Admission: job and start event, held by this process from the first moment. */
+    /** Admission: job and start event; held by this process from the first moment when it has room. */
     async insert<Deps, Input, State, Result>(
       trx: Trx,
       publish: Publish,
       definition: JobDefinition<Deps, Input, State, Result>,
       admission: Admission<Input>,
+      here: boolean,
     ): Promise<JobRow> {
+      const { operation, operation_id, caller } = admission.operation
+      await holdKey(trx, admission.operation)
       const row = await trx
         .insertInto('job')
         .values({
-          id: admission.id,
+          id: operation_id,
           parent_id: admission.parent_id ?? null,
           type: definition.type,
           status: admission.description,
           description: admission.description,
-          input: encrypt(admission.input, admission.id),
-          state: encrypt({}, admission.id),
+          input: encrypt(admission.input, operation_id),
+          state: encrypt({}, operation_id),
           metadata: JSON.stringify(admission.metadata ?? {}),
           planned_steps: JSON.stringify(definition.steps.map((step) => step.name)),
           node_ip: admission.node_ip ?? null,
           resource_type: definition.resource_type,
           resource_id: admission.resource_id ?? null,
           resource_name: admission.resource_name ?? '',
-          tenant_id: admission.tenant_id ?? admission.caller.tenant_id,
-          caller: JSON.stringify(admission.caller),
-          executor: replica_id,
-          epoch: 1,
+          tenant_id: admission.tenant_id ?? caller.tenant_id,
+          caller: JSON.stringify(caller),
+          executor: here ? replica_id : null,
+          epoch: here ? 1 : 0,
         })
         .returningAll()
         .executeTakeFirstOrThrow()
       await startEvent(trx, publish, {
-        correlation_id: admission.id,
-        action: admission.action,
+        correlation_id: operation_id,
+        action: operation,
         resource_type: definition.resource_type,
         description: admission.description,
-        caller: admission.caller,
+        caller,
         tenant_id: row.tenant_id,
         ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
       })
       await admission.also?.(trx)
       publish(jobMessage(row, 1))
+      if (!here) await notify(trx, row.id)
       return row
     },
   }
@@ -160,50 +171,72 @@ function claims({ database, decrypt, replica_id }: Parts) {
       database.db.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst(),
 
     /**
-     * Takes a running job that nobody alive holds, by raising its epoch. The caller asks only for jobs that it does not run
-     * itself, so one that still names this process was dropped by it and is free too.
+     * Takes the oldest job that nobody alive holds and that is due, by raising its epoch. `types`: what this version can
+     * run. `own`: what this process runs; another job that names this process was dropped by it and is free too.
      */
-    async claim(id: string): Promise<Claim | undefined> {
-      const row = await database.db
-        .updateTable('job')
-        .set({ executor: replica_id, epoch: sql<number>`epoch + 1`, updated_at: sql`now()` })
-        .where('id', '=', id)
-        .where('job_status', '=', 'running')
-        .where((eb) =>
-          eb.or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]),
-        )
-        .returningAll()
-        .executeTakeFirst()
-      return row === undefined ? undefined : opened(row)
-    },
+    claimNext: (types: readonly string[], own: readonly string[]): Promise<Claim | undefined> =>
+      database.db
+        .transaction()
+        .execute(async (trx) => {
+          await sql`select pg_advisory_xact_lock(${LOCKS.job_claims})`.execute(trx)
+          const free = trx
+            .selectFrom('job')
+            .select('id')
+            .where('job_status', '=', 'running')
+            .where('type', 'in', types)
+            .where(({ eb, or }) =>
+              or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]),
+            )
+            .where(({ eb, or }) => or([eb('wake_at', 'is', null), eb('wake_at', '<=', sql<Date>`now()`)]))
+            .where(sql<boolean>`id <> all(${own}::uuid[])`)
+            .orderBy('created_at')
+            .orderBy('id')
+            .limit(1)
+            .forUpdate()
+            .skipLocked()
+          return trx
+            .updateTable('job')
+            .set({ executor: replica_id, epoch: sql<number>`epoch + 1`, wake_at: null, updated_at: sql`now()` })
+            .where('id', 'in', free)
+            .returningAll()
+            .executeTakeFirst()
+        })
+        .then((row) => (row === undefined ? undefined : opened(row))),
 
     /** Lets the job go without an end: another process continues it. */
-    async release(claim: Claim): Promise<void> {
-      await database.db
-        .updateTable('job')
-        .set({ executor: null })
-        .where('id', '=', claim.row.id)
-        .where('epoch', '=', claim.row.epoch)
-        .execute()
-    },
+    release: (claim: Claim): Promise<void> =>
+      database.db.transaction().execute(async (trx) => {
+        await trx
+          .updateTable('job')
+          .set({ executor: null })
+          .where('id', '=', claim.row.id)
+          .where('epoch', '=', claim.row.epoch)
+          .execute()
+        await notify(trx, claim.row.id)
+      }),
 
     requestCancel: (id: string): Promise<JobRow | undefined> =>
-      database.db
-        .updateTable('job')
-        .set({ cancel_requested_at: sql`now()` })
-        .where('id', '=', id)
-        .where('job_status', '=', 'running')
-        .where('point_of_no_return_at', 'is', null)
-        .returningAll()
-        .executeTakeFirst(),
+      database.db.transaction().execute(async (trx) => {
+        const row = await trx
+          .updateTable('job')
+          .set({ cancel_requested_at: sql`now()`, wake_at: null })
+          .where('id', '=', id)
+          .where('job_status', '=', 'running')
+          .where('point_of_no_return_at', 'is', null)
+          .returningAll()
+          .executeTakeFirst()
+        if (row !== undefined) await notify(trx, id)
+        return row
+      }),
 
-    /** Running jobs that nobody alive holds: looked at once at start, in case their message was lost. */
-    async orphans(): Promise<string[]> {
+    /** Which of these were told to stop. */
+    async cancelled(ids: readonly string[]): Promise<string[]> {
+      if (ids.length === 0) return []
       const rows = await database.db
         .selectFrom('job')
         .select('id')
-        .where('job_status', '=', 'running')
-        .where((eb) => eb.or([eb('executor', 'is', null), eb.not(isAlive('job.executor'))]))
+        .where('id', 'in', ids)
+        .where('cancel_requested_at', 'is not', null)
         .execute()
       return rows.map((row) => row.id)
     },

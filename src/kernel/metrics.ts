@@ -5,6 +5,8 @@ export interface Metrics {
   request(operation: string, status: number, seconds: number): void
   upstream(subsystem: string, operation: string, outcome: string, seconds: number): void
   job(type: string, outcome: string): void
+  /** How often in a row a background task has failed; 0 when its last round went well. */
+  background(task: string, failures: number): void
   /** A value read at every scrape. */
   gauge(name: string, help: string, read: () => number): void
   text(): Promise<string>
@@ -37,6 +39,12 @@ export function createMetrics(): Metrics {
     labelNames: ['type', 'outcome'] as const,
     registers,
   })
+  const background = new Gauge({
+    name: 'groundplane_background_failures',
+    help: 'Failed rounds in a row of each background task.',
+    labelNames: ['task'] as const,
+    registers,
+  })
   // Looking a label set up costs more than observing: remember the child of each operation and status.
   const children = new Map<string, { observe(seconds: number): void }>()
   return {
@@ -52,6 +60,7 @@ export function createMetrics(): Metrics {
     upstream: (subsystem, operation, outcome, seconds) =>
       upstreams.labels(subsystem, operation, outcome).observe(seconds),
     job: (type, outcome) => jobs.labels(type, outcome).inc(),
+    background: (task, failures) => background.labels(task).set(failures),
     gauge(name, help, read) {
       new Gauge({
         name,

@@ -47,10 +47,8 @@ function madeId(result: unknown): string {
 /** A change that is a job: what is admitted under the id of the operation. */
 export function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestContext): Admission<Body> {
   return {
-    id: ctx.operation_id,
+    operation: ctx,
     input,
-    caller: ctx.caller,
-    action: ctx.operation,
     description: subject.description,
     tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
     ...(subject.resource_id === null ? {} : { resource_id: subject.resource_id }),

@@ -4,8 +4,9 @@ import { randomUUIDv7 } from 'node:crypto'
 import { type Selectable, sql } from 'kysely'
 import type { AppEvent } from '#src/contract/app-events.ts'
 import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
-import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
+import type { Caller, Operation } from '#src/kernel/http/context.ts'
 import type { Database, StreamMessage, Trx } from './database.ts'
+import { holdKey } from './idempotency.ts'
 import type { Tables } from './tables.ts'
 
 export type AppEventRow = Selectable<Tables['app_event']>
@@ -55,7 +56,7 @@ export interface EventEnd {
   resource_uuid?: string
 }
 
-/** Completes the row of this correlation id. One that has ended already stays as it is. */
+/** Completes the row of this correlation id. One that has ended already stays as it is, unless it was only given up. */
 export async function endEvent(trx: Trx, publish: Publish, correlation_id: string, end: EventEnd): Promise<void> {
   const row = await trx
     .updateTable('app_event')
@@ -69,10 +70,23 @@ export async function endEvent(trx: Trx, publish: Publish, correlation_id: strin
       ...(end.resource_uuid === undefined ? {} : { resource_uuid: end.resource_uuid }),
     })
     .where('correlation_id', '=', correlation_id)
-    .where('status', '=', 'IN_PROGRESS')
+    .where(({ or, eb }) => or([eb('status', '=', 'IN_PROGRESS'), eb('abandoned_at', 'is not', null)]))
     .returningAll()
     .executeTakeFirst()
-  if (row !== undefined) publish(eventMessage(row))
+  if (row === undefined) return
+  if (row.abandoned_at !== null) await auditLateEnd(trx, row)
+  publish(eventMessage(row))
+}
+
+/** What an event said for a while is corrected; that it was stands in the audit beside the request. */
+async function auditLateEnd(trx: Trx, { correlation_id, status }: AppEventRow): Promise<void> {
+  await trx.updateTable('app_event').set({ abandoned_at: null }).where('correlation_id', '=', correlation_id).execute()
+  await sql`
+    insert into audit (request_id, correlation_id, operation, method, path, caller_kind, caller_id, username, role,
+      tenant_id, remote_address, code)
+    select request_id, correlation_id, operation, method, path, caller_kind, caller_id, username, role,
+      tenant_id, remote_address, ${`EVENT_CORRECTED_TO_${status}`}
+    from audit where correlation_id = ${correlation_id} order by id limit 1`.execute(trx)
 }
 
 /** Stores progress and, when it is learnt, the resource; callers throttle. */
@@ -116,20 +130,21 @@ export interface ChangeNote {
  */
 export async function recordChange<T>(
   deps: ChangeDeps,
-  ctx: Pick<RequestContext, 'operation' | 'operation_id' | 'caller'>,
+  ctx: Operation,
   about: ChangeAbout,
   work: (note: ChangeNote) => Promise<T>,
 ): Promise<T> {
   const correlation_id = ctx.operation_id
-  await deps.database.transact((trx, publish) =>
-    startEvent(trx, publish, {
+  await deps.database.transact(async (trx, publish) => {
+    await holdKey(trx, ctx)
+    await startEvent(trx, publish, {
       ...about,
       correlation_id,
       action: ctx.operation,
       caller: ctx.caller,
       replica_id: deps.replica_id,
-    }),
-  )
+    })
+  })
   const note: ChangeNote = {}
   const end = (result: EventEnd): Promise<void> =>
     deps.database.transact((trx, publish) => endEvent(trx, publish, correlation_id, { ...note, ...result }))
@@ -160,6 +175,7 @@ export async function failAbandonedEvents(database: Database, dead_after_s: numb
         status: 'FAILED',
         level: 'ERROR',
         completed_at: sql<Date>`now()`,
+        abandoned_at: sql<Date>`now()`,
         error_message: 'The operation was interrupted; read the resource to see its outcome.',
       })
       .where('status', '=', 'IN_PROGRESS')

@@ -41,6 +41,8 @@ export interface DatabaseOptions {
 export const STREAM_NOTIFY = 'groundplane_stream'
 /** Carries short-lived progress that is not stored; the payload is the message itself. */
 export const LIVE_NOTIFY = 'groundplane_live'
+/** Says that a job waits for a process, or that the one that runs it should look at its row; the payload is its id. */
+export const JOB_NOTIFY = 'groundplane_job'
 /** Says that a caller's rights changed; the payload names the hash of the credential. */
 export const REVOKE_NOTIFY = 'groundplane_revoke'
 

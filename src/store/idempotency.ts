@@ -4,7 +4,8 @@ import { sql } from 'kysely'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Idempotency, IdempotentRequest, StoredAnswer } from '#src/kernel/http/idempotency.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
-import type { Database } from './database.ts'
+import type { Operation } from '#src/kernel/http/context.ts'
+import type { Database, Db, Trx } from './database.ts'
 import { isAlive } from './replicas.ts'
 import { ASSOCIATED_DATA } from './encrypted-places.ts'
 
@@ -93,7 +94,7 @@ async function runAndKeep(
     throw error
   }
   // A failure of ours before anything was begun may be tried again with the same key.
-  if (answer.status >= 500 && (await beginningOf(database, request.operation_id)) === undefined) {
+  if (answer.status >= 500 && (await beginningOf(database.db, request.operation_id)) === undefined) {
     await forget(database, request)
     return answer
   }
@@ -147,7 +148,7 @@ async function look(
     }
   }
   if (row.alive) return 'running'
-  const begun = await beginningOf(database, row.operation_id)
+  const begun = await beginningOf(database.db, row.operation_id)
   if (begun === 'job') return { admitted: row.operation_id }
   if (begun === 'change') {
     throw new ApiError(
@@ -158,17 +159,53 @@ async function look(
   return 'never-began'
 }
 
+/**
+ * Part of the transaction that writes the first trace of an operation. A process that was frozen may find its key with a
+ * repeat that has begun meanwhile: then this fails, and nothing is written. Else nobody takes the key until it is.
+ */
+export async function holdKey(trx: Trx, { caller, idempotency_key, operation_id }: Operation): Promise<void> {
+  if (idempotency_key === null) return
+  const own = await trx
+    .selectFrom('idempotency')
+    .select('key')
+    .where('caller_id', '=', caller.id)
+    .where('key', '=', idempotency_key)
+    .where('operation_id', '=', operation_id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (own !== undefined) return
+  throw new ApiError(
+    'IDEMPOTENCY_KEY_IN_USE',
+    'This request took so long that a repeat with the same Idempotency-Key was begun instead of it; this one changed nothing. Send it again for the answer of the other one.',
+  )
+}
+
+/** Only from a dead process, and only while what it has written is what the caller believes. */
 async function takeOver(store: Store, request: IdempotentRequest): Promise<boolean> {
   const { database, replica_id } = store
-  const { numUpdatedRows } = await database.db
-    .updateTable('idempotency')
-    .set({ replica_id, operation_id: request.operation_id, created_at: sql<Date>`now()` })
-    .where('caller_id', '=', request.caller_id)
-    .where('key', '=', request.key)
-    .where('status', 'is', null)
-    .where(({ not }) => not(isAlive('idempotency.replica_id')))
-    .executeTakeFirst()
-  return numUpdatedRows > 0n || (await claim(store, request))
+  const taken = await database.db.transaction().execute(async (trx) => {
+    const row = await trx
+      .selectFrom('idempotency')
+      .select('operation_id')
+      .where('caller_id', '=', request.caller_id)
+      .where('key', '=', request.key)
+      .where('status', 'is', null)
+      .where(({ not }) => not(isAlive('idempotency.replica_id')))
+      .forUpdate()
+      .executeTakeFirst()
+    if (row === undefined) return false
+    // Looked at again now that the row is locked: its process may have written the beginning a moment ago.
+    const resumes = row.operation_id === request.operation_id
+    if (!resumes && (await beginningOf(trx, row.operation_id)) !== undefined) return false
+    await trx
+      .updateTable('idempotency')
+      .set({ replica_id, operation_id: request.operation_id, created_at: sql<Date>`now()` })
+      .where('caller_id', '=', request.caller_id)
+      .where('key', '=', request.key)
+      .execute()
+    return true
+  })
+  return taken || (await claim(store, request))
 }
 
 function contextOf(request: IdempotentRequest): string {
@@ -176,8 +213,8 @@ function contextOf(request: IdempotentRequest): string {
 }
 
 /** What the operation has written: the event of a job names no replica, because any may carry the job on. */
-async function beginningOf(database: Database, operation_id: string): Promise<'job' | 'change' | undefined> {
-  const event = await database.db
+async function beginningOf(db: Db, operation_id: string): Promise<'job' | 'change' | undefined> {
+  const event = await db
     .selectFrom('app_event')
     .select('replica_id')
     .where('correlation_id', '=', operation_id)

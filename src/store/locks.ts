@@ -16,6 +16,8 @@ export const LOCKS = {
   guest_networks: 7_405_007,
   /** With a hash of the machine's id as second number: its settings are changed by one at a time. */
   vm_settings: 7_405_008,
+  /** Jobs are taken by one process at a time, so that limits over all of them hold. */
+  job_claims: 7_405_010,
   /** Two rotations of the key at once would lose a key. */
   key_rotation: 7_405_009,
 } as const

@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type RawBuilder, sql } from 'kysely'
-import type { Log } from '#src/kernel/log.ts'
+import type { Background } from '#src/kernel/background.ts'
 import type { Database } from './database.ts'
 
 export interface Replica {
@@ -17,7 +17,7 @@ const SIGN_MS = 2000
 /** A replica without a sign for this long is dead: long enough for a pause, short enough for a take-over in seconds. */
 export const DEAD_AFTER_S = 7
 
-export function createReplica(database: Database, log: Log): Replica {
+export function createReplica(database: Database, background: Background): Replica {
   const id = randomUUIDv7()
   let timer: NodeJS.Timeout | undefined
   const sign = async (): Promise<void> => {
@@ -32,7 +32,7 @@ export function createReplica(database: Database, log: Log): Replica {
     async start() {
       await sign()
       timer = setInterval(() => {
-        sign().catch((err: unknown) => log.warn({ err }, 'sign of life not written'))
+        void background.round('heartbeat', sign)
       }, SIGN_MS)
     },
     async stop() {

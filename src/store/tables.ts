@@ -95,6 +95,7 @@ export interface Tables {
     username: Generated<string>
     archived: Generated<boolean>
     replica_id: string | null
+    abandoned_at: NullableTime
   }
   stream_event: {
     position: Generated<number>
@@ -150,6 +151,7 @@ export interface Tables {
     tenant_id: string | null
     caller: Json<object>
     executor: string | null
+    wake_at: NullableTime
     epoch: Generated<number>
     cancel_requested_at: NullableTime
     point_of_no_return_at: NullableTime

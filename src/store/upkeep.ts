@@ -1,5 +1,6 @@
 // What the database needs now and then: what is old goes, abandoned events end.
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Background } from '#src/kernel/background.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { failAbandonedEvents } from './app-events.ts'
 import type { Database } from './database.ts'
@@ -15,23 +16,25 @@ export interface Upkeep {
 const OFTEN_MS = 15_000
 const SELDOM_MS = 10 * 60_000
 
-export function createUpkeep(database: Database, periods: RetentionPeriods, log: Log): Upkeep {
+export function createUpkeep(database: Database, periods: RetentionPeriods, background: Background, log: Log): Upkeep {
   const ending = new AbortController()
   const { signal } = ending
   const running: Promise<void>[] = []
-  const repeat = async (every_ms: number, work: () => Promise<unknown>): Promise<void> => {
+  const repeat = async (task: string, every_ms: number, work: () => Promise<unknown>): Promise<void> => {
     while (!signal.aborted) {
-      await work().catch((err: unknown) => {
-        if (!signal.aborted) log.warn({ err }, 'upkeep failed')
-      })
+      await background.round(task, () =>
+        work().catch((error: unknown) => {
+          if (!signal.aborted) throw error
+        }),
+      )
       await pause(every_ms, undefined, { signal }).catch(() => {})
     }
   }
   return {
     start() {
       running.push(
-        repeat(OFTEN_MS, () => failAbandonedEvents(database, DEAD_AFTER_S)),
-        repeat(SELDOM_MS, () => deleteOldRows(database.db, periods, signal, log)),
+        repeat('abandoned-events', OFTEN_MS, () => failAbandonedEvents(database, DEAD_AFTER_S)),
+        repeat('retention', SELDOM_MS, () => deleteOldRows(database.db, periods, signal, log)),
       )
     },
     async stop() {

@@ -7,6 +7,7 @@ import type { BoundJob } from '#src/jobs/define.ts'
 import { createEngine, type Engine } from '#src/jobs/engine.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
 import { CrashForTest } from '#src/jobs/runner.ts'
+import { createBackground } from '#src/kernel/background.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
@@ -36,17 +37,20 @@ export interface ProcessOptions {
   keyring: Keyring
   bound: readonly BoundJob[]
   at?: (point: string) => void
+  slots?: number
 }
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, at } = options
+  const { connection, keyring, bound, at, slots } = options
   const database = openDatabase({ connection, pool_size: 4, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
-  const replica = createReplica(database, log)
+  const metrics = createMetrics()
+  const background = createBackground(log, metrics)
+  const replica = createReplica(database, background)
   const engine = createEngine({
-    database, keyring, replica, stream, log, metrics: createMetrics(), settle_ms: 1, retry_ms: 1, ...(at === undefined ? {} : { at }),
+    database, keyring, replica, stream, listener, background, log, metrics, settle_ms: 1, retry_ms: 1, ...(at && { at }), ...(slots !== undefined && { slots }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()
@@ -78,10 +82,8 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
 /** Admits a job of this kind with a fresh id. */
 export function admit(process: JobProcess, bound: BoundJob, input: unknown): Promise<JobRow> {
   return process.engine.admit(bound.definition, {
-    id: randomUUIDv7(),
+    operation: { operation: 'testRun', operation_id: randomUUIDv7(), caller: SYSTEM, idempotency_key: null },
     input,
-    caller: SYSTEM,
-    action: 'testRun',
     description: `Test run ${randomBytes(2).toString('hex')}`,
   })
 }

@@ -15,7 +15,7 @@ export type Fate = 'pass' | 'garbage' | 'silent' | 'refuse' | 'error' | 'lost' |
 export interface PlatformProxy {
   url: string
   /** From now on; asked for every call. */
-  behave(fate: (command: string) => Fate): void
+  behave(fate: (command: string, params: URLSearchParams) => Fate | Promise<Fate>): void
   /** Commands that passed, oldest first. */
   passed(): string[]
   close(): Promise<void>
@@ -32,19 +32,20 @@ interface Answer {
 }
 
 export async function startPlatformProxy(platform_url: string): Promise<PlatformProxy> {
-  let decide: (command: string) => Fate = () => 'pass'
+  let decide: Parameters<PlatformProxy['behave']>[0] = () => 'pass'
   const passed: string[] = []
   const server = createServer((incoming, response) => {
     void serve(incoming, response).catch(() => response.destroy())
   })
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await wholeOf(incoming)
-    const command = new URLSearchParams(body.toString()).get('command') ?? ''
+    const params = new URLSearchParams(body.toString())
+    const command = params.get('command') ?? ''
     const onward = () => {
       passed.push(command)
       return pass(platform_url, incoming, body)
     }
-    const fate = decide(command)
+    const fate = await decide(command, params)
     if (fate === 'silent') return
     if (fate === 'refuse' || fate === 'delayed') incoming.socket.destroy()
     if (fate === 'refuse') return

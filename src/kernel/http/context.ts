@@ -24,6 +24,9 @@ export const SYSTEM: Caller = {
   kind: 'system', id: 'system', role: 'admin', tenant_id: null, user_id: null, username: 'system',
 } // biome-ignore format: one line
 
+/** What names an operation: its event, its job, and the key that a repeat of it carries. */
+export type Operation = Pick<RequestContext, 'operation' | 'operation_id' | 'caller' | 'idempotency_key'>
+
 export interface RequestContext {
   readonly request_id: string
   /** Operation name of the contract: handler, event action, CLI and log use the same word. */

@@ -36,7 +36,7 @@ export function createAndAttachDisk(deps: PlatformDeps) {
       ...ownerOf(vm),
     })
     await jobs.admit(diskCreateJob, {
-      id: ctx.operation_id,
+      operation: ctx,
       input: {
         name,
         volume_id,
@@ -45,8 +45,6 @@ export function createAndAttachDisk(deps: PlatformDeps) {
         device_id: body.device_id ?? null,
         create,
       },
-      caller: ctx.caller,
-      action: ctx.operation,
       description: `Creating volume ${name} for virtual machine ${vm.name}.`,
       resource_id: volume_id,
       resource_name: name,

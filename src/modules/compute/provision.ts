@@ -28,7 +28,7 @@ export function provisionVm(deps: PlatformDeps) {
     await requireCapacity(deps.cloudstack, body)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
     await deps.jobs.admit(vmProvisionJob, {
-      id: ctx.operation_id,
+      operation: ctx,
       input: {
         name,
         // Chosen here, so that however often the call is sent there is one machine.
@@ -36,8 +36,6 @@ export function provisionVm(deps: PlatformDeps) {
         args: encodeArgs({ ...deployArgs(body, name), ...placement(body, ctx), ...owner }),
         starts: body.start ?? true,
       },
-      caller: ctx.caller,
-      action: ctx.operation,
       description: `Creating virtual machine ${name}.`,
       resource_name: name,
       tenant_id: textOf(owner, 'domainid') ?? ctx.caller.tenant_id,

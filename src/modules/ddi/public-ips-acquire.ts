@@ -29,15 +29,13 @@ export function publicIpAcquire(deps: PublicIpDeps) {
     if (nat !== null) await requireNoOtherNat(cloudstack, nat, null)
     if (body.ip_address !== undefined) await requireFree(deps, body, body.ip_address, ctx)
     await deps.jobs.admit(publicIpAcquireJob, {
-      id: ctx.operation_id,
+      operation: ctx,
       input: {
         args: encodeArgs({ zoneid: body.zone_id, ipaddress: body.ip_address, ...place.args }),
         ip_address: body.ip_address ?? null,
         nat: nat === null ? null : { vm_id: nat.vm_id, vm_name: nat.vm_name, network_id: nat.network_id },
         name: nameOf(body),
       },
-      caller: ctx.caller,
-      action: ctx.operation,
       description: `Acquiring public IP${body.ip_address === undefined ? '' : ` ${body.ip_address}`}.`,
       tenant_id: place.tenant_id ?? ctx.caller.tenant_id,
       metadata: { zone_id: body.zone_id, network_id: place.network_id ?? null, vpc_id: place.vpc_id ?? null },

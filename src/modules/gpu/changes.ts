@@ -124,10 +124,8 @@ function admit<JobInput, State>(
   { description, metadata }: { description: string; metadata: Record<string, unknown> },
 ): Promise<unknown> {
   return jobs.admit(definition, {
-    id: ctx.operation_id,
+    operation: ctx,
     input,
-    caller: ctx.caller,
-    action: ctx.operation,
     description,
     resource_id: host.id,
     resource_name: host.name,

@@ -88,10 +88,8 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
   const nodes = await hypervisors(deps)
   const { name, network_id } = site
   return deps.jobs.admit(definition, {
-    id: ctx.operation_id,
+    operation: ctx,
     input: { name, network_id, bridge: specOf(site), nodes, platform },
-    caller: ctx.caller,
-    action: ctx.operation,
     description: `${verb} guest network ${name} on ${nodes.length} nodes.`,
     resource_name: name,
     ...(network_id === null ? {} : { resource_id: network_id }),

@@ -90,10 +90,8 @@ async function admit(
   const declared_by = ctx.caller.username
   const input = { nodes, probes, before, roles: [...roles], declared_by, window_secs: deps.window_secs ?? WINDOW_SECS }
   return deps.jobs.admit(mtuRollout, {
-    id: ctx.operation_id,
+    operation: ctx,
     input,
-    caller: ctx.caller,
-    action: ctx.operation,
     description: `Rolling out MTU: ${roles.map(({ role, mtu: size }) => `${role} ${size}`).join(', ')}.`,
     metadata: { roles, nodes: nodes.map(({ name }) => name) },
     async also(trx) {

@@ -68,11 +68,16 @@ export async function nodeCertificateRenew(
     description: `Renew certificate of node ${node.bmc_ip}`,
   }
   const { operation, operation_id } = ctx
-  return recordChange(deps, { operation, operation_id, caller: nodeCaller(node) }, about, async () => {
-    const issued = await issue(() => issueNodeCertificate(authority, body.certificate_request, node.id))
-    await deps.database.transact((trx) => renewNode(trx, node.id, issued, signed_with))
-    return issuedNode(node, issued, authority.certificate)
-  })
+  return recordChange(
+    deps,
+    { operation, operation_id, caller: nodeCaller(node), idempotency_key: null },
+    about,
+    async () => {
+      const issued = await issue(() => issueNodeCertificate(authority, body.certificate_request, node.id))
+      await deps.database.transact((trx) => renewNode(trx, node.id, issued, signed_with))
+      return issuedNode(node, issued, authority.certificate)
+    },
+  )
 }
 
 export async function nodeHeartbeat(

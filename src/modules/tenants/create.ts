@@ -33,10 +33,8 @@ export function tenantCreate(deps: TenantDeps) {
       password: generatedPassword(),
     }
     await deps.jobs.admit(tenantCreateJob, {
-      id: ctx.operation_id,
+      operation: ctx,
       input,
-      caller: ctx.caller,
-      action: ctx.operation,
       description: `Creating tenant ${body.name}.`,
       resource_id: id,
       resource_name: body.name,

@@ -16,10 +16,8 @@ export function tenantStatusSet(deps: TenantDeps) {
     if (is_active && stop_instances) throw invalidField('body.stop_instances', 'goes with is_active false')
     const tenant = await requireLiveTenant(deps.database, params.id, ctx.caller)
     await deps.jobs.admit(tenantStatusJob, {
-      id: ctx.operation_id,
+      operation: ctx,
       input: { id: tenant.id, name: tenant.name, is_active, stop_instances },
-      caller: ctx.caller,
-      action: ctx.operation,
       description: `${is_active ? 'Activating' : 'Deactivating'} tenant ${tenant.name}.`,
       resource_id: tenant.id,
       resource_name: tenant.name,
