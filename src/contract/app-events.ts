@@ -72,8 +72,8 @@ const AppEventFilter = Closed(
   {
     action: Type.Optional(Type.String({ maxLength: 200 })),
     archived: Type.Optional(Type.Boolean({ description: 'Without it: events that are not archived.' })),
-    created_at_from: Type.Optional(Type.String({ description: 'RFC 3339 time; from here on, inclusive.' })),
-    created_at_to: Type.Optional(Type.String({ description: 'RFC 3339 time; up to here, inclusive.' })),
+    created_at_from: Type.Optional({ ...Time, description: 'RFC 3339 time; from here on, inclusive.' }),
+    created_at_to: Type.Optional({ ...Time, description: 'RFC 3339 time; up to here, inclusive.' }),
     error_message: Type.Optional(Type.String({ maxLength: 500, description: 'Text within the error message.' })),
     keyword: Type.Optional(
       Type.String({
@@ -191,8 +191,8 @@ export const appEvents = defineArea({
           Type.Array(Id, { minItems: 1, maxItems: 1000, description: 'Ids of application events or platform events.' }),
         ),
         type: Type.Optional(Type.String({ maxLength: 100, description: 'Action, or the platform’s event type.' })),
-        start_date: Type.Optional(Type.String({ description: 'RFC 3339 time; needs end_date.' })),
-        end_date: Type.Optional(Type.String({ description: 'RFC 3339 time.' })),
+        start_date: Type.Optional({ ...Time, description: 'RFC 3339 time; needs end_date.' }),
+        end_date: Type.Optional(Time),
       }),
       body_optional: true,
       ok: {
@@ -223,16 +223,16 @@ export const appEvents = defineArea({
         type: Type.Optional(Type.String({ maxLength: 100 })),
         level: Type.Optional(OneOf(['INFO', 'WARN', 'ERROR'])),
         state: Type.Optional(OneOf(['Created', 'Scheduled', 'Started', 'Completed'])),
-        start_date: Type.Optional(Type.String({ description: 'RFC 3339 time.' })),
-        end_date: Type.Optional(Type.String({ description: 'RFC 3339 time.' })),
+        start_date: Type.Optional(Time),
+        end_date: Type.Optional(Time),
         resource_id: Type.Optional(Id),
         resource_type: Type.Optional(
-          Type.String({ description: 'Needed with resource_id: VirtualMachine, Volume, …' }),
+          Type.String({ maxLength: 100, description: 'Needed with resource_id: VirtualMachine, Volume, …' }),
         ),
         archived: Type.Optional(Type.Boolean()),
         keyword: Type.Optional(Type.String({ maxLength: 200 })),
         account: Type.Optional(Type.String({ maxLength: 200, description: 'Needs domain_id.' })),
-        domain_id: Type.Optional(Id),
+        domain_id: Type.Optional({ ...Id, description: 'Tenant; a tenant-scoped caller can name its own only.' }),
         ...PageFields,
       }),
       body_optional: true,

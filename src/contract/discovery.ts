@@ -156,7 +156,8 @@ export const discovery = defineArea({
       method: 'POST',
       path: '/discovery/asyncjobs',
       summary: 'List jobs of compute platform',
-      description: 'Running and finished ones, as long as the platform keeps them. Jobs of this API are at GET /jobs.',
+      description:
+        'Those that wait or run; some versions of the platform list finished ones, too. How one ended is read by its id. Jobs of this API are at GET /jobs.',
       body: Closed(
         {
           status: Type.Optional(JobStatus),

@@ -122,6 +122,25 @@ test('capacity has units, is filtered and paged, and never counts anew by itself
   assert.ok((await callsOf(lab, 'listCapacity')).every((params) => params.fetchlatest === undefined))
 })
 
+test('the fullest come first, zone or not, and the platform is never asked for a zone in its order, which it fails at', async () => {
+  for (const query of ['sort_by=usage', `sort_by=usage&zone_id=${wellKnown.zone}`]) {
+    const { status, body, text } = await lab.call('GET', `/discovery/listCapacity?${query}`)
+    assert.equal(status, 200, text)
+    const shares = body.capacities.map((row: { used: number; total: number }) => row.total && row.used / row.total)
+    assert.deepEqual(
+      shares,
+      shares.toSorted((a: number, b: number) => b - a),
+    )
+    assert.ok(shares.length > 2)
+  }
+  assert.ok((await callsOf(lab, 'listCapacity')).every((params) => params.sortby === undefined || !params.zoneid))
+})
+
+test('a leap second as the start of jobs is 400', async () => {
+  const reply = await lab.call('POST', '/discovery/asyncjobs', { start_date: '2016-12-31T23:59:60Z' })
+  assert.deepEqual([reply.status, reply.body.errors?.[0].path], [400, 'body.start_date'], reply.text)
+})
+
 test('counting anew asks for more than a viewer’s right', async () => {
   const refused = await lab.call('GET', '/discovery/listCapacity?fetch_latest=true', undefined, {
     token: await tokenFor(lab, 'viewer'),

@@ -200,7 +200,7 @@ export const benchmarks = defineArea({
       summary: 'List benchmark profiles',
       access: 'viewer',
       ok: { 200: Type.Object({ profiles: Type.Array(BenchmarkProfile) }) },
-      errors: [],
+      errors: [500],
       runs_on: 'node',
       example: {},
     },

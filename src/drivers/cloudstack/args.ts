@@ -9,6 +9,11 @@ export type ArgValue = Scalar | undefined | readonly Scalar[] | ArgMap | readonl
 export type Args = Readonly<Record<string, ArgValue>>
 export type WireArgs = Record<string, string>
 
+/** A time in whole seconds: the platform does not read fractions. */
+export function platformTime(time: Date | number): string {
+  return `${new Date(time).toISOString().slice(0, 19)}Z`
+}
+
 /** Leaves out what is undefined; an empty list stays as an empty value, which clears. */
 export function encodeArgs(args: Args): WireArgs {
   const wire: WireArgs = {}

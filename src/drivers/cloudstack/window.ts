@@ -2,7 +2,7 @@
 import type { Page } from './lists.ts'
 
 export async function windowOf<T>(
-  items: AsyncIterable<T>,
+  items: AsyncIterable<T> | Iterable<T>,
   { page, page_size }: { page: number; page_size: number },
   fits: (item: T) => boolean = () => true,
 ): Promise<Page<T>> {

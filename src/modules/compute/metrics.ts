@@ -1,6 +1,7 @@
 // The aggregate over all virtual machines (Part 3, 4.1; arithmetic of cloudstack.md 4): one pass over pages of the
 // platform's metrics, in constant memory.
 import type { VmAggregate } from '#src/contract/compute/metrics.ts'
+import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
@@ -155,8 +156,7 @@ async function newestSample(
   ctx: RequestContext,
 ): Promise<string | null> {
   if (ids.length === 0) return null
-  const startdate = new Date(Date.now() - SAMPLE_WINDOW_MS).toISOString()
-  const args = { ids, startdate: `${startdate.slice(0, 19)}Z`, page: 1, pagesize: SAMPLED_VMS }
+  const args = { ids, startdate: platformTime(Date.now() - SAMPLE_WINDOW_MS), page: 1, pagesize: SAMPLED_VMS }
   const content = await cloudstack.call('listVirtualMachinesUsageHistory', args, optionsOf(ctx))
   let newest: string | null = null
   for (const vm of rowsOf(content, 'virtualmachine')) {

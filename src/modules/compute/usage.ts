@@ -2,7 +2,7 @@
 import type { VmSample, VmUsage, vmMetrics } from '#src/contract/compute/metrics.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
-import type { Args } from '#src/drivers/cloudstack/args.ts'
+import { type Args, platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
@@ -59,10 +59,6 @@ function timeIn(text: string | undefined, path: string): number | null {
   const time_ms = Date.parse(text)
   if (Number.isNaN(time_ms)) throw invalidField(path, 'is not an RFC 3339 time')
   return time_ms
-}
-
-function platformTime(time_ms: number): string {
-  return `${new Date(time_ms).toISOString().slice(0, 19)}Z`
 }
 
 async function samplesOf(

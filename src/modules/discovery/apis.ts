@@ -4,6 +4,7 @@ import type { discovery, PlatformApi } from '#src/contract/discovery.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { keptFor } from '#src/drivers/cloudstack/memo.ts'
 
 const KEPT_MS = 10 * 60_000
@@ -22,8 +23,8 @@ export function discoveryApiList(cloudstack: CloudStack) {
       ({ name }) =>
         (body?.name === undefined || name === body.name) && (part === undefined || name.toLowerCase().includes(part)),
     )
-    const first = (page.page - 1) * page.page_size
-    return { apis: found.slice(first, first + page.page_size), count: found.length, ...page }
+    const { rows, count } = await windowOf(found, page)
+    return { apis: rows, count, ...page }
   }
 }
 

@@ -4,6 +4,7 @@ import type { Capabilities, CapacityRow, discovery } from '#src/contract/discove
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, numberOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
@@ -47,8 +48,6 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
       podid: query.pod_id,
       clusterid: query.cluster_id,
       type: query.type,
-      // With a zone the platform fails on this (a null pointer of its own), so the order is made here.
-      sortby: query.zone_id === undefined ? query.sort_by : undefined,
       fetchlatest: query.fetch_latest === true ? true : undefined,
       tag: query.tag,
     }
@@ -58,18 +57,18 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
       traceparent: ctx.traceparent,
       timeout_ms,
     })
-    // The platform ignores paging here and counts the rows of the answer.
-    const sorted = query.sort_by !== undefined && query.zone_id !== undefined
-    const rows = sorted ? fullestFirst(rowsOf(content, 'capacity')) : rowsOf(content, 'capacity')
+    // The platform ignores paging here, and fails when it is to sort the rows of a zone.
+    const all = rowsOf(content, 'capacity').map(capacityOf)
+    if (query.sort_by === 'usage') all.sort((a, b) => shareOf(b) - shareOf(a))
     const page = pageOf(query)
-    const first = (page.page - 1) * page.page_size
-    return { capacities: rows.slice(first, first + page.page_size).map(capacityOf), count: rows.length, ...page }
+    const { rows, count } = await windowOf(all, page)
+    return { capacities: rows, count, ...page }
   }
 }
 
-function fullestFirst(rows: readonly Raw[]): Raw[] {
-  const used = (row: Raw) => numberOf(row, 'percentused') ?? 0
-  return rows.toSorted((a, b) => used(b) - used(a))
+/** What has no total is not full. */
+function shareOf({ used, total }: CapacityRow): number {
+  return used === null || total === null || total === 0 ? 0 : used / total
 }
 
 const BYTES = new Set([0, 2, 3, 6, 9, 20, 21])

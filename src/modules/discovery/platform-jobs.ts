@@ -2,16 +2,17 @@
 import { pageOf } from '#src/contract/common.ts'
 import type { discovery, PlatformJob } from '#src/contract/discovery.ts'
 import type { Input } from '#src/contract/route.ts'
-import type { Args } from '#src/drivers/cloudstack/args.ts'
+import { type Args, platformTime } from '#src/drivers/cloudstack/args.ts'
 import { outcomeOf, readJob } from '#src/drivers/cloudstack/async-job.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { integerOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import { integerOf, type Raw, textOf, timeOf as timeOfField } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { timeOf } from '#src/store/app-event-list.ts'
 
 type In<Op extends keyof typeof discovery.routes> = Input<(typeof discovery.routes)[Op]>
 
@@ -22,9 +23,9 @@ export function discoveryAsyncJobList(cloudstack: CloudStack) {
   return async ({ body }: In<'discoveryAsyncJobList'>, ctx: RequestContext) => {
     const filter = body ?? {}
     const page = pageOf(filter)
+    const from = timeOf(filter.start_date, 'start_date')
     const args: Args = {
-      startdate:
-        filter.start_date === undefined ? undefined : `${new Date(filter.start_date).toISOString().slice(0, 19)}Z`,
+      startdate: from === undefined ? undefined : platformTime(from),
       keyword: filter.keyword,
       managementserverid: filter.management_server_id,
       ...ownerOf(filter),
@@ -96,7 +97,7 @@ function jobOf(row: Raw): PlatformJob {
     account_id: textOf(row, 'accountid'),
     user_id: textOf(row, 'userid'),
     management_server_id: textOf(row, 'managementserverid'),
-    created_at: timeOf(row, 'created'),
-    completed_at: timeOf(row, 'completed'),
+    created_at: timeOfField(row, 'created'),
+    completed_at: timeOfField(row, 'completed'),
   }
 }

@@ -1,11 +1,19 @@
 // POST /events/archive: ours and the platform's, by ids, type or time; without any of them, by the configured age.
+import { platformTime } from '#src/drivers/cloudstack/args.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { archiveAppEvents, timeOf } from '#src/store/app-event-list.ts'
+import { archiveAppEvents } from '#src/store/app-event-list.ts'
 import { recordChange } from '#src/store/app-events.ts'
+import type { Db } from '#src/store/database.ts'
 import { eventScopeOf } from '#src/store/event-scope.ts'
 import type { EventsDeps } from './index.ts'
+import { timesOf } from './platform-events.ts'
 
 export interface ArchiveRequest {
   ids?: string[]
@@ -24,13 +32,13 @@ const DAY_MS = 86_400_000
 /** The caller waits. */
 const QUICKLY_MS = 10_000
 const SAMPLE = 10
+const AT_ONCE = 20
 
 export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: ArchiveRequest): Promise<ArchiveResult> {
-  const from = timeOf(request.start_date, 'start_date')
-  let to = timeOf(request.end_date, 'end_date')
-  if (from !== undefined && to === undefined) throw invalidField('body.end_date', 'is required with start_date')
-  const unlimited = request.ids === undefined && request.type === undefined && to === undefined
-  if (unlimited) to = new Date(Date.now() - deps.archive_after_days * DAY_MS)
+  const { from, to: named } = timesOf(request)
+  if (from !== undefined && named === undefined) throw invalidField('body.end_date', 'is required with start_date')
+  const unlimited = request.ids === undefined && request.type === undefined && named === undefined
+  const to = unlimited ? new Date(Date.now() - deps.archive_after_days * DAY_MS) : named
   return recordChange(deps, ctx, { resource_type: 'EVENT', description: 'Archive old events' }, async (note) => {
     const filter = {
       ...(request.ids === undefined ? {} : { ids: request.ids }),
@@ -39,34 +47,68 @@ export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: Ar
       ...(to === undefined ? {} : { to }),
     }
     const archived = await archiveAppEvents(deps.database.db, filter, eventScopeOf(ctx.caller))
-    const platform_archived = await archiveOnPlatform(deps, ctx, request, from, to)
+    const platform_archived = await orRefusal(archiveOnPlatform(deps, ctx, request, from, to))
     const message = `${archived} application events archived.`
     note.description = message
     return { archived, platform_archived, message }
   })
 }
 
-/** The platform wants ids, a type or an end; ids that are not its own fail as a whole, so ours are taken out first. */
+/** The platform wants ids, a type or an end. Ids are narrowed here: it refuses all of them when one does not fit. */
 async function archiveOnPlatform(
   { cloudstack, database }: EventsDeps,
   ctx: RequestContext,
-  request: ArchiveRequest,
+  { ids, type }: ArchiveRequest,
   from: Date | undefined,
   to: Date | undefined,
 ): Promise<boolean | null> {
   if (!cloudstack.configured) return null
-  let ids = request.ids
-  if (ids !== undefined) {
-    const known = await database.db.selectFrom('platform_event').select('id').where('id', 'in', ids).execute()
-    ids = known.map((row) => row.id)
-    if (ids.length === 0) return null
+  const options = { signal: ctx.signal, traceparent: ctx.traceparent }
+  if (ids === undefined) {
+    const args = { type, startdate: from && platformTime(from), enddate: to && platformTime(to) }
+    await cloudstack.call('archiveEvents', args, options)
+    return true
   }
-  const args = { ids, type: request.type, startdate: from?.toISOString(), enddate: to?.toISOString() }
-  await cloudstack.call('archiveEvents', args, { signal: ctx.signal, traceparent: ctx.traceparent })
-  // One call archives all of them or none, so a few tell. What was chosen by type or time has no ids to look for.
-  for (const id of ids?.slice(0, SAMPLE) ?? []) {
-    const proof: Proof = { thing: 'event', args: { id }, expect: {}, gone: true }
-    await readBack(cloudstack, proof, { signal: ctx.signal, patience_ms: QUICKLY_MS })
+  const fitting = await fittingIds(database.db, { ids, type, from, to })
+  if (fitting.length === 0) return null
+  try {
+    await cloudstack.call('archiveEvents', { ids: fitting }, options)
+  } catch (error) {
+    // Said of ids that are archived already, too.
+    if (!(error instanceof CloudStackError) || error.status !== 530) throw error
+    const open = await openIds(cloudstack, fitting, options)
+    if (open.length > 0) await cloudstack.call('archiveEvents', { ids: open }, options)
   }
+  // One call archives all of them or none, so a few tell.
+  const proofs = fitting.slice(0, SAMPLE).map((id): Proof => ({ thing: 'event', args: { id }, expect: {}, gone: true }))
+  await Promise.all(proofs.map((proof) => readBack(cloudstack, proof, { signal: ctx.signal, patience_ms: QUICKLY_MS })))
   return true
+}
+
+interface Filter {
+  ids: readonly string[]
+  type: string | undefined
+  from: Date | undefined
+  to: Date | undefined
+}
+
+/** Those of the ids that are the platform's and that type and time do not exclude. */
+async function fittingIds(db: Db, { ids, type, from, to }: Filter): Promise<string[]> {
+  let query = db.selectFrom('platform_event').select('id').where('id', 'in', ids)
+  if (type !== undefined) query = query.where('type', '=', type)
+  if (from !== undefined) query = query.where('created_at', '>=', from)
+  if (to !== undefined) query = query.where('created_at', '<=', to)
+  return (await query.execute()).map((row) => row.id)
+}
+
+async function openIds(cloudstack: CloudStack, ids: readonly string[], options: ListOptions): Promise<string[]> {
+  const open: string[] = []
+  for (let first = 0; first < ids.length; first += AT_ONCE) {
+    const some = ids.slice(first, first + AT_ONCE)
+    const rows = await Promise.all(
+      some.map((id) => findOne(cloudstack, 'listEvents', 'event', { id, ...WHOLE_SCOPE }, options)),
+    )
+    open.push(...some.filter((_id, index) => rows[index] !== undefined))
+  }
+  return open
 }

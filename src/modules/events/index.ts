@@ -3,6 +3,7 @@ import type { appEvents } from '#src/contract/app-events.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { findAppEvent, knownActions, listAppEvents } from '#src/store/app-event-list.ts'
@@ -35,9 +36,8 @@ export function eventHandlers(deps: EventsDeps): Handlers<typeof appEvents.route
     },
     eventArchive: ({ body }, ctx) => archiveEvents(deps, ctx, body ?? {}),
     async eventList({ body }, ctx) {
-      const { page, page_size } = pageOf(body)
-      const found = await listPlatformEvents(deps.cloudstack, body ?? {}, { page, page_size }, ctx)
-      return { ...found, page, page_size }
+      const page = pageOf(body)
+      return { ...(await orRefusal(listPlatformEvents(deps.cloudstack, body ?? {}, page, ctx))), ...page }
     },
     eventStream({ query }, ctx) {
       const channels = channelsOf(query.channels, CHANNELS)

@@ -1,10 +1,11 @@
 // The platform's own event log: read from the platform, or from what the watcher keeps of it.
 import { type Selectable, sql } from 'kysely'
 import type { PlatformEvent } from '#src/contract/app-events.ts'
+import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, rowsOf, textOf, timeOf as timeOfField } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { invalidField } from '#src/kernel/errors.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { timeOf } from '#src/store/app-event-list.ts'
 import type { AppEventRow } from '#src/store/app-events.ts'
@@ -37,24 +38,36 @@ export async function listPlatformEvents(
   if (filter.account !== undefined && filter.domain_id === undefined) {
     throw invalidField('body.domain_id', 'is required with account')
   }
-  const scope = ctx.caller.tenant_id === null ? WHOLE_SCOPE : { listall: true, isrecursive: true }
-  const domainid = ctx.caller.tenant_id ?? filter.domain_id
+  const { tenant_id } = ctx.caller
+  if (tenant_id !== null && filter.domain_id !== undefined && filter.domain_id !== tenant_id) {
+    throw new ApiError('TENANT_SCOPE', `domain_id must be ${tenant_id}, the tenant of the caller, or be left out.`)
+  }
+  const { from, to } = timesOf(filter)
+  const scope = tenant_id === null ? WHOLE_SCOPE : { listall: true, isrecursive: true }
   const args = {
     ...scope,
     type: filter.type,
     level: filter.level,
     state: filter.state,
-    startdate: timeOf(filter.start_date, 'start_date')?.toISOString(),
-    enddate: timeOf(filter.end_date, 'end_date')?.toISOString(),
+    startdate: from && platformTime(from),
+    enddate: to && platformTime(to),
     resourceid: filter.resource_id,
     resourcetype: filter.resource_type,
     archived: filter.archived,
     keyword: filter.keyword,
     account: filter.account,
-    domainid,
+    domainid: tenant_id ?? filter.domain_id,
   }
   const found = await cloudstack.listPage('listEvents', args, { key: 'event', read: platformEventOf }, page, ctx)
   return { events: found.rows, count: found.count }
+}
+
+/** The window that a request names. */
+export function timesOf({ start_date, end_date }: { start_date?: string; end_date?: string }) {
+  const from = timeOf(start_date, 'start_date')
+  const to = timeOf(end_date, 'end_date')
+  if (from !== undefined && to !== undefined && from > to) throw invalidField('body.start_date', 'is after end_date')
+  return { from, to }
 }
 
 export async function platformEventTypes(cloudstack: CloudStack, ctx: RequestContext): Promise<string[]> {
