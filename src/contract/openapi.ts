@@ -192,6 +192,8 @@ export function errorStatuses(route: RouteSpec): { status: number; documented: b
   if (route.access !== 'public') implied.push(401, 403, 429)
   if (route.access === 'public') implied.push(429)
   if (routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')) implied.push(409)
+  // The node may be silent, whatever the route itself does.
+  if (route.runs_on === 'node') implied.push(500)
   const all = new Set([...documented, ...implied])
   return [...all].sort((a, b) => a - b).map((status) => ({ status, documented: documented.has(status) }))
 }

@@ -222,7 +222,7 @@ const READ: (List & { tenant?: string })[] = [
     expected: ({ tables }) => ids(tables.hosts.values(), (host) => host.name.startsWith('scale-1')) },
   { route: 'GET /ddi/public-ips', by: 'machine', key: 'data', command: 'listPublicIpAddresses', filter: () => ({ vm_id: wellKnown.vms['web-03'] }),
     fill: (state) => multiply(state, 'addresses', READ_THROUGH,
-      (number) => ({ virtualmachineid: number % 2 === 0 ? wellKnown.vms['web-03'] : null }), state.tables.addresses.find((one) => one.state === 'Allocated')),
+      (number) => ({ isstaticnat: true, virtualmachineid: number % 2 === 0 ? wellKnown.vms['web-03'] : null }), state.tables.addresses.find((one) => one.state === 'Allocated')),
     expected: ({ tables }) => ids(tables.addresses.values(), (one) => one.virtualmachineid === wellKnown.vms['web-03']) },
   { route: 'POST /discovery/asyncjobs', by: 'status', key: 'async_jobs', id: 'job_id', command: 'listAsyncJobs', filter: () => ({ status: 'FAILED' }),
     fill: (state) => multiply(state, 'jobs', READ_THROUGH, (number) => ({ jobstatus: number % 2 === 0 ? (1 as const) : (2 as const) }), JOB),

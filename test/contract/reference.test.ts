@@ -5,7 +5,8 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { areas } from '#src/contract/index.ts'
-import { openApiDocument } from '#src/contract/openapi.ts'
+import { errorStatuses, openApiDocument } from '#src/contract/openapi.ts'
+import type { RouteSpec } from '#src/contract/route.ts'
 import { compareOperation, type Document, type Operation, operationsOf } from './compare.ts'
 
 const reference = parse(readFileSync(new URL('reference.openapi.yaml', import.meta.url), 'utf8')) as Document
@@ -27,6 +28,12 @@ test('nothing of the reference is marked as an extension', () => {
     marked.map(([key]) => key),
     [],
   )
+})
+
+test('every route of a node says that the node may be silent', () => {
+  const local = areas.flatMap(({ routes }) => Object.values<RouteSpec>(routes)).filter((one) => one.runs_on === 'node')
+  const silent = local.map(errorStatuses).filter((errors) => errors.every(({ status }) => status !== 500))
+  assert.deepEqual(silent, [])
 })
 
 for (const [key, operation] of ours) {

@@ -200,7 +200,7 @@ export const benchmarks = defineArea({
       summary: 'List benchmark profiles',
       access: 'viewer',
       ok: { 200: Type.Object({ profiles: Type.Array(BenchmarkProfile) }) },
-      errors: [500],
+      errors: [],
       runs_on: 'node',
       example: {},
     },

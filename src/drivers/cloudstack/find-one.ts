@@ -21,3 +21,22 @@ export async function findOne(
     throw error
   }
 }
+
+const AT_ONCE = 20
+
+/** One row for each id, in their order, for lists that take no `ids`. */
+export async function findEach(
+  cloudstack: CloudStack,
+  command: string,
+  key: string,
+  ids: readonly string[],
+  args: Args,
+  options: ListOptions = {},
+): Promise<(Raw | undefined)[]> {
+  const rows: (Raw | undefined)[] = []
+  for (let first = 0; first < ids.length; first += AT_ONCE) {
+    const some = ids.slice(first, first + AT_ONCE)
+    rows.push(...(await Promise.all(some.map((id) => findOne(cloudstack, command, key, { ...args, id }, options)))))
+  }
+  return rows
+}

@@ -46,6 +46,11 @@ export function pageOfContent<T>(content: Raw, item: ListItem<T>): Page<T> {
   return { rows, count: integerOf(content, 'count') ?? rows.length }
 }
 
+/** How many rows the list has, at the price of none of them. */
+export async function countOf(call: ListCall, command: string, args: Args, options: ListOptions = {}): Promise<number> {
+  return integerOf(await call(command, { ...args, retrieveonlyresourcecount: true }, options), 'count') ?? 0
+}
+
 /** Page after page; the next one is asked for while the present one is being used. Rows that moved are given once. */
 export async function* listPages(
   call: ListCall,

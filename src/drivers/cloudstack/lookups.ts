@@ -17,8 +17,8 @@ export interface Lookups {
   hosts(): Promise<Raw[]>
   /** Whether the platform has the command, and knows the parameter. */
   supports(command: string, parameter?: string): Promise<boolean>
-  /** A setting of the platform as a number, as it applies to one cluster. */
-  clusterSetting(name: string, cluster_id: string): Promise<number | null>
+  /** A setting of the platform as a number, as it applies to one cluster where one is named. */
+  setting(name: string, cluster_id?: string): Promise<number | null>
 }
 
 export function createLookups(call: ListCall): Lookups {
@@ -35,8 +35,8 @@ export function createLookups(call: ListCall): Lookups {
       const parameters = (await features()).get(command)
       return parameters !== undefined && (parameter === undefined || parameters.has(parameter))
     },
-    clusterSetting(name, cluster_id) {
-      const key = `${name} ${cluster_id}`
+    setting(name, cluster_id) {
+      const key = `${name} ${cluster_id ?? ''}`
       const kept = settings.get(key) ?? keptFor(SLOW_MS, () => readSetting(call, name, cluster_id))
       settings.set(key, kept)
       return kept()
@@ -53,7 +53,7 @@ async function readFeatures(call: ListCall): Promise<Features> {
   return features
 }
 
-async function readSetting(call: ListCall, name: string, cluster_id: string): Promise<number | null> {
+async function readSetting(call: ListCall, name: string, cluster_id: string | undefined): Promise<number | null> {
   const content = await call('listConfigurations', { name, clusterid: cluster_id, page: 1, pagesize: 50 }, {})
   const row = rowsOf(content, 'configuration').find((setting) => textOf(setting, 'name') === name)
   if (row === undefined) return null
@@ -67,11 +67,14 @@ export interface Capacity {
   total: number
 }
 
-/** Memory is 0 and CPU is 1. Recomputing (`fetchlatest`) is never asked for: it costs the platform minutes. */
-export async function clusterCapacity(call: ListCall, cluster_id: string, type: 0 | 1): Promise<Capacity | null> {
-  const content = await call('listCapacity', { clusterid: cluster_id, type }, {})
-  const row = rowsOf(content, 'capacity').find((capacity) => integerOf(capacity, 'type') === type)
-  const used = row === undefined ? null : numberOf(row, 'capacityused')
-  const total = row === undefined ? null : numberOf(row, 'capacitytotal')
-  return used === null || total === null ? null : { used, total }
+/** By the number of the kind: memory is 0 and CPU is 1. Recomputing (`fetchlatest`) is never asked for: it takes minutes. */
+export async function clusterCapacity(call: ListCall, cluster_id: string): Promise<Map<number, Capacity>> {
+  const kinds = new Map<number, Capacity>()
+  for (const row of rowsOf(await call('listCapacity', { clusterid: cluster_id }, {}), 'capacity')) {
+    const [type, used, total] = [integerOf(row, 'type'), numberOf(row, 'capacityused'), numberOf(row, 'capacitytotal')]
+    // Rows that carry a tag are parts of the row without.
+    if (type === null || used === null || total === null || textOf(row, 'tag') !== null) continue
+    kinds.set(type, { used, total })
+  }
+  return kinds
 }

@@ -5,6 +5,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type AlertCopyRow, archivedAlert, archivedAlerts } from '#src/store/alert-copies.ts'
@@ -28,7 +29,7 @@ export function alertList({ cloudstack, database }: AlertReading) {
       return { alerts: rows.map(copyOf), count, ...page }
     }
     const args = { ...filter, type: filter.type === undefined ? undefined : String(filter.type) }
-    const { rows, count } = await cloudstack.listPage('listAlerts', args, ALERT_ITEM, page, optionsOf(ctx))
+    const { rows, count } = await cloudstack.listPage('listAlerts', args, ALERT_ITEM, page, ctx)
     return { alerts: rows, count, ...page }
   }
 }
@@ -44,7 +45,7 @@ export function alertGet({ cloudstack, database }: AlertReading) {
 }
 
 export async function openAlert(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Alert | undefined> {
-  const row = await findOne(cloudstack, 'listAlerts', 'alert', { id }, optionsOf(ctx))
+  const row = await findOne(cloudstack, 'listAlerts', 'alert', { id }, ctx)
   return row === undefined ? undefined : alertOf(row)
 }
 
@@ -55,10 +56,9 @@ export function alertIdGet({ cloudstack }: AlertReading) {
       throw invalidField('body', 'name, keyword or type is required')
     }
     const args = { name, keyword, type: type === undefined ? undefined : String(type) }
-    let newest: Alert | undefined
-    for await (const alert of cloudstack.listAll('listAlerts', args, ALERT_ITEM, optionsOf(ctx))) {
-      if (newest === undefined || (alert.sent_at ?? '') > (newest.sent_at ?? '')) newest = alert
-    }
+    // Newest first.
+    const { rows } = await cloudstack.listPage('listAlerts', args, ALERT_ITEM, { page: 1, page_size: 1 }, ctx)
+    const [newest] = rows
     if (newest === undefined) throw new ApiError('ALERT_NOT_FOUND', 'No open alert matches.')
     return { id: newest.id, name: newest.name }
   }
@@ -66,10 +66,10 @@ export function alertIdGet({ cloudstack }: AlertReading) {
 
 export function alertTypeList({ cloudstack }: AlertReading) {
   return async ({ query }: In<'alertTypeList'>, ctx: RequestContext) => {
-    const rows = rowsOf(await cloudstack.call('listAlertTypes', {}, optionsOf(ctx)), 'alerttype')
+    const rows = rowsOf(await cloudstack.call('listAlertTypes', {}, ctx), 'alerttype')
     const page = pageOf(query)
-    const first = (page.page - 1) * page.page_size
-    const alert_types = rows.slice(first, first + page.page_size).map((row) => ({
+    const found = await windowOf(rows, page)
+    const alert_types = found.rows.map((row) => ({
       type: integerOf(row, 'type') ?? integerOf(row, 'alerttypeid'),
       name: textOf(row, 'name') ?? '',
     }))
@@ -100,8 +100,4 @@ function copyOf(row: AlertCopyRow): Alert {
     archived: true,
     archived_at: row.archived_at?.toISOString() ?? null,
   }
-}
-
-function optionsOf(ctx: RequestContext) {
-  return { signal: ctx.signal, traceparent: ctx.traceparent }
 }

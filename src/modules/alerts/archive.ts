@@ -4,11 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Alert, alerts } from '#src/contract/alerts.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { findEach } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { copyAlerts, markArchived, waitingCopies } from '#src/store/alert-copies.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import { ALERT_ITEM, openAlert } from './alert-list.ts'
+import { ALERT_ITEM } from './alert-list.ts'
 
 type Body = Input<typeof alerts.routes.alertArchive>['body']
 type Deps = ChangeDeps & { cloudstack: CloudStack }
@@ -49,13 +50,11 @@ function requireChoice({ ids, type, start_date, end_date }: Body): void {
 
 /** Every id must be an open alert before any is touched. */
 async function knownAlerts(cloudstack: CloudStack, ids: readonly string[], ctx: RequestContext): Promise<Alert[]> {
-  const known: Alert[] = []
-  for (const id of ids) {
-    const alert = await openAlert(cloudstack, id, ctx)
-    if (alert === undefined) throw new ApiError('ALERT_NOT_FOUND', `Open alert ${id} not found.`)
-    known.push(alert)
-  }
-  return known
+  const rows = await findEach(cloudstack, 'listAlerts', ALERT_ITEM.key, ids, {}, ctx)
+  return rows.map((row, index) => {
+    if (row === undefined) throw new ApiError('ALERT_NOT_FOUND', `Open alert ${ids[index]} not found.`)
+    return ALERT_ITEM.read(row)
+  })
 }
 
 async function copyChosen(

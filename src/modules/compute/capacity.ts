@@ -3,7 +3,7 @@
 import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { clusterCapacity } from '#src/drivers/cloudstack/lookups.ts'
+import { type Capacity, clusterCapacity } from '#src/drivers/cloudstack/lookups.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 
 const DEFAULT_THRESHOLD = 0.85
@@ -26,11 +26,12 @@ export async function requireCapacity(cloudstack: CloudStack, body: VmProvision)
   )
   const need = needOf(body, offering)
   // A machine that is not started takes disk space only.
-  if (body.start !== false) {
-    await requireCluster(cloudstack, body, need)
-    if (offering !== undefined) await requireGpus(cloudstack, offering)
-  }
-  await requireStorage(cloudstack, body.zone_id, need.storage_bytes)
+  const starts = body.start !== false
+  await Promise.all([
+    starts ? requireCluster(cloudstack, body, need) : undefined,
+    starts && offering !== undefined ? requireGpus(cloudstack, offering) : undefined,
+    requireStorage(cloudstack, body.zone_id, need.storage_bytes),
+  ])
 }
 
 function needOf(body: VmProvision, offering: Raw | undefined): Need {
@@ -54,9 +55,11 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: N
       (body.pod_id === undefined || textOf(row, 'podid') === body.pod_id) &&
       (body.hypervisor === undefined || textOf(row, 'hypervisortype')?.toLowerCase() === body.hypervisor.toLowerCase()),
   )
-  for (const cluster of clusters) {
-    if (await hasRoom(cloudstack, textOf(cluster, 'id') ?? '', need)) return
-  }
+  const answers = await Promise.allSettled(
+    clusters.map((cluster) => hasRoom(cloudstack, textOf(cluster, 'id') ?? '', need)),
+  )
+  if (answers.some((answer) => answer.status === 'fulfilled' && answer.value)) return
+  for (const answer of answers) if (answer.status === 'rejected') throw answer.reason
   // No cluster at all: the zone or cluster is wrong, which the platform says better than "full".
   if (clusters.length === 0) return
   throw new ApiError(
@@ -65,34 +68,28 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: N
   )
 }
 
+const CPU_THRESHOLD = 'cluster.cpu.allocated.capacity.disablethreshold'
+const MEMORY_THRESHOLD = 'cluster.memory.allocated.capacity.disablethreshold'
+
 async function hasRoom(cloudstack: CloudStack, cluster_id: string, need: Need): Promise<boolean> {
-  if ((await cloudstack.lookups.clusterSetting('cluster.threshold.enabled', cluster_id)) === 0) return true
-  const [cpu, memory] = await Promise.all([
-    stays(cloudstack, cluster_id, CPU, need.cpu_mhz),
-    stays(cloudstack, cluster_id, MEMORY, need.memory_bytes),
+  const { setting } = cloudstack.lookups
+  const [enabled, capacity, cpu, memory] = await Promise.all([
+    setting('cluster.threshold.enabled', cluster_id),
+    clusterCapacity(cloudstack.call, cluster_id),
+    setting(CPU_THRESHOLD, cluster_id),
+    setting(MEMORY_THRESHOLD, cluster_id),
   ])
-  return cpu && memory
+  if (enabled === 0) return true
+  return (
+    stays(capacity.get(CPU), need.cpu_mhz, cpu ?? DEFAULT_THRESHOLD) &&
+    stays(capacity.get(MEMORY), need.memory_bytes, memory ?? DEFAULT_THRESHOLD)
+  )
 }
 
-const THRESHOLDS = {
-  [CPU]: 'cluster.cpu.allocated.capacity.disablethreshold',
-  [MEMORY]: 'cluster.memory.allocated.capacity.disablethreshold',
-} as const
-
 /** (used + reserved + requested) / total must not be greater than the threshold; `used` holds what is reserved. */
-async function stays(
-  cloudstack: CloudStack,
-  cluster_id: string,
-  type: 0 | 1,
-  requested: number | null,
-): Promise<boolean> {
-  if (requested === null) return true
-  const [capacity, setting] = await Promise.all([
-    clusterCapacity(cloudstack.call, cluster_id, type),
-    cloudstack.lookups.clusterSetting(THRESHOLDS[type], cluster_id),
-  ])
-  if (capacity === null || capacity.total <= 0) return true
-  return (capacity.used + requested) / capacity.total <= (setting ?? DEFAULT_THRESHOLD)
+function stays(capacity: Capacity | undefined, requested: number | null, threshold: number): boolean {
+  if (requested === null || capacity === undefined || capacity.total <= 0) return true
+  return (capacity.used + requested) / capacity.total <= threshold
 }
 
 async function requireStorage(cloudstack: CloudStack, zone_id: string, requested: number): Promise<void> {

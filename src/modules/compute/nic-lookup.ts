@@ -16,6 +16,10 @@ export interface FoundNic {
   nic: NicRecord
 }
 
+export interface FoundAddress extends FoundNic {
+  ip_address: string
+}
+
 /** Throws NIC_NOT_FOUND; a foreign NIC is not distinguishable from none. */
 export async function findNic(
   cloudstack: CloudStack,
@@ -31,7 +35,7 @@ export async function findSecondaryIp(
   cloudstack: CloudStack,
   named: { secondary_ip_id: string; virtual_machine_id?: string },
   ctx: RequestContext,
-): Promise<FoundNic & { ip_address: string }> {
+): Promise<FoundAddress> {
   const id = named.secondary_ip_id
   const found = await search(cloudstack, named.virtual_machine_id, ctx, (nic) =>
     nic.secondary_ips.some((one) => one.id === id),

@@ -5,13 +5,15 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { objectOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { collected } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import type { Proof } from '#src/drivers/cloudstack/proof.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
-import { findNic, findSecondaryIp, nicRecordOf } from './nic-lookup.ts'
+import { findNic, findSecondaryIp, type FoundAddress, nicRecordOf } from './nic-lookup.ts'
 import { requireUsableNetwork } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
@@ -115,8 +117,8 @@ function nicList(cloudstack: CloudStack) {
         (keyword === undefined || texts.some((text) => text?.toLowerCase().includes(keyword) === true))
       )
     })
-    const first = (page.page - 1) * page.page_size
-    return { nics: found.slice(first, first + page.page_size), count: found.length, ...page }
+    const { rows: nics, count } = await windowOf(found, page)
+    return { nics, count, ...page }
   }
 }
 
@@ -174,10 +176,11 @@ function addIp(deps: PlatformDeps) {
 function removeIp(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'vmNicIpRemove'>, ctx: RequestContext) => {
-    const { vm: raw, ip_address } = await findSecondaryIp(cloudstack, body, ctx)
-    const vm = vmOf(raw)
+    const found = await findSecondaryIp(cloudstack, body, ctx)
+    const { ip_address } = found
+    const vm = vmOf(found.vm)
     requireState(vm, vmCan.nicIpRemove)
-    await requireUnused(cloudstack, vm.id, ip_address, ctx)
+    await requireUnused(cloudstack, found, ctx)
     const id = body.secondary_ip_id
     const proof: Proof = { thing: 'secondary_ip', args: { id: vm.id }, where: { id }, expect: {}, gone: true }
     const call = { command: 'removeIpFromNic', args: { id }, proof, resource_type: 'VM' }
@@ -188,32 +191,29 @@ function removeIp(deps: PlatformDeps) {
 }
 
 /** The platform refuses an address in use without a reason (cloudstack.md 10, 10). */
-async function requireUnused(
-  cloudstack: CloudStack,
-  vm_id: string,
-  ip_address: string,
-  ctx: RequestContext,
-): Promise<void> {
-  const rules = { listall: true, projectid: '-1' }
-  for await (const rule of cloudstack.listAll(
-    'listPortForwardingRules',
-    rules,
-    { key: 'portforwardingrule', read: (row) => row },
-    optionsOf(ctx),
-  )) {
-    if (textOf(rule, 'virtualmachineid') === vm_id && textOf(rule, 'vmguestip') === ip_address)
-      throw new ApiError('SECONDARY_IP_IN_USE', `A port-forwarding rule leads to ${ip_address}; remove it first.`)
-  }
-  const nat = { listall: true, projectid: '-1', isstaticnat: true }
-  for await (const address of cloudstack.listAll(
-    'listPublicIpAddresses',
-    nat,
-    { key: 'publicipaddress', read: (row) => row },
-    optionsOf(ctx),
-  )) {
-    if (textOf(address, 'virtualmachineid') === vm_id && textOf(address, 'vmipaddress') === ip_address)
-      throw new ApiError('SECONDARY_IP_IN_USE', `Static NAT leads to ${ip_address}; switch it off first.`)
-  }
+async function requireUnused(cloudstack: CloudStack, { vm, nic, ip_address }: FoundAddress, ctx: RequestContext) {
+  const vm_id = textOf(vm, 'id')
+  const network_id = nic.network_id ?? undefined
+  const scope = { listall: true, projectid: '-1' }
+  const nat = { ...scope, associatednetworkid: network_id, isstaticnat: true }
+  const read = (row: Raw) => row
+  const [rules, addresses] = await Promise.all([
+    collected(
+      cloudstack.listAll(
+        'listPortForwardingRules',
+        { ...scope, networkid: network_id },
+        { key: 'portforwardingrule', read },
+        ctx,
+      ),
+    ),
+    collected(cloudstack.listAll('listPublicIpAddresses', nat, { key: 'publicipaddress', read }, ctx)),
+  ])
+  const leadsHere = (row: Raw, field: string) =>
+    textOf(row, 'virtualmachineid') === vm_id && textOf(row, field) === ip_address
+  if (rules.some((rule) => leadsHere(rule, 'vmguestip')))
+    throw new ApiError('SECONDARY_IP_IN_USE', `A port-forwarding rule leads to ${ip_address}; remove it first.`)
+  if (addresses.some((address) => leadsHere(address, 'vmipaddress')))
+    throw new ApiError('SECONDARY_IP_IN_USE', `Static NAT leads to ${ip_address}; switch it off first.`)
 }
 
 function updateIp(deps: PlatformDeps) {

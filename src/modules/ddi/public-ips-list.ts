@@ -5,7 +5,9 @@ import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { collected, countOf, type Page, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type AddressDns, NO_DNS } from './address-dns.ts'
 import { publicIpOf } from './public-ips-view.ts'
@@ -17,15 +19,13 @@ export interface DnsReadDeps {
   dns: AddressDns | undefined
 }
 
+const COMMAND = 'listPublicIpAddresses'
+const ITEM = { key: 'publicipaddress', read: publicIpOf }
+
 export function publicIpList({ cloudstack, dns }: DnsReadDeps & { cloudstack: CloudStack }) {
   return async ({ query }: In, ctx: RequestContext) => {
     const page = pageOf(query)
-    const args = argsOf(query, ctx)
-    const keep = await filterOf(cloudstack, query, ctx)
-    const found =
-      keep === undefined
-        ? await platformPage(cloudstack, args, page, ctx)
-        : await filteredPage(cloudstack, args, keep, page, ctx)
+    const found = await pageFor(cloudstack, query, page, ctx)
     const { data, note } = await withNames(dns, found.rows, query)
     const words = `${found.count} public IP${found.count === 1 ? '' : 's'}.`
     return {
@@ -38,75 +38,89 @@ export function publicIpList({ cloudstack, dns }: DnsReadDeps & { cloudstack: Cl
   }
 }
 
-function argsOf(query: Query, ctx: RequestContext): Args {
-  const released = query.state === 'Released'
-  return {
-    ...scopeOf(ctx.caller.tenant_id),
+type PageNumbers = ReturnType<typeof pageOf>
+
+function pageFor(
+  cloudstack: CloudStack,
+  query: Query,
+  page: PageNumbers,
+  ctx: RequestContext,
+): Promise<Page<PublicIp>> {
+  const { vm_id, state } = query
+  const { tenant_id } = ctx.caller
+  const args = {
     zoneid: query.zone_id,
     associatednetworkid: query.network_id,
     vpcid: query.vpc_id,
     ipaddress: query.ip_address,
     forvirtualnetwork: true,
-    ...(released ? { state: 'Free', allocatedonly: false } : query.state === undefined ? {} : { state: 'Allocated' }),
   }
-}
-
-type Keep = (row: Raw) => boolean
-
-/** What the platform cannot filter: the machine, the documents' states, and free addresses of a tenant's own ranges. */
-async function filterOf(cloudstack: CloudStack, query: Query, ctx: RequestContext): Promise<Keep | undefined> {
-  const { vm_id, state } = query
-  const { tenant_id } = ctx.caller
-  const tests: Keep[] = []
-  if (vm_id !== undefined) tests.push((row) => textOf(row, 'virtualmachineid') === vm_id)
-  if (state === 'Allocated' || state === 'Associated') tests.push((row) => publicIpOf(row).state === state)
-  if (state === 'Released' && tenant_id !== null) {
-    const own = await dedicatedRanges(cloudstack, tenant_id, ctx.signal)
-    tests.push((row) => own.has(textOf(row, 'vlanid') ?? ''))
+  if (state === 'Released') {
+    const free = { ...args, ...WHOLE_SCOPE, state: 'Free', allocatedonly: false }
+    if (vm_id !== undefined) return Promise.resolve({ rows: [], count: 0 })
+    if (tenant_id === null) return cloudstack.listPage(COMMAND, free, ITEM, page, ctx)
+    return freeOfTenant(cloudstack, tenant_id, free, page, ctx)
   }
-  return tests.length === 0 ? undefined : (row) => tests.every((test) => test(row))
+  const owned = { ...args, ...scopeOf(tenant_id), ...(state === undefined ? {} : { state: 'Allocated' }) }
+  if (vm_id === undefined && state === undefined) return cloudstack.listPage(COMMAND, owned, ITEM, page, ctx)
+  // The platform filters neither by machine, to which static NAT alone leads, nor by the documents' states.
+  const narrowed = { ...owned, isstaticnat: vm_id === undefined ? undefined : true }
+  return windowOf(
+    cloudstack.listAll(COMMAND, narrowed, ITEM, ctx),
+    page,
+    (one) => (vm_id === undefined || one.vm_id === vm_id) && (state === undefined || one.state === state),
+  )
 }
 
-async function dedicatedRanges(cloudstack: CloudStack, domainid: string, signal: AbortSignal): Promise<Set<string>> {
-  const own = new Set<string>()
-  const item = { key: 'vlaniprange', read: (row: Raw) => row }
-  for await (const range of cloudstack.listAll('listVlanIpRanges', { domainid }, item, { signal })) {
-    if (textOf(range, 'domainid') === domainid) own.add(textOf(range, 'id') ?? '')
-  }
-  return own
-}
-
-interface Found {
-  rows: PublicIp[]
-  count: number
-}
-type PageNumbers = ReturnType<typeof pageOf>
-
-function platformPage(cloudstack: CloudStack, args: Args, page: PageNumbers, ctx: RequestContext): Promise<Found> {
-  const item = { key: 'publicipaddress', read: publicIpOf }
-  const options = { signal: ctx.signal, traceparent: ctx.traceparent }
-  return cloudstack.listPage('listPublicIpAddresses', args, item, page, options)
-}
-
-/** Walks over everything and holds one page of it. */
-async function filteredPage(
+/**
+ * Free addresses in the tenant's own ranges, range after range. All free addresses of a platform are thousands, each of
+ * which costs it some milliseconds, so each range is counted and the rows of the page alone are read.
+ */
+async function freeOfTenant(
   cloudstack: CloudStack,
+  tenant_id: string,
   args: Args,
-  keep: Keep,
   { page, page_size }: PageNumbers,
   ctx: RequestContext,
-): Promise<Found> {
-  const first = (page - 1) * page_size
-  const rows: PublicIp[] = []
-  let count = 0
-  const options = { signal: ctx.signal, traceparent: ctx.traceparent }
-  for await (const some of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress', options)) {
-    for (const row of some.filter(keep)) {
-      if (count >= first && rows.length < page_size) rows.push(publicIpOf(row))
-      count += 1
-    }
+): Promise<Page<PublicIp>> {
+  const ranges = await dedicatedRanges(cloudstack, tenant_id, ctx)
+  const counts = await Promise.all(ranges.map((vlanid) => countOf(cloudstack.call, COMMAND, { ...args, vlanid }, ctx)))
+  const parts: Promise<PublicIp[]>[] = []
+  let skip = (page - 1) * page_size
+  let wanted = page_size
+  for (const [index, vlanid] of ranges.entries()) {
+    const count = counts[index] ?? 0
+    const length = Math.min(wanted, count - skip)
+    if (length > 0) parts.push(someOf(cloudstack, { ...args, vlanid }, { skip, length, page_size }, ctx))
+    wanted -= Math.max(0, length)
+    skip = Math.max(0, skip - count)
   }
-  return { rows, count }
+  const rows = (await Promise.all(parts)).flat()
+  return { rows, count: counts.reduce((sum, count) => sum + count, 0) }
+}
+
+/** The platform's pages begin at multiples of their size, so that the rows may stand on two of them. */
+async function someOf(
+  cloudstack: CloudStack,
+  args: Args,
+  { skip, length, page_size }: { skip: number; length: number; page_size: number },
+  ctx: RequestContext,
+): Promise<PublicIp[]> {
+  const page = Math.floor(skip / page_size) + 1
+  const offset = skip % page_size
+  const pages = offset + length > page_size ? [page, page + 1] : [page]
+  const found = await Promise.all(
+    pages.map((number) => cloudstack.listPage(COMMAND, args, ITEM, { page: number, page_size }, ctx)),
+  )
+  return found.flatMap(({ rows }) => rows).slice(offset, offset + length)
+}
+
+async function dedicatedRanges(cloudstack: CloudStack, domainid: string, ctx: RequestContext): Promise<string[]> {
+  const item = { key: 'vlaniprange', read: (row: Raw) => row }
+  const ranges = await collected(
+    cloudstack.listAll('listVlanIpRanges', { domainid, forvirtualnetwork: true }, item, ctx),
+  )
+  return ranges.filter((row) => textOf(row, 'domainid') === domainid).map((row) => textOf(row, 'id') ?? '')
 }
 
 /** Fills names in when they are asked for; a sentence says why they are not known. */

@@ -37,11 +37,13 @@ export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot acquire for another.')
   }
-  if (!(await cloudstack.lookups.zones()).some((zone) => textOf(zone, 'id') === body.zone_id))
-    throw missing('zone_id', body.zone_id)
-  const project = await one(cloudstack, ctx, 'listProjects', 'project', body.project_id, 'project_id')
-  const vpc = await one(cloudstack, ctx, 'listVPCs', 'vpc', body.vpc_id, 'vpc_id')
-  const network = await one(cloudstack, ctx, 'listNetworks', 'network', body.network_id, 'network_id')
+  const [zones, project, vpc, network] = await Promise.all([
+    cloudstack.lookups.zones(),
+    one(cloudstack, ctx, 'listProjects', 'project', body.project_id, 'project_id'),
+    one(cloudstack, ctx, 'listVPCs', 'vpc', body.vpc_id, 'vpc_id'),
+    one(cloudstack, ctx, 'listNetworks', 'network', body.network_id, 'network_id'),
+  ])
+  if (!zones.some((zone) => textOf(zone, 'id') === body.zone_id)) throw missing('zone_id', body.zone_id)
   if (vpc !== undefined && network !== undefined && textOf(network, 'vpcid') !== textOf(vpc, 'id'))
     throw invalidField('body.network_id', 'is no tier of the VPC')
   const owner = await ownerOf(cloudstack, body, ctx, network ?? vpc)

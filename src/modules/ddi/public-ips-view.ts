@@ -1,8 +1,9 @@
 // Public addresses as we show them, and finding one within what the caller may see.
-import type { PUBLIC_IP_STATES, PublicIp } from '#src/contract/ddi/public-ips.ts'
+import type { PublicIp } from '#src/contract/ddi/public-ips.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { publicIpState } from '#src/drivers/cloudstack/public-ip-state.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
@@ -27,20 +28,12 @@ export function publicIpOf(row: Raw): PublicIp {
     zone_name: textOf(row, 'zonename'),
     associated,
     dns_created: null,
-    state: stateOf(row, associated),
+    state: publicIpState(row),
     source_nat: flagOf(row, 'issourcenat'),
     has_rules: flagOf(row, 'hasrules'),
     vm_guest_ip: textOf(row, 'vmipaddress'),
     project_id: textOf(row, 'projectid'),
   }
-}
-
-/** The platform's words in the documents' three (cloudstack.md, H): what is on its way counts as where it goes. */
-function stateOf(row: Raw, associated: boolean): (typeof PUBLIC_IP_STATES)[number] {
-  const state = textOf(row, 'state')
-  if (state === 'Free' || state === 'Releasing') return 'Released'
-  const tied = associated || flagOf(row, 'hasrules') === true || textOf(row, 'associatednetworkid') !== null
-  return state === 'Allocated' && tied ? 'Associated' : 'Allocated'
 }
 
 /** The address, free or owned; a free one belongs to no tenant, so a narrowed caller does not find it. */

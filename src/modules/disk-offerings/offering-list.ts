@@ -22,7 +22,6 @@ export function diskOfferingList(cloudstack: CloudStack) {
     const filter = body ?? {}
     const page = pageOf(filter)
     const tenant_id = tenantOf(filter.domain_id, ctx)
-    await requireVisibleVm(cloudstack, filter.virtual_machine_id, ctx)
     const args: Args = {
       id: filter.id,
       name: filter.name,
@@ -33,12 +32,12 @@ export function diskOfferingList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       listall: true,
     }
-    const { rows, count } =
+    const [{ rows, count }] = await Promise.all([
       tenant_id === null
-        ? await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
-        : await windowOf(cloudstack.listAll(COMMAND, args, ITEM, optionsOf(ctx)), page, (one) =>
-            isOpenTo(one, tenant_id),
-          )
+        ? cloudstack.listPage(COMMAND, args, ITEM, page, ctx)
+        : windowOf(cloudstack.listAll(COMMAND, args, ITEM, ctx), page, (one) => isOpenTo(one, tenant_id)),
+      requireVisibleVm(cloudstack, filter.virtual_machine_id, ctx),
+    ])
     return { disk_offerings: rows, count, ...page }
   }
 }
@@ -60,7 +59,7 @@ export function diskOfferingIdGet(cloudstack: CloudStack) {
 
 /** Throws DISK_OFFERING_NOT_FOUND; one for other tenants is not distinguishable from none. */
 export async function readOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<DiskOffering> {
-  const row = await findOne(cloudstack, COMMAND, ITEM.key, { id, state: 'all', listall: true }, optionsOf(ctx))
+  const row = await findOne(cloudstack, COMMAND, ITEM.key, { id, state: 'all', listall: true }, ctx)
   const offering = row === undefined ? undefined : offeringOf(row)
   if (offering !== undefined && isOpenTo(offering, ctx.caller.tenant_id)) return offering
   throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${id} not found.`)
@@ -69,7 +68,7 @@ export async function readOffering(cloudstack: CloudStack, id: string, ctx: Requ
 async function offeringNamed(cloudstack: CloudStack, name: string, ctx: RequestContext): Promise<DiskOffering> {
   const hits: DiskOffering[] = []
   const args = { name, state: 'all', listall: true }
-  for await (const offering of cloudstack.listAll(COMMAND, args, ITEM, optionsOf(ctx))) {
+  for await (const offering of cloudstack.listAll(COMMAND, args, ITEM, ctx)) {
     // The platform compares without regard to case in some databases.
     if (offering.name === name && isOpenTo(offering, ctx.caller.tenant_id)) hits.push(offering)
     if (hits.length > NAMED_AT_MOST) break
@@ -99,10 +98,6 @@ function tenantOf(domain_id: string | undefined, ctx: RequestContext): string | 
 async function requireVisibleVm(cloudstack: CloudStack, id: string | undefined, ctx: RequestContext): Promise<void> {
   if (id === undefined) return
   const args = { id, details: 'min', ...scopeOfOne(ctx.caller.tenant_id) }
-  const vm = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, optionsOf(ctx))
+  const vm = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, ctx)
   if (vm === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
-}
-
-function optionsOf(ctx: RequestContext) {
-  return { signal: ctx.signal, traceparent: ctx.traceparent }
 }

@@ -1,11 +1,10 @@
 // POST /events/archive: ours and the platform's, by ids, type or time; without any of them, by the configured age.
 import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { findEach } from '#src/drivers/cloudstack/find-one.ts'
 import { type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { archiveAppEvents } from '#src/store/app-event-list.ts'
@@ -32,7 +31,6 @@ const DAY_MS = 86_400_000
 /** The caller waits. */
 const QUICKLY_MS = 10_000
 const SAMPLE = 10
-const AT_ONCE = 20
 
 export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: ArchiveRequest): Promise<ArchiveResult> {
   const { from, to: named } = timesOf(request)
@@ -47,7 +45,7 @@ export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: Ar
       ...(to === undefined ? {} : { to }),
     }
     const archived = await archiveAppEvents(deps.database.db, filter, eventScopeOf(ctx.caller))
-    const platform_archived = await orRefusal(archiveOnPlatform(deps, ctx, request, from, to))
+    const platform_archived = await archiveOnPlatform(deps, ctx, request, from, to)
     const message = `${archived} application events archived.`
     note.description = message
     return { archived, platform_archived, message }
@@ -63,21 +61,20 @@ async function archiveOnPlatform(
   to: Date | undefined,
 ): Promise<boolean | null> {
   if (!cloudstack.configured) return null
-  const options = { signal: ctx.signal, traceparent: ctx.traceparent }
   if (ids === undefined) {
     const args = { type, startdate: from && platformTime(from), enddate: to && platformTime(to) }
-    await cloudstack.call('archiveEvents', args, options)
+    await cloudstack.call('archiveEvents', args, ctx)
     return true
   }
   const fitting = await fittingIds(database.db, { ids, type, from, to })
   if (fitting.length === 0) return null
   try {
-    await cloudstack.call('archiveEvents', { ids: fitting }, options)
+    await cloudstack.call('archiveEvents', { ids: fitting }, ctx)
   } catch (error) {
     // Said of ids that are archived already, too.
     if (!(error instanceof CloudStackError) || error.status !== 530) throw error
-    const open = await openIds(cloudstack, fitting, options)
-    if (open.length > 0) await cloudstack.call('archiveEvents', { ids: open }, options)
+    const open = await openIds(cloudstack, fitting, ctx)
+    if (open.length > 0) await cloudstack.call('archiveEvents', { ids: open }, ctx)
   }
   // One call archives all of them or none, so a few tell.
   const proofs = fitting.slice(0, SAMPLE).map((id): Proof => ({ thing: 'event', args: { id }, expect: {}, gone: true }))
@@ -102,13 +99,6 @@ async function fittingIds(db: Db, { ids, type, from, to }: Filter): Promise<stri
 }
 
 async function openIds(cloudstack: CloudStack, ids: readonly string[], options: ListOptions): Promise<string[]> {
-  const open: string[] = []
-  for (let first = 0; first < ids.length; first += AT_ONCE) {
-    const some = ids.slice(first, first + AT_ONCE)
-    const rows = await Promise.all(
-      some.map((id) => findOne(cloudstack, 'listEvents', 'event', { id, ...WHOLE_SCOPE }, options)),
-    )
-    open.push(...some.filter((_id, index) => rows[index] !== undefined))
-  }
-  return open
+  const rows = await findEach(cloudstack, 'listEvents', 'event', ids, WHOLE_SCOPE, options)
+  return ids.filter((_id, index) => rows[index] !== undefined)
 }

@@ -3,7 +3,6 @@ import type { appEvents } from '#src/contract/app-events.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { orRefusal } from '#src/drivers/cloudstack/refusals.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { findAppEvent, knownActions, listAppEvents } from '#src/store/app-event-list.ts'
@@ -37,7 +36,7 @@ export function eventHandlers(deps: EventsDeps): Handlers<typeof appEvents.route
     eventArchive: ({ body }, ctx) => archiveEvents(deps, ctx, body ?? {}),
     async eventList({ body }, ctx) {
       const page = pageOf(body)
-      return { ...(await orRefusal(listPlatformEvents(deps.cloudstack, body ?? {}, page, ctx))), ...page }
+      return { ...(await listPlatformEvents(deps.cloudstack, body ?? {}, page, ctx)), ...page }
     },
     eventStream({ query }, ctx) {
       const channels = channelsOf(query.channels, CHANNELS)
@@ -48,9 +47,11 @@ export function eventHandlers(deps: EventsDeps): Handlers<typeof appEvents.route
       return deps.stream.source({ channels, scope: eventScopeOf(ctx.caller), after })
     },
     async eventTypes(_input, ctx) {
-      const own = (await knownActions(db)).map((name) => ({ name, source: 'service' as const }))
-      const platform = await platformEventTypes(deps.cloudstack, ctx)
-      const event_types = [...own, ...platform.map((name) => ({ name, source: 'platform' as const }))]
+      const [own, platform] = await Promise.all([knownActions(db), platformEventTypes(deps.cloudstack, ctx)])
+      const event_types = [
+        ...own.map((name) => ({ name, source: 'service' as const })),
+        ...platform.map((name) => ({ name, source: 'platform' as const })),
+      ]
       return { event_types, count: event_types.length }
     },
   }

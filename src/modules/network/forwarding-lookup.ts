@@ -16,7 +16,7 @@ export async function readRule(cloudstack: CloudStack, id: string, ctx: RequestC
     'listPortForwardingRules',
     RULE_ITEM.key,
     { id, ...scopeOfOne(ctx.caller.tenant_id) },
-    optionsOf(ctx),
+    ctx,
   )
   if (row === undefined) throw new ApiError('PORT_FORWARDING_NOT_FOUND', `Port-forwarding rule ${id} not found.`)
   return ruleOf(row)
@@ -35,7 +35,7 @@ export interface ForwardingAddress {
 /** Throws PUBLIC_IP_NOT_FOUND. An address that nobody has belongs to no tenant. */
 export async function readAddress(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<ForwardingAddress> {
   const args = { id, allocatedonly: false, ...scopeOfOne(ctx.caller.tenant_id) }
-  const row = await findOne(cloudstack, 'listPublicIpAddresses', 'publicipaddress', args, optionsOf(ctx))
+  const row = await findOne(cloudstack, 'listPublicIpAddresses', 'publicipaddress', args, ctx)
   const free = row !== undefined && textOf(row, 'state') === 'Free'
   if (row === undefined || (free && ctx.caller.tenant_id !== null)) {
     throw new ApiError('PUBLIC_IP_NOT_FOUND', `Public IP ${id} not found.`)
@@ -60,7 +60,7 @@ export interface ForwardingTarget {
 
 export async function readTarget(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<ForwardingTarget> {
   const args = { id, details: 'min,nics', ...scopeOfOne(ctx.caller.tenant_id) }
-  const row = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, optionsOf(ctx))
+  const row = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, ctx)
   if (row === undefined) throw new ApiError('VM_NOT_FOUND', `Virtual machine ${id} not found.`)
   return {
     id,
@@ -76,12 +76,7 @@ export function rulesOf(
   public_ip_id: string,
   ctx: RequestContext,
 ): AsyncGenerator<PortForwarding> {
-  return cloudstack.listAll(
-    'listPortForwardingRules',
-    { ipaddressid: public_ip_id, ...scopeOf(null) },
-    RULE_ITEM,
-    optionsOf(ctx),
-  )
+  return cloudstack.listAll('listPortForwardingRules', { ipaddressid: public_ip_id, ...scopeOf(null) }, RULE_ITEM, ctx)
 }
 
 /** Ports come as text. */
@@ -104,8 +99,4 @@ function ruleOf(row: Raw): PortForwarding {
     cidrlist: textsOf(row, 'cidrlist'),
     state: textOf(row, 'state') ?? 'Unknown',
   }
-}
-
-function optionsOf(ctx: RequestContext) {
-  return { signal: ctx.signal, traceparent: ctx.traceparent }
 }

@@ -1,15 +1,14 @@
-// Network statistics (cloudstack.md F.1): one pass over the pages of each list, in constant memory.
+// Network statistics (cloudstack.md F.1): all lists at once, and counts where the rows themselves are not needed.
 import type { NetworkStats, networkStats } from '#src/contract/network/stats.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { keptFor } from '#src/drivers/cloudstack/memo.ts'
+import { countOf, type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { publicIpState } from '#src/drivers/cloudstack/public-ip-state.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
 const SOURCE = 'compute-platform'
 const PUBLIC_IPS = 4
-const INTERVAL_KEPT_MS = 10 * 60_000
 const DEFAULT_INTERVAL_MS = 60_000
 const BITS_A_KIB = 8 * 1024
 
@@ -18,16 +17,17 @@ export function networkStatsHandlers({
 }: {
   cloudstack: CloudStack
 }): Handlers<typeof networkStats.routes, RequestContext> {
-  const interval_ms = keptFor(INTERVAL_KEPT_MS, () => sampleInterval(cloudstack))
   return {
     networkStatsGet: async (_input: unknown, ctx: RequestContext): Promise<NetworkStats> => {
       const options = { signal: ctx.signal, traceparent: ctx.traceparent }
-      const [networks, addresses, capacity, used_mbps] = await Promise.all([
+      const [networks, addresses, capacity, kib, interval_ms] = await Promise.all([
         countNetworks(cloudstack, options),
         countAddresses(cloudstack, options),
         addressCapacity(cloudstack, options),
-        usedMbps(cloudstack, interval_ms, options),
+        sampledKib(cloudstack, options),
+        cloudstack.lookups.setting('vm.stats.interval'),
       ])
+      const used_mbps = mbpsOf(kib, interval_ms)
       const inState = (state: string) => gauge(networks.by_state.get(state) ?? 0, networks.total)
       return {
         dashboard: {
@@ -78,25 +78,27 @@ async function countNetworks(cloudstack: CloudStack, options: ListOptions): Prom
   return counts
 }
 
+/** Free addresses are thousands, and each costs the platform some milliseconds: they are counted, not read. */
 async function countAddresses(cloudstack: CloudStack, options: ListOptions): Promise<Map<string, number>> {
+  const scope = { forvirtualnetwork: true, ...WHOLE_SCOPE }
+  const owned = async () => {
+    const states: string[] = []
+    const args = { ...scope, allocatedonly: true }
+    for await (const rows of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress', options))
+      states.push(...rows.map(publicIpState))
+    return states
+  }
+  const [total, states] = await Promise.all([
+    countOf(cloudstack.call, 'listPublicIpAddresses', { ...scope, allocatedonly: false }, options),
+    owned(),
+  ])
   const counts = new Map([
     ['Allocated', 0],
     ['Associated', 0],
-    ['Released', 0],
+    ['Released', Math.max(0, total - states.length)],
   ])
-  const args = { allocatedonly: false, forvirtualnetwork: true, ...WHOLE_SCOPE }
-  for await (const rows of cloudstack.listPages('listPublicIpAddresses', args, 'publicipaddress', options)) {
-    for (const row of rows) addOne(counts, addressState(row))
-  }
+  for (const state of states) addOne(counts, state)
   return counts
-}
-
-/** Our states of a public address (cloudstack.md H): what nobody has is released, what does something is associated. */
-function addressState(row: Raw): 'Allocated' | 'Associated' | 'Released' {
-  const state = textOf(row, 'state')
-  if (state === 'Free' || state === 'Releasing') return 'Released'
-  const works = row.isstaticnat === true || row.hasrules === true || textOf(row, 'associatednetworkid') !== null
-  return works ? 'Associated' : 'Allocated'
 }
 
 /** Rows that carry a tag are parts of the row without. */
@@ -115,12 +117,8 @@ async function addressCapacity(
   return { used, total }
 }
 
-/** What all running machines received and sent in the last sample, as a rate; null when none has a sample. */
-async function usedMbps(
-  cloudstack: CloudStack,
-  interval_ms: () => Promise<number>,
-  options: ListOptions,
-): Promise<number | null> {
+/** What all running machines received and sent in the last sample; null when none has a sample. */
+async function sampledKib(cloudstack: CloudStack, options: ListOptions): Promise<number | null> {
   let kib: number | null = null
   const args = { details: 'min,stats', state: 'Running', accumulate: false, ...WHOLE_SCOPE }
   for await (const rows of cloudstack.listPages('listVirtualMachinesMetrics', args, 'virtualmachine', options)) {
@@ -129,15 +127,12 @@ async function usedMbps(
       kib = sum(kib, numberOf(row, 'networkkbswrite'))
     }
   }
-  return kib === null ? null : (kib * BITS_A_KIB) / (await interval_ms()) / 1000
+  return kib
 }
 
-async function sampleInterval(cloudstack: CloudStack): Promise<number> {
-  const name = 'vm.stats.interval'
-  const content = await cloudstack.call('listConfigurations', { name, page: 1, pagesize: 50 })
-  const row = rowsOf(content, 'configuration').find((setting) => textOf(setting, 'name') === name)
-  const value_ms = row === undefined ? null : numberOf(row, 'value')
-  return value_ms === null || value_ms <= 0 ? DEFAULT_INTERVAL_MS : value_ms
+function mbpsOf(kib: number | null, interval_ms: number | null): number | null {
+  if (kib === null) return null
+  return (kib * BITS_A_KIB) / (interval_ms !== null && interval_ms > 0 ? interval_ms : DEFAULT_INTERVAL_MS) / 1000
 }
 
 function bandwidthOf(
