@@ -74,8 +74,16 @@ export const ConfigSchema = Type.Object(
           description: 'Longest wait for one answer of the platform; some of its calls take two minutes.',
         }),
         read_timeout_ms: Type.Integer({ default: 20_000, minimum: 100, description: 'The same for calls that read.' }),
-        events_poll_ms: Type.Integer({ default: 3000, minimum: 100, description: 'How often events are polled.' }),
-        states_poll_ms: Type.Integer({ default: 15_000, minimum: 100, description: 'How often VM states are read.' }),
+        events_poll_ms: Type.Integer({
+          default: 3000,
+          minimum: 100,
+          description: 'How often events are polled; once a minute while the webhook delivers.',
+        }),
+        states_poll_ms: Type.Integer({
+          default: 15_000,
+          minimum: 100,
+          description: 'How often VM states are read; every 90 seconds while the webhook delivers.',
+        }),
         tenants_poll_ms: Type.Integer({
           default: 60_000,
           minimum: 100,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac, randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
-import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
+import { assertNoUnknownParameters, callsOf, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -168,29 +168,42 @@ test('a webhook with a wrong signature, or none, is 401', async () => {
   assert.deepEqual([none.status, none.body.code], [401, 'HOOK_SIGNATURE'])
 })
 
-test('the platform is told of our webhook once, however often the service starts', async () => {
-  const ours = async (): Promise<Record<string, string>[]> => {
-    const { body } = {
-      body: (await (await fetch(`${lab.platform.control_url}/state?kind=webhooks`)).json()) as unknown,
-    }
-    return Object.values(body as object)
-      .flat()
-      .filter((one: Record<string, string>) => one.name === 'groundplane')
-  }
+test('the platform is told of our webhook once, however often the service starts, and those of other installations are left alone', async () => {
+  const { webhooks } = lab.platform.state.tables
   await lab.restart()
-  await until('the webhook is there', async () => (await ours()).length > 0)
-  const { calls: first } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
-    calls: { command: string }[]
-  }
+  const ours = await until(
+    'the webhook is there',
+    () => webhooks.find(({ name }) => name === 'groundplane 127.0.0.1:1') ?? undefined,
+  )
+  assert.equal(ours.payloadurl, 'http://127.0.0.1:1/hooks/compute')
+  const other = { ...ours, id: randomUUID(), name: 'groundplane', payloadurl: 'https://other.example/hooks/compute' }
+  webhooks.put(other)
+  webhooks.put({ ...ours, state: 'Disabled' })
   await lab.restart()
-  await until('it was set again', async () => {
-    const { calls } = (await (await fetch(`${lab.platform.control_url}/calls`)).json()) as {
-      calls: { command: string }[]
-    }
-    return calls.slice(first.length).some((call) => call.command === 'updateWebhook')
-  })
-  const [hook, ...others] = await ours()
-  assert.equal(others.length, 0)
-  assert.equal(hook?.payloadurl, 'http://127.0.0.1:1/hooks/compute')
+  await until('it is enabled again', () => webhooks.get(ours.id)?.state === 'Enabled')
+  assert.deepEqual(webhooks.get(other.id), other)
+  assert.equal(webhooks.filter(() => true).length, 2)
+  const earlier = (await callsOf(lab, 'listWebhooks')).length
+  const updates = (await callsOf(lab, 'updateWebhook')).length
+  await lab.restart()
+  await until('it was looked at', async () => (await callsOf(lab, 'listWebhooks')).length > earlier)
+  assert.equal((await callsOf(lab, 'updateWebhook')).length, updates)
   assert.ok(!lab.logs().includes(SECRET))
+})
+
+test('a webhook that the platform refuses is logged as that, with the address and the reason', async () => {
+  const { webhooks } = lab.platform.state.tables
+  for (const one of webhooks.filter(() => true)) webhooks.remove(one.id)
+  const text = 'Illegal host specified in URL.'
+  await control(lab, 'fail', { command: 'createWebhook', code: 431, text, times: 1 })
+  await lab.restart()
+  const line = await until('it is logged', () =>
+    lab
+      .logs()
+      .split('\n')
+      .find((one) => one.includes('refuses the host of our webhook')),
+  )
+  const { payload_url, reason } = JSON.parse(line) as Record<string, string>
+  assert.deepEqual([payload_url, reason], ['http://127.0.0.1:1/hooks/compute', text])
+  assert.ok(!lab.logs().includes('could not be watched'))
 })

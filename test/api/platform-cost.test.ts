@@ -130,7 +130,7 @@ test('room for a machine is asked of all clusters at once, one question each', a
   })
   const clusters = lab.platform.state.tables.clusters.filter(() => true).map(({ id }) => id)
   const capacity = calls.filter(({ command, params }) => command === 'listCapacity' && params.clusterid !== undefined)
-  assert.deepEqual(capacity.map(({ params }) => params.clusterid).toSorted(), clusters.toSorted())
+  assert.deepEqual(capacity.map(({ params }) => params.clusterid ?? '').toSorted(), clusters.toSorted())
   await control(lab, 'silent', { command: 'listCapacity', times: 1 })
   const others = await callsDuring(() => lab.call('POST', '/compute/vms/provision', order))
   assert.equal(others.filter(({ command }) => command === 'listCapacity').length, clusters.length)

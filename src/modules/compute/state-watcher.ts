@@ -1,7 +1,9 @@
 // Keeps vm_state true, so that state changes reach streams however they came about: one replica at a time reads the
-// platform's events every few seconds and all states now and then (cloudstack.md 7).
+// platform's events every few seconds and all states now and then (cloudstack.md 7), and both seldom while its webhook
+// tells us of everything.
 import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
+import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
@@ -10,7 +12,8 @@ import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
-import { type HookRegistration, registerHook } from './hook-registration.ts'
+import { createHookCheck, type HookCheck } from './hook-check.ts'
+import { createHookRegistration, type HookRegistration } from './hook-registration.ts'
 import { keepEvents } from './kept-events.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
@@ -21,6 +24,8 @@ export interface WatcherOptions {
   states_poll_ms: number
   hook: HookRegistration
   log: Log
+  /** Tests bring a clock of their own. */
+  wait?: (wait_ms: number, signal: AbortSignal) => Promise<void>
 }
 
 /** Reads all states for as long as it runs. */
@@ -34,7 +39,9 @@ export interface StateWatcher {
 const FAST_POLL_MS = 2000
 /** The platform's clock has seconds; an event of the same second must not be missed. */
 const OVERLAP_MS = 2000
-const EVENTS_PAGE = 100
+/** With a webhook that delivers: each poll costs the platform, and its log, as much as the machines are many. */
+const EVENTS_WITH_HOOK_MS = 60_000
+const STATES_WITH_HOOK_MS = 90_000
 const MAX_IDS = 500
 /** Sets the webhook again when somebody removed or disabled it. */
 const HOOK_POLL_MS = 600_000
@@ -54,16 +61,29 @@ export function createStateWatcher(options: WatcherOptions): StateWatcher {
 }
 
 async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void> {
-  const events = createEventReader(options)
+  const { cloudstack, database, events_poll_ms, states_poll_ms, log } = options
+  const hook = createHookCheck(database)
+  const events = createEventReader(options, hook)
+  const slower = (poll_ms: number, with_hook_ms: number) => () =>
+    hook.delivers() ? Math.max(poll_ms, with_hook_ms) : poll_ms
+  const every = (interval_ms: () => number, work: () => Promise<void>) => repeat(interval_ms, signal, options, work)
   await Promise.all([
-    every(HOOK_POLL_MS, signal, options.log, () => registerHook(options.cloudstack, options.hook, options.log)),
-    every(options.events_poll_ms, signal, options.log, async () => lookAt(options, await events(signal), signal)),
-    every(options.states_poll_ms, signal, options.log, () => lookAtAll(options, signal)),
-    every(FAST_POLL_MS, signal, options.log, async () => lookAt(options, await busyIds(options.database), signal)),
+    every(() => HOOK_POLL_MS, createHookRegistration(cloudstack, options.hook, log)),
+    every(slower(events_poll_ms, EVENTS_WITH_HOOK_MS), async () => lookAt(options, await events(signal), signal)),
+    every(slower(states_poll_ms, STATES_WITH_HOOK_MS), () => lookAtAll(options, signal)),
+    every(
+      () => FAST_POLL_MS,
+      async () => lookAt(options, await busyIds(database), signal),
+    ),
   ])
 }
 
-async function every(interval_ms: number, signal: AbortSignal, log: Log, work: () => Promise<void>): Promise<void> {
+async function repeat(
+  interval_ms: () => number,
+  signal: AbortSignal,
+  { log, wait = waitFor }: WatcherOptions,
+  work: () => Promise<void>,
+): Promise<void> {
   let failing = false
   while (!signal.aborted) {
     try {
@@ -72,12 +92,16 @@ async function every(interval_ms: number, signal: AbortSignal, log: Log, work: (
       failing = false
     } catch (err) {
       if (signal.aborted) return
-      // Said once for each outage, not at every look.
+      // Said once for each outage, not at every poll.
       if (!failing) log.warn({ err }, 'compute platform could not be watched')
       failing = true
     }
-    await pause(interval_ms, undefined, { signal }).catch(() => {})
+    await wait(interval_ms(), signal)
   }
+}
+
+async function waitFor(wait_ms: number, signal: AbortSignal): Promise<void> {
+  await pause(wait_ms, undefined, { signal }).catch(() => {})
 }
 
 /** All machines, page by page; what is in the table and in no page is gone. */
@@ -166,24 +190,27 @@ async function busyIds(database: Database): Promise<string[]> {
 }
 
 /** Ids of machines that events since the last reading are about. */
-function createEventReader({ cloudstack, database }: WatcherOptions): (signal: AbortSignal) => Promise<string[]> {
+function createEventReader(
+  { cloudstack, database }: WatcherOptions,
+  hook: HookCheck,
+): (signal: AbortSignal) => Promise<string[]> {
   let since_ms = Date.now()
   let known = new Set<string>()
   return async (signal) => {
-    const startdate = `${new Date(since_ms - OVERLAP_MS).toISOString().slice(0, 19)}Z`
-    const content = await cloudstack.call(
-      'listEvents',
-      { ...WHOLE_SCOPE, startdate, page: 1, pagesize: EVENTS_PAGE },
-      { signal },
-    )
-    const rows = rowsOf(content, 'event')
-    const fresh = rows.filter((row) => !known.has(textOf(row, 'id') ?? ''))
-    await keepEvents(database.db, fresh)
-    known = new Set(rows.map((row) => textOf(row, 'id') ?? ''))
-    for (const row of rows) {
-      const created = timeOf(row, 'created')
-      if (created !== null) since_ms = Math.max(since_ms, Date.parse(created))
+    const args = { ...WHOLE_SCOPE, startdate: platformTime(since_ms - OVERLAP_MS) }
+    const seen = new Set<string>()
+    const fresh: Raw[] = []
+    for await (const rows of cloudstack.listPages('listEvents', args, 'event', { signal })) {
+      for (const row of rows) {
+        const id = textOf(row, 'id') ?? ''
+        seen.add(id)
+        if (!known.has(id)) fresh.push(row)
+        since_ms = Math.max(since_ms, Date.parse(timeOf(row, 'created') ?? '') || 0)
+      }
     }
+    await keepEvents(database.db, fresh)
+    known = seen
+    await hook.compare(fresh.map((row) => textOf(row, 'id') ?? ''))
     return fresh
       .filter(isAboutVm)
       .map((row) => textOf(row, 'resourceid') ?? '')

@@ -2,7 +2,7 @@
 import type { NetworkStats, networkStats } from '#src/contract/network/stats.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { integerOf, numberOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { countOf, type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { publicIpState } from '#src/drivers/cloudstack/public-ip-state.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
