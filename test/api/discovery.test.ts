@@ -94,18 +94,6 @@ test('capabilities are one record of our names', async () => {
   assert.equal(body.api_limit_max, null)
 })
 
-test('capacity of a zone is fullest first without the pair of parameters on which the platform fails', async () => {
-  const query = `zone_id=${wellKnown.zone}&sort_by=usage`
-  const reply = await lab.call('GET', `/discovery/listCapacity?${query}`)
-  assert.equal(reply.status, 200, reply.text)
-  const used = reply.body.capacities.map((row: { used_percent: number | null }) => row.used_percent ?? 0)
-  assert.deepEqual(
-    used,
-    used.toSorted((a: number, b: number) => b - a),
-  )
-  for (const sent of await callsOf(lab, 'listCapacity')) assert.ok(!('zoneid' in sent && 'sortby' in sent))
-})
-
 test('capacity has units, is filtered and paged, and never counts anew by itself', async () => {
   const all = await lab.call('GET', '/discovery/listCapacity')
   assert.equal(all.status, 200, all.text)

@@ -5,7 +5,7 @@ import { contentOf } from './answer.ts'
 import { type Args, encodeArgs, type WireArgs } from './args.ts'
 import { type FollowOptions, followJob, type PlatformJob, readJob } from './async-job.ts'
 import type { Raw } from './fields.ts'
-import type { KeptAnswers } from './kept-answers.ts'
+import type { AnswerCache } from './answer-cache.ts'
 import { type ListItem, type ListOptions, listAll, listPage, listPages, type Page } from './lists.ts'
 import { createLookups, type Lookups } from './lookups.ts'
 import { CloudStackError } from './platform-error.ts'
@@ -41,8 +41,8 @@ export interface CallOptions extends ListOptions {
   job_id?: string | undefined
 }
 
-export interface KeptReading<T> {
-  kept: KeptAnswers<T>
+export interface CachedReading<T> {
+  cache: AnswerCache<T>
   read(content: Raw): T
 }
 
@@ -54,7 +54,7 @@ export interface CloudStack {
   /** Sends one command and answers the content of its envelope. */
   call(command: string, args: Args, options?: CallOptions): Promise<Raw>
   /** As `call`, for long lists that are asked for again and again: reads an answer only when it is not that of the last time. */
-  callKept<T>(command: string, args: Args, reading: KeptReading<T>, options?: CallOptions): Promise<T>
+  callCached<T>(command: string, args: Args, reading: CachedReading<T>, options?: CallOptions): Promise<T>
   listPage<T>(
     command: string,
     args: Args,
@@ -92,9 +92,9 @@ export function createCloudStack(config: CloudStackConfig, options: CloudStackOp
   return cloudstack
 }
 
-/** What is made of the content of an answer; `kept`: only when it is not that of the last time. */
+/** What is made of the content of an answer; `cache`: only when it is not that of the last time. */
 interface Reading<T> {
-  kept?: KeptAnswers<T>
+  cache?: AnswerCache<T>
   read(content: Raw): T
 }
 
@@ -132,7 +132,7 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     configured: ends.configured,
     state: ends.state,
     call,
-    callKept: (command, args, reading, options = {}) => callReading(command, args, options, reading),
+    callCached: (command, args, reading, options = {}) => callReading(command, args, options, reading),
     listPage: (command, args, item, page, options) => listPage(call, command, args, item, page, options),
     listPages: (command, args, key, options) => listPages(call, command, args, key, options),
     listAll: (command, args, item, options) => listAll(call, command, args, item, options),
@@ -189,7 +189,7 @@ function createSender(
     wire: WireArgs,
     algorithm: Algorithm,
     call: CallOptions,
-    { kept, read }: Reading<T>,
+    { cache, read }: Reading<T>,
   ): Promise<T> => {
     const reads = READS.test(command)
     const form = signedForm(command, wire, credentials, algorithm, Date.now())
@@ -201,7 +201,7 @@ function createSender(
       traceparent: call.traceparent,
     })
     const make = () => read(contentOf(command, answer, wire))
-    return kept === undefined ? make() : kept.of(JSON.stringify(wire), answer.text, make)
+    return cache === undefined ? make() : cache.of(JSON.stringify(wire), answer.text, make)
   }
   const algorithm = algorithmOf(
     config.algorithm,

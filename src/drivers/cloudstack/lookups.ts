@@ -1,14 +1,14 @@
-// Lists of the platform that change slowly and are read often: kept for a minute, hosts for 15 seconds (cloudstack.md 9).
+// Lists of the platform that change slowly and are read often: cached for a minute, hosts for 15 seconds (cloudstack.md 9).
 import { integerOf, numberOf, type Raw, rowsOf, textOf } from './fields.ts'
 import { collected, listAll, type ListCall } from './lists.ts'
-import { keptFor } from './memo.ts'
+import { cached } from './cache.ts'
 
 const SLOW_MS = 60_000
 const HOSTS_MS = 15_000
 const FEATURES_MS = 10 * 60_000
 
 /** What this version of the platform can do for our account: command names and their parameters. */
-export type Features = ReadonlyMap<string, ReadonlySet<string>>
+type Features = ReadonlyMap<string, ReadonlySet<string>>
 
 export interface Lookups {
   zones(): Promise<Raw[]>
@@ -24,22 +24,22 @@ export interface Lookups {
 export function createLookups(call: ListCall): Lookups {
   const all = (command: string, args: Record<string, string | boolean>, key: string) => () =>
     collected(listAll(call, command, args, { key, read: (row) => row }))
-  const features = keptFor(FEATURES_MS, () => readFeatures(call))
+  const features = cached(FEATURES_MS, () => readFeatures(call))
   const settings = new Map<string, () => Promise<number | null>>()
   return {
-    zones: keptFor(SLOW_MS, all('listZones', { available: true }, 'zone')),
-    clusters: keptFor(SLOW_MS, all('listClusters', {}, 'cluster')),
-    serviceOfferings: keptFor(SLOW_MS, all('listServiceOfferings', { listall: true }, 'serviceoffering')),
-    hosts: keptFor(HOSTS_MS, all('listHosts', { type: 'Routing', details: 'min,capacity' }, 'host')),
+    zones: cached(SLOW_MS, all('listZones', { available: true }, 'zone')),
+    clusters: cached(SLOW_MS, all('listClusters', {}, 'cluster')),
+    serviceOfferings: cached(SLOW_MS, all('listServiceOfferings', { listall: true }, 'serviceoffering')),
+    hosts: cached(HOSTS_MS, all('listHosts', { type: 'Routing', details: 'min,capacity' }, 'host')),
     async supports(command, parameter) {
       const parameters = (await features()).get(command)
       return parameters !== undefined && (parameter === undefined || parameters.has(parameter))
     },
     setting(name, cluster_id) {
       const key = `${name} ${cluster_id ?? ''}`
-      const kept = settings.get(key) ?? keptFor(SLOW_MS, () => readSetting(call, name, cluster_id))
-      settings.set(key, kept)
-      return kept()
+      const cached_setting = settings.get(key) ?? cached(SLOW_MS, () => readSetting(call, name, cluster_id))
+      settings.set(key, cached_setting)
+      return cached_setting()
     },
   }
 }

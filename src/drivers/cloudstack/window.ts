@@ -1,4 +1,4 @@
-// One page of a list that the platform cannot filter or count as we do: everything is read once, only the page is kept.
+// One page of a list that the platform cannot filter or count as we do: everything is read once, one page is held.
 import type { Page } from './lists.ts'
 
 export async function windowOf<T>(

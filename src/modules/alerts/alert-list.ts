@@ -13,7 +13,7 @@ import type { Database } from '#src/store/database.ts'
 
 type In<Op extends keyof typeof alerts.routes> = Input<(typeof alerts.routes)[Op]>
 
-export interface AlertReading {
+interface AlertReading {
   cloudstack: CloudStack
   database: Database
 }
@@ -44,7 +44,7 @@ export function alertGet({ cloudstack, database }: AlertReading) {
   }
 }
 
-export async function openAlert(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Alert | undefined> {
+async function openAlert(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Alert | undefined> {
   const row = await findOne(cloudstack, 'listAlerts', 'alert', { id }, ctx)
   return row === undefined ? undefined : alertOf(row)
 }

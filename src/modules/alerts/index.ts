@@ -7,7 +7,7 @@ import type { ChangeDeps } from '#src/store/app-events.ts'
 import { alertGet, alertIdGet, alertList, alertTypeList } from './alert-list.ts'
 import { alertArchive } from './archive.ts'
 
-export interface AlertDeps extends ChangeDeps {
+interface AlertDeps extends ChangeDeps {
   cloudstack: CloudStack
 }
 

@@ -18,7 +18,6 @@ import {
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { optionsOf } from './vm-list.ts'
 
 type In<Op extends keyof typeof infrastructure.routes> = Input<(typeof infrastructure.routes)[Op]>
 
@@ -123,10 +122,8 @@ async function paged<T>(
   const asked = tests.filter((test) => test !== undefined)
   const { rows, count } =
     asked.length === 0
-      ? await cloudstack.listPage(command, args, raw, page, optionsOf(ctx))
-      : await windowOf(cloudstack.listAll(command, args, raw, optionsOf(ctx)), page, (row) =>
-          asked.every((test) => test(row)),
-        )
+      ? await cloudstack.listPage(command, args, raw, page, ctx)
+      : await windowOf(cloudstack.listAll(command, args, raw, ctx), page, (row) => asked.every((test) => test(row)))
   return { items: rows.map(read), count, ...page }
 }
 

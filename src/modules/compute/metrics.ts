@@ -6,7 +6,6 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { optionsOf } from './vm-list.ts'
 
 /** Whole numbers of the I/O fields mean the last interval, whatever the platform's own setting is. */
 const ARGS = { details: 'min,servoff,stats', accumulate: false } as const
@@ -17,12 +16,7 @@ export function vmMetricsAggregate(cloudstack: CloudStack) {
   return async (_input: unknown, ctx: RequestContext): Promise<VmAggregate> => {
     const sum = createSum()
     const args = { ...ARGS, ...scopeOf(ctx.caller.tenant_id) }
-    for await (const rows of cloudstack.listPages(
-      'listVirtualMachinesMetrics',
-      args,
-      'virtualmachine',
-      optionsOf(ctx),
-    )) {
+    for await (const rows of cloudstack.listPages('listVirtualMachinesMetrics', args, 'virtualmachine', ctx)) {
       for (const row of rows) sum.add(row)
     }
     const latest = (await newestSample(cloudstack, sum.running_ids(), ctx)) ?? sum.last_updated()
@@ -157,7 +151,7 @@ async function newestSample(
 ): Promise<string | null> {
   if (ids.length === 0) return null
   const args = { ids, startdate: platformTime(Date.now() - SAMPLE_WINDOW_MS), page: 1, pagesize: SAMPLED_VMS }
-  const content = await cloudstack.call('listVirtualMachinesUsageHistory', args, optionsOf(ctx))
+  const content = await cloudstack.call('listVirtualMachinesUsageHistory', args, ctx)
   let newest: string | null = null
   for (const vm of rowsOf(content, 'virtualmachine')) {
     for (const sample of rowsOf(vm, 'stats')) {

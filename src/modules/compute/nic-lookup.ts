@@ -6,7 +6,6 @@ import { flagOf, integerOf, type Raw, rowsOf, textOf } from '#src/drivers/clouds
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { optionsOf } from './vm-list.ts'
 import { rawVm } from './vm-lookup.ts'
 
 const DETAILS = 'min,nics'
@@ -53,7 +52,7 @@ async function search(
 ): Promise<FoundNic | undefined> {
   if (virtual_machine_id !== undefined) return within(await rawVm(cloudstack, virtual_machine_id, ctx, DETAILS), fits)
   const args = { details: DETAILS, ...scopeOf(ctx.caller.tenant_id) }
-  for await (const rows of cloudstack.listPages('listVirtualMachines', args, 'virtualmachine', optionsOf(ctx))) {
+  for await (const rows of cloudstack.listPages('listVirtualMachines', args, 'virtualmachine', ctx)) {
     for (const vm of rows) {
       const found = within(vm, fits)
       if (found !== undefined) return found

@@ -15,7 +15,6 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { findNic, findSecondaryIp, type FoundAddress, nicRecordOf } from './nic-lookup.ts'
 import { requireUsableNetwork } from './ownership.ts'
-import { optionsOf } from './vm-list.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
 import { vmOf } from './vm-view.ts'
 import { requireNoSnapshots } from './volume-lookup.ts'
@@ -124,7 +123,7 @@ function nicList(cloudstack: CloudStack) {
 
 async function listed(cloudstack: CloudStack, args: Record<string, string | number | undefined>, ctx: RequestContext) {
   try {
-    return await cloudstack.call('listNics', args, optionsOf(ctx))
+    return await cloudstack.call('listNics', args, ctx)
   } catch (error) {
     // The machine may have gone since it was looked at.
     if (error instanceof CloudStackError && error.status === 530) {

@@ -14,10 +14,10 @@ import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { createHookCheck, type HookCheck } from './hook-check.ts'
 import { createHookRegistration, type HookRegistration } from './hook-registration.ts'
-import { keepEvents } from './kept-events.ts'
+import { storeEvents } from './stored-events.ts'
 import { knownIds, recordGone, recordStates, seenOf, type SeenVm } from './vm-states.ts'
 
-export interface WatcherOptions {
+interface WatcherOptions {
   cloudstack: CloudStack
   database: Database
   events_poll_ms: number
@@ -208,7 +208,7 @@ function createEventReader(
         since_ms = Math.max(since_ms, Date.parse(timeOf(row, 'created') ?? '') || 0)
       }
     }
-    await keepEvents(database.db, fresh)
+    await storeEvents(database.db, fresh)
     known = seen
     await hook.compare(fresh.map((row) => textOf(row, 'id') ?? ''))
     return fresh

@@ -8,7 +8,6 @@ import { numberOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudst
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { optionsOf } from './vm-list.ts'
 import { rawVm } from './vm-lookup.ts'
 
 type In<Op extends keyof typeof vmMetrics.routes> = Input<(typeof vmMetrics.routes)[Op]>
@@ -22,7 +21,7 @@ const HOUR_MS = 3_600_000
  */
 export function vmUsageList(cloudstack: CloudStack) {
   return async ({ query }: In<'vmUsageList'>, ctx: RequestContext) => {
-    const window = windowOf(query, 'query')
+    const window = sampleWindow(query, 'query')
     const page = pageOf(query)
     const args = { details: 'min', keyword: query.keyword, ...scopeOf(ctx.caller.tenant_id) }
     const machines = await cloudstack.listPage(
@@ -30,7 +29,7 @@ export function vmUsageList(cloudstack: CloudStack) {
       args,
       { key: 'virtualmachine', read: (row) => row },
       page,
-      optionsOf(ctx),
+      ctx,
     )
     const samples = await samplesOf(cloudstack, machines.rows, window, ctx)
     const virtual_machines = machines.rows.map((row) => usageOf(row, samples))
@@ -40,14 +39,14 @@ export function vmUsageList(cloudstack: CloudStack) {
 
 export function vmUsageGet(cloudstack: CloudStack) {
   return async ({ body }: In<'vmUsageGet'>, ctx: RequestContext): Promise<VmUsage> => {
-    const window = windowOf(body, 'body')
+    const window = sampleWindow(body, 'body')
     const vm = await rawVm(cloudstack, body.virtual_machine_id, ctx, 'min')
     return usageOf(vm, await samplesOf(cloudstack, [vm], window, ctx))
   }
 }
 
 /** Without a window the platform would send every sample it has. */
-function windowOf(given: { start_date?: string; end_date?: string }, where: 'query' | 'body'): Args {
+function sampleWindow(given: { start_date?: string; end_date?: string }, where: 'query' | 'body'): Args {
   const end_ms = timeIn(given.end_date, `${where}.end_date`) ?? Date.now()
   const start_ms = timeIn(given.start_date, `${where}.start_date`) ?? end_ms - HOUR_MS
   if (start_ms > end_ms) throw invalidField(`${where}.start_date`, 'is after end_date')
@@ -70,7 +69,7 @@ async function samplesOf(
   const samples = new Map<string, VmSample[]>()
   if (machines.length === 0) return samples
   const ids = machines.map((row) => textOf(row, 'id') ?? '')
-  const content = await cloudstack.call(COMMAND, { ids, ...window, page: 1, pagesize: ids.length }, optionsOf(ctx))
+  const content = await cloudstack.call(COMMAND, { ids, ...window, page: 1, pagesize: ids.length }, ctx)
   for (const row of rowsOf(content, 'virtualmachine')) {
     const own = rowsOf(row, 'stats').map(sampleOf)
     samples.set(

@@ -6,7 +6,7 @@ import type { Input, Result } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { createKeptAnswers } from '#src/drivers/cloudstack/kept-answers.ts'
+import { createAnswerCache } from '#src/drivers/cloudstack/answer-cache.ts'
 import { pageOfContent } from '#src/drivers/cloudstack/lists.ts'
 import { ownerScope, scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -21,7 +21,7 @@ const COMMAND = 'listVirtualMachines'
 const ITEM = { key: 'virtualmachine', read: vmOf }
 
 export function vmList(cloudstack: CloudStack) {
-  const kept = createKeptAnswers<Result<typeof vms.routes.vmList>>()
+  const cache = createAnswerCache<Result<typeof vms.routes.vmList>>()
   return ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
     const scope = ownerScope(body ?? {}, ctx.caller.tenant_id)
@@ -30,7 +30,7 @@ export function vmList(cloudstack: CloudStack) {
       const { rows, count } = pageOfContent(content, ITEM)
       return written({ virtual_machines: rows, count, ...page })
     }
-    return cloudstack.callKept(COMMAND, args, { kept, read }, optionsOf(ctx))
+    return cloudstack.callCached(COMMAND, args, { cache, read }, ctx)
   }
 }
 
@@ -64,13 +64,7 @@ export function isoList(cloudstack: CloudStack) {
       bootable: query.bootable,
       ...scopeOf(ctx.caller.tenant_id),
     }
-    const { rows, count } = await cloudstack.listPage(
-      'listIsos',
-      args,
-      { key: 'iso', read: isoOf },
-      page,
-      optionsOf(ctx),
-    )
+    const { rows, count } = await cloudstack.listPage('listIsos', args, { key: 'iso', read: isoOf }, page, ctx)
     return { isos: rows, count, ...page }
   }
 }
@@ -114,7 +108,7 @@ async function onlyOne(
   details: string,
 ): Promise<VirtualMachine> {
   const args = { name: body.name, zoneid: body.zone_id, ...ownerScope(body, ctx.caller.tenant_id), details }
-  const { rows } = await cloudstack.listPage(COMMAND, args, ITEM, { page: 1, page_size: 20 }, optionsOf(ctx))
+  const { rows } = await cloudstack.listPage(COMMAND, args, ITEM, { page: 1, page_size: 20 }, ctx)
   // The parameter is documented as a substring and behaves as the whole name; only the whole name counts here.
   const [vm, ...others] = rows.filter((row) => row.name.toLowerCase() === body.name.toLowerCase())
   if (vm === undefined) throw vmNotFoundByName(body.name)

@@ -15,7 +15,7 @@ import { publicIpOf } from './public-ips-view.ts'
 type In = Input<(typeof publicIps.routes)['publicIpList']>
 type Query = In['query']
 
-export interface DnsReadDeps {
+interface DnsReadDeps {
   dns: AddressDns | undefined
 }
 

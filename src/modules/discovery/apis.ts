@@ -1,18 +1,18 @@
-// What the platform lets our account call. Several MB upstream, so the answer is kept for a while.
+// What the platform lets our account call. Several MB upstream, so the answer is cached.
 import { pageOf } from '#src/contract/common.ts'
 import type { discovery, PlatformApi } from '#src/contract/discovery.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { windowOf } from '#src/drivers/cloudstack/window.ts'
-import { keptFor } from '#src/drivers/cloudstack/memo.ts'
+import { cached } from '#src/drivers/cloudstack/cache.ts'
 
-const KEPT_MS = 10 * 60_000
+const TTL_MS = 10 * 60_000
 const TIMEOUT_MS = 60_000
 
 export function discoveryApiList(cloudstack: CloudStack) {
   // Other callers may wait for the same answer, so no single one's leaving ends the call.
-  const apis = keptFor(KEPT_MS, async () => {
+  const apis = cached(TTL_MS, async () => {
     const rows = rowsOf(await cloudstack.call('listApis', {}, { timeout_ms: TIMEOUT_MS }), 'api').map(apiOf)
     return rows.toSorted((a, b) => a.name.localeCompare(b.name))
   })

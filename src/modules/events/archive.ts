@@ -14,14 +14,14 @@ import { eventScopeOf } from '#src/store/event-scope.ts'
 import type { EventsDeps } from './index.ts'
 import { timesOf } from './platform-events.ts'
 
-export interface ArchiveRequest {
+interface ArchiveRequest {
   ids?: string[]
   type?: string
   start_date?: string
   end_date?: string
 }
 
-export interface ArchiveResult {
+interface ArchiveResult {
   archived: number
   platform_archived: boolean | null
   message: string

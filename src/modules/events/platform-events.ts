@@ -12,7 +12,7 @@ import type { AppEventRow } from '#src/store/app-events.ts'
 import type { Db } from '#src/store/database.ts'
 import type { Tables } from '#src/store/tables.ts'
 
-export interface PlatformEventFilter {
+interface PlatformEventFilter {
   type?: string
   level?: string
   state?: string
@@ -76,7 +76,7 @@ export async function platformEventTypes(cloudstack: CloudStack, ctx: RequestCon
   return rowsOf(answer, 'eventtype').flatMap((row) => textOf(row, 'name') ?? [])
 }
 
-export function platformEventOf(raw: Raw): PlatformEvent {
+function platformEventOf(raw: Raw): PlatformEvent {
   return {
     id: textOf(raw, 'id') ?? '',
     type: textOf(raw, 'type') ?? '',

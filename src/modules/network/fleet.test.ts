@@ -5,11 +5,11 @@ import type { FrrNode } from '#src/contract/network/frr.ts'
 import { NetworkSummary } from '#src/contract/network/monitoring.ts'
 import { exampleNodeNet } from '#src/contract/network/monitoring-example.ts'
 import type { NodeNet } from '#src/contract/network/node-net.ts'
-import { dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, pictureDigest } from './fleet.ts'
+import { dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, snapshotDigest } from './fleet.ts'
 import { type RouterDigest, routerDigest } from './frr-summary.ts'
 
 function online(name: string, change: Partial<NodeNet> = {}): FleetNode {
-  const data = pictureDigest({ ...exampleNodeNet, ...change })
+  const data = snapshotDigest({ ...exampleNodeNet, ...change })
   return { fqdn: name, node_ip: `ip-${name}`, node_role: 'kvm_host', status: 'online', error: null, data }
 }
 

@@ -4,8 +4,8 @@ import type { MonitoredNode, MtuDrift, NetworkAlert, NetworkSummary } from '#src
 import type { NodeNet } from '#src/contract/network/node-net.ts'
 import type { RouterDigest } from './frr-summary.ts'
 
-/** What is kept of each node's picture: a thousand whole ones would be too many. */
-export interface PictureDigest
+/** What is kept of each node's snapshot: a thousand whole ones would be too many. */
+export interface SnapshotDigest
   extends Pick<
     NodeNet,
     | 'bridge_count'
@@ -26,18 +26,18 @@ export interface PictureDigest
 }
 
 export interface FleetNode extends Omit<MonitoredNode, 'data'> {
-  data: PictureDigest | null
+  data: SnapshotDigest | null
 }
 
 export type AlertCounts = Record<NetworkAlert['severity'], number>
 
 /** MTUs that the operator declared, by device name. */
-export type DeclaredMtus = Readonly<Record<string, number>>
+type DeclaredMtus = Readonly<Record<string, number>>
 
 /** Routing records by the address of their node; a node without one is not judged. */
-export type FabricByNode = ReadonlyMap<string, RouterDigest>
+type FabricByNode = ReadonlyMap<string, RouterDigest>
 
-export function pictureDigest(net: NodeNet): PictureDigest {
+export function snapshotDigest(net: NodeNet): SnapshotDigest {
   const { bridge_count, links_up, links_down, physical_nic_count, total_traffic_bytes } = net
   const { active_vlan_count, active_vxlan_count, vxlan_count, ntp_synced } = net
   return {
@@ -105,8 +105,9 @@ export function dashboardSummary(
   drifts: readonly MtuDrift[],
   fabric: FabricByNode = new Map(),
 ): NetworkSummary {
-  const pictures = nodes.flatMap((node) => node.data ?? [])
-  const sum = (value: (net: PictureDigest) => number): number => pictures.reduce((total, net) => total + value(net), 0)
+  const snapshots = nodes.flatMap((node) => node.data ?? [])
+  const sum = (value: (net: SnapshotDigest) => number): number =>
+    snapshots.reduce((total, net) => total + value(net), 0)
   const count = (test: (node: FleetNode) => boolean): number => nodes.filter(test).length
   return {
     total_nodes: nodes.length,
@@ -115,7 +116,7 @@ export function dashboardSummary(
     unconfigured_nodes: count((node) => node.status.startsWith('unconfigured')),
     management_nodes: count((node) => node.node_role === 'management'),
     kvm_nodes: count((node) => node.node_role === 'kvm_host'),
-    nodes_with_mtu_issues: pictures.filter((net) => net.has_mtu_issue).length,
+    nodes_with_mtu_issues: snapshots.filter((net) => net.has_mtu_issue).length,
     total_bridges: sum((net) => net.bridge_count),
     total_errors: sum((net) => net.errors),
     total_links_up: sum((net) => net.links_up),
@@ -131,7 +132,7 @@ export function dashboardSummary(
   }
 }
 
-function comparedDevices(net: NodeNet): PictureDigest['devices'] {
+function comparedDevices(net: NodeNet): SnapshotDigest['devices'] {
   const members = new Set(
     net.main_bridges.flatMap((bridge) => bridge.members).flatMap((name) => [name, parentOf(name)]),
   )
@@ -154,7 +155,7 @@ function silentNodes(nodes: readonly FleetNode[]): NetworkAlert[] {
     const offline = node.status === 'offline'
     const lacks = node.status === 'unconfigured-noIP' ? 'address' : 'full name'
     const message = offline
-      ? `The node gave no picture of its network: ${node.error ?? 'it did not answer'}`
+      ? `The node gave no snapshot of its network: ${node.error ?? 'it did not answer'}`
       : `The node record has no ${lacks}, so the node is not watched.`
     return [
       { category: 'node_offline', severity: offline ? 'critical' : 'info', node: alertName(node), device: '', message },
@@ -212,20 +213,20 @@ function fabricState(node: FleetNode, fabric: FabricByNode): 'none' | 'unknown' 
 /** 100 less each weight times its share of bad ones; null without nodes, 0 when none answers. */
 function healthPercent(nodes: readonly FleetNode[], fabric: FabricByNode): number | null {
   const watched = nodes.filter((node) => node.status === 'online' || node.status === 'offline')
-  const pictures = watched.flatMap((node) => node.data ?? [])
+  const snapshots = watched.flatMap((node) => node.data ?? [])
   if (watched.length === 0) return null
-  if (pictures.length === 0) return 0
+  if (snapshots.length === 0) return 0
   const share = (bad: number, all: number): number => (all === 0 ? 0 : bad / all)
-  const links = pictures.reduce((sum, net) => sum + net.links_up + net.links_down, 0)
-  const down = pictures.reduce((sum, net) => sum + net.links_down, 0)
+  const links = snapshots.reduce((sum, net) => sum + net.links_up + net.links_down, 0)
+  const down = snapshots.reduce((sum, net) => sum + net.links_down, 0)
   const states = watched.map((node) => fabricState(node, fabric))
   const judged = states.filter((state) => state === 'healthy' || state === 'unhealthy')
   const lost =
     40 * share(watched.filter((node) => node.status === 'offline').length, watched.length) +
     20 * share(down, links) +
-    20 * share(pictures.filter((net) => net.has_mtu_issue).length, pictures.length) +
+    20 * share(snapshots.filter((net) => net.has_mtu_issue).length, snapshots.length) +
     10 * share(judged.filter((state) => state === 'unhealthy').length, judged.length) +
-    10 * share(pictures.filter((net) => net.ntp_synced !== true).length, pictures.length)
+    10 * share(snapshots.filter((net) => net.ntp_synced !== true).length, snapshots.length)
   return Math.max(0, Math.min(100, Math.round(100 - lost)))
 }
 

@@ -51,7 +51,7 @@ export async function readAddress(cloudstack: CloudStack, id: string, ctx: Reque
   }
 }
 
-export interface ForwardingTarget {
+interface ForwardingTarget {
   id: string
   name: string
   state: string

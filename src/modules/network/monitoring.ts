@@ -7,14 +7,14 @@ import type { Database } from '#src/store/database.ts'
 import { declaredMtuByDevice } from '#src/store/mtu-declarations.ts'
 import { allNodes, fqdnOf, nodeIpOf, type NodeRow, statusOf } from '#src/store/nodes.ts'
 import {
-  type AlertCounts, alertCounts, alertName, dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, type PictureDigest,
+  type AlertCounts, alertCounts, alertName, dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, type SnapshotDigest,
 } from './fleet.ts' // biome-ignore format: one list
 import { frrSummary, type RouterDigest, routerDigest } from './frr-summary.ts'
 import { isConfigured, pageOfNodes } from './node-page.ts'
-import type { LookOptions, Seen } from './node-poll.ts'
+import type { PollOptions, Seen } from './node-poll.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
-export interface MonitoringDeps {
+interface MonitoringDeps {
   database: Pick<Database, 'db'>
   ask: FleetQuestions
   offline_after_ms: number
@@ -29,7 +29,7 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
   const { ask } = deps
   return {
     async networkDashboardRead({ body }) {
-      const fleet = await lookAtFleet(deps, await allNodes(deps.database.db), lookOf(body))
+      const fleet = await pollFleet(deps, await allNodes(deps.database.db), pollOptionsOf(body))
       const { page, ...paging } = pageOfNodes(fleet.entries, body)
       const summary = dashboardSummary(fleet.nodes, fleet.drifts, fleet.fabric)
       return { count: fleet.entries.length, ...paging, nodes: await shownNodes(deps, page), summary }
@@ -37,8 +37,8 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
     async networkAlertsList({ body }) {
       const rows = await allNodes(deps.database.db)
       const [fleet, own] = await Promise.all([
-        lookAtFleet(deps, rows, lookOf(body)),
-        ask.alerts.look(rows.filter(isConfigured), lookOf(body)),
+        pollFleet(deps, rows, pollOptionsOf(body)),
+        ask.alerts.poll(rows.filter(isConfigured), pollOptionsOf(body)),
       ])
       const common = fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)
       const told = new Map(own.map((seen) => [seen.node.node_id, seen]))
@@ -50,7 +50,7 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
     },
     async frrDashboardRead({ body }) {
       const rows = (await allNodes(deps.database.db)).filter(isConfigured)
-      const routers = (await ask.routers.look(rows, lookOf(body))).map((seen) => ({ row: seen.node, seen }))
+      const routers = (await ask.routers.poll(rows, pollOptionsOf(body))).map((seen) => ({ row: seen.node, seen }))
       const { page, ...paging } = pageOfNodes(routers, body)
       const summary = frrSummary(
         routers.map(({ row, seen }) => ('value' in seen ? seen.value : routerDigest(silentRouter(row, seen.error)))),
@@ -63,46 +63,46 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
   }
 }
 
-function lookOf(body: { after_id?: number } | undefined): LookOptions {
-  return { further_page: (body?.after_id ?? 0) > 0 }
+function pollOptionsOf(body: { after_id?: number } | undefined): PollOptions {
+  return { continuation: (body?.after_id ?? 0) > 0 }
 }
 
 interface FleetEntry {
   row: NodeRow
   node: FleetNode
   /** Undefined for nodes that are not asked. */
-  seen: Seen<PictureDigest> | undefined
+  seen: Seen<SnapshotDigest> | undefined
 }
 
-interface FleetLook {
+interface FleetPoll {
   entries: FleetEntry[]
   nodes: FleetNode[]
   drifts: ReturnType<typeof mtuDrifts>
   fabric: ReadonlyMap<string, RouterDigest>
 }
 
-async function lookAtFleet(
+async function pollFleet(
   { database, ask, offline_after_ms }: MonitoringDeps,
   rows: readonly NodeRow[],
-  options: LookOptions,
-): Promise<FleetLook> {
+  options: PollOptions,
+): Promise<FleetPoll> {
   const configured = rows.filter(isConfigured)
-  // Nodes without a tunnel have no session to judge. Those that had one are asked for it together with their picture.
-  const had_tunnel = configured.filter((row) => (ask.pictures.last(row)?.vxlan_count ?? 0) > 0)
+  // Nodes without a tunnel have no session to judge. Those that had one are asked for it together with their snapshot.
+  const had_tunnel = configured.filter((row) => (ask.snapshots.last(row)?.vxlan_count ?? 0) > 0)
   const [asked, sooner, declared] = await Promise.all([
-    ask.pictures.look(configured, options),
-    ask.routers.look(had_tunnel, options),
+    ask.snapshots.poll(configured, options),
+    ask.routers.poll(had_tunnel, options),
     declaredMtuByDevice(database.db),
   ])
   const seen = new Map(asked.map((one) => [one.node.node_id, one]))
   const entries = rows.map((row) => {
-    const picture = seen.get(row.node_id)
-    return { row, node: fleetNode(row, statusOf(row, offline_after_ms), picture), seen: picture }
+    const snapshot = seen.get(row.node_id)
+    return { row, node: fleetNode(row, statusOf(row, offline_after_ms), snapshot), seen: snapshot }
   })
   const tunnelled = entries.filter(({ node }) => (node.data?.vxlan_count ?? 0) > 0)
   const known = new Set(had_tunnel.map((row) => row.node_id))
   const others = tunnelled.filter(({ row }) => !known.has(row.node_id))
-  const later = await ask.routers.look(
+  const later = await ask.routers.poll(
     others.map(({ row }) => row),
     options,
   )
@@ -119,7 +119,7 @@ function fabricOf(routers: readonly Seen<RouterDigest>[], tunnelled: readonly Fl
   return fabric
 }
 
-function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<PictureDigest> | undefined): FleetNode {
+function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<SnapshotDigest> | undefined): FleetNode {
   const unconfigured = status.startsWith('unconfigured')
   const data = seen !== undefined && 'value' in seen ? seen.value : null
   const error = seen !== undefined && 'error' in seen ? seen.error : null
@@ -134,13 +134,13 @@ function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<Pic
 }
 
 async function shownNodes({ ask }: MonitoringDeps, page: readonly FleetEntry[]): Promise<MonitoredNode[]> {
-  const wholes = await ask.pictures.whole(page.flatMap(({ seen }) => seen ?? []))
-  const pictures = new Map(wholes.map((outcome) => [outcome.node.node_id, outcome]))
+  const wholes = await ask.snapshots.whole(page.flatMap(({ seen }) => seen ?? []))
+  const snapshots = new Map(wholes.map((outcome) => [outcome.node.node_id, outcome]))
   return page.map(({ row, node }): MonitoredNode => {
-    const picture = pictures.get(row.node_id)
-    if (node.data === null || picture === undefined) return { ...node, data: null }
-    if ('value' in picture) return { ...node, data: picture.value }
-    return { ...node, status: 'offline', error: picture.error, data: null }
+    const snapshot = snapshots.get(row.node_id)
+    if (node.data === null || snapshot === undefined) return { ...node, data: null }
+    if ('value' in snapshot) return { ...node, data: snapshot.value }
+    return { ...node, status: 'offline', error: snapshot.error, data: null }
   })
 }
 

@@ -4,7 +4,7 @@ import type { RouteSpec, Routes } from '#src/contract/route.ts'
 import type { JobClaim } from '#src/kernel/job-claim.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 
-export interface NodeCallOptions {
+interface NodeCallOptions {
   timeout_ms: number
   /** Largest answer; the default of the agents' client when left out. */
   max_bytes?: number

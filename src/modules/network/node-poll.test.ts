@@ -12,7 +12,7 @@ interface Told {
 
 const row = (id: string): NodeRow => ({ id, bmc_ip: id, agent_address: 'a', agent_port: 1, boot_id: 'b' }) as NodeRow // the poll looks at nothing else
 
-function startPoll(t: TestContext, read: Question<Told, string>['read'], always_anew = false) {
+function startPoll(t: TestContext, read: Question<Told, string>['read'], no_cache = false) {
   mock.timers.enable({ apis: ['Date'] })
   const poll = createNodePoll({ log: { debug: () => {} } as unknown as Log, retry_ms: 10_000 }) // it logs nothing else
   t.after(() => {
@@ -24,7 +24,7 @@ function startPoll(t: TestContext, read: Question<Told, string>['read'], always_
     read,
     fits: (value): value is Told => typeof value === 'object' && value !== null && 'told' in value,
     digest: ({ told }) => told,
-    always_anew,
+    no_cache,
   })
 }
 
@@ -41,7 +41,7 @@ test('a thousand nodes that take their time are waited for together', async (t) 
     return answer(node.id)
   })
   const started = performance.now()
-  const seen = await view.look(Array.from({ length: 1000 }, (_none, at) => row(`n${at}`)))
+  const seen = await view.poll(Array.from({ length: 1000 }, (_none, at) => row(`n${at}`)))
   assert.ok(performance.now() - started < 900)
   assert.deepEqual(
     seen.slice(0, 2).map((one) => 'value' in one && one.value),
@@ -52,9 +52,9 @@ test('a thousand nodes that take their time are waited for together', async (t) 
 test('looks at the same time ask a node once, and soon after not at all', async (t) => {
   let asked = 0
   const view = startPoll(t, async () => answer(`${(asked += 1)}`))
-  await Promise.all([view.look([row('a')]), view.look([row('a')])])
+  await Promise.all([view.poll([row('a')]), view.poll([row('a')])])
   await pass(1000)
-  await view.look([row('a')])
+  await view.poll([row('a')])
   assert.equal(asked, 1)
 })
 
@@ -65,7 +65,7 @@ test('who looks again waits for nobody, and the look after that shows what chang
     await release
     return answer(told)
   })
-  const look = async () => (await view.look([row('a')])).map((one) => 'value' in one && one.value)
+  const look = async () => (await view.poll([row('a')])).map((one) => 'value' in one && one.value)
   assert.deepEqual(await look(), ['before'])
   await pass(3000)
   told = 'after'
@@ -73,7 +73,7 @@ test('who looks again waits for nobody, and the look after that shows what chang
   release = gate.promise
   assert.deepEqual(await look(), ['before'])
   const second = look()
-  const page = await view.look([row('a')], { further_page: true })
+  const page = await view.poll([row('a')], { continuation: true })
   assert.deepEqual(page[0] !== undefined && 'value' in page[0] && page[0].value, 'before')
   gate.resolve()
   assert.deepEqual(await second, ['after'])
@@ -82,16 +82,16 @@ test('who looks again waits for nobody, and the look after that shows what chang
 test('what is old is not shown', async (t) => {
   let asked = 0
   const view = startPoll(t, async () => answer(`${(asked += 1)}`))
-  await view.look([row('a')])
+  await view.poll([row('a')])
   await pass(20_000)
-  assert.deepEqual(await view.look([row('a')]), [{ node: row('a'), value: '2', bytes: answer('2') }])
+  assert.deepEqual(await view.poll([row('a')]), [{ node: row('a'), value: '2', bytes: answer('2') }])
 })
 
-test('what must be of this moment is asked anew each time', async (t) => {
+test('what must be of this moment is asked again each time', async (t) => {
   let asked = 0
   const view = startPoll(t, async () => answer(`${(asked += 1)}`), true)
-  await view.look([row('a')])
-  await view.look([row('a')])
+  await view.poll([row('a')])
+  await view.poll([row('a')])
   assert.equal(asked, 2)
 })
 
@@ -105,7 +105,7 @@ test('a node that broke is asked again at the next look; one that was silent is 
   })
   const rows = [row('broken'), row('silent')]
   for (let look = 0; look < 3; look += 1) {
-    const seen = await view.look(rows)
+    const seen = await view.poll(rows)
     assert.deepEqual(
       seen.map((one) => 'error' in one && one.error),
       ['The agent of the node failed.', 'The node did not answer in time.'],
@@ -113,7 +113,7 @@ test('a node that broke is asked again at the next look; one that was silent is 
     await pass(4000)
   }
   assert.deepEqual(asked, { broken: 3, silent: 1 })
-  await view.look(rows)
+  await view.poll(rows)
   await pass(0)
   assert.equal(asked.silent, 2)
 })
@@ -126,8 +126,8 @@ test('whole answers are kept up to a bound; those of a page that were not are as
     return answer(large)
   })
   const rows = Array.from({ length: 80 }, (_none, at) => row(`n${at}`))
-  await view.look(rows)
-  const seen = await view.look(rows)
+  await view.poll(rows)
+  const seen = await view.poll(rows)
   const kept = seen.filter((one) => 'value' in one && one.bytes !== undefined).length
   assert.ok(kept < 32 && kept > 20, String(kept))
   const [shown] = await view.whole(seen.slice(0, 1))

@@ -1,5 +1,5 @@
 // Asks the agents of the whole fleet, all side by side and each within its own time, and keeps of each answer what sums over
-// the fleet need. Who looks again soon is answered from memory while the nodes are asked anew; a node that is dead or slow
+// the fleet need. Who looks again soon is answered from memory while the nodes are asked again; a node that is dead or slow
 // is waited for once: until it answers again in the background, its error comes from memory.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -15,24 +15,24 @@ export interface Question<T, D> {
   /** Agents may be of another version, or broken: what does not fit is an error of that node. */
   fits(value: unknown): value is T
   digest(value: T): D
-  /** Every look is a new one, and waits. */
-  always_anew?: boolean
+  /** Every poll asks the node, and waits. */
+  no_cache?: boolean
 }
 
 /** `bytes` is the whole answer; undefined when there was no room to keep it. */
 export type Seen<D> = { node: NodeRow; value: D; bytes: Buffer | undefined } | { node: NodeRow; error: string }
 
 export interface View<T, D> {
-  look(rows: readonly NodeRow[], options?: LookOptions): Promise<Seen<D>[]>
+  poll(rows: readonly NodeRow[], options?: PollOptions): Promise<Seen<D>[]>
   /** What was last known, however long ago; undefined for a node that never answered or was not looked at for long. */
   last(row: NodeRow): D | undefined
   /** The whole answers of the nodes that are shown. */
   whole(seen: readonly Seen<D>[]): Promise<NodeOutcome<NodeRow, T>[]>
 }
 
-export interface LookOptions {
-  /** A further page of a look: waits for nothing that the first page did not wait for. */
-  further_page?: boolean
+export interface PollOptions {
+  /** The next page of a list: waits for nothing that the first page did not wait for. */
+  continuation?: boolean
 }
 
 export interface NodePoll {
@@ -40,7 +40,7 @@ export interface NodePoll {
   close(): void
 }
 
-export interface NodePollOptions {
+interface NodePollOptions {
   log: Log
   timeout_ms?: number
   /** How long a node that did not answer is left alone. */
@@ -65,7 +65,7 @@ const BEGUN_A_TURN = 16
 const DEFAULTS = { timeout_ms: 4000, retry_ms: 15_000 }
 /** Pages that follow one another, and people who look at once, share one answer of each node. */
 const FRESH_MS = 2000
-/** Shown while the node is asked anew: longer than consoles pause between two looks, short enough to be the present. */
+/** Shown while the node is asked again: longer than consoles pause between two looks, short enough to be the present. */
 const STALE_MS = 15_000
 /** A failure that took longer is one that nobody waits for twice. */
 const QUICK_MS = 1000
@@ -73,7 +73,7 @@ const SWEEP_MS = 5000
 /** What is left of a node that nobody looks at any more. */
 const FORGOTTEN_MS = 300_000
 /** Of whole answers, for all questions together: a thousand large nodes. */
-const KEPT_BYTES = 32 * 1024 * 1024
+const CACHE_BYTES = 32 * 1024 * 1024
 
 export function createNodePoll(given: NodePollOptions): NodePoll {
   const options = { ...DEFAULTS, ...given }
@@ -81,7 +81,7 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
   const turn = createPace()
   const shared: Shared = {
     retry_ms: options.retry_ms,
-    wholes: new LRUCache({ maxSize: KEPT_BYTES, sizeCalculation: ({ length }) => Math.max(length, 1) }),
+    wholes: new LRUCache({ maxSize: CACHE_BYTES, sizeCalculation: ({ length }) => Math.max(length, 1) }),
     ask: (question, row, urgency) =>
       limit(async () => {
         if (urgency === 'background') await turn()
@@ -162,7 +162,7 @@ function createView<T, D>(
   { entryOf, refresh }: ReturnType<typeof createMemory<T, D>>,
 ): View<T, D> {
   /** What has to happen before this look may use what is known of the node. */
-  const due = (node: NodeRow, entry: Entry<D>, further_page: boolean): Promise<unknown> | undefined => {
+  const due = (node: NodeRow, entry: Entry<D>, continuation: boolean): Promise<unknown> | undefined => {
     const { known, asking, silent } = entry
     if (known === undefined) return refresh(node, entry, 'awaited')
     const age_ms = Date.now() - known.at
@@ -170,16 +170,16 @@ function createView<T, D>(
       if (age_ms > retry_ms) void refresh(node, entry, 'background')
       return undefined
     }
-    if (question.always_anew === true || age_ms > STALE_MS) return refresh(node, entry, 'awaited')
+    if (question.no_cache === true || age_ms > STALE_MS) return refresh(node, entry, 'awaited')
     if (age_ms < FRESH_MS) return undefined
     // What a look began, the next one waits for: a change is shown by the second at the latest.
-    if (asking !== undefined && !further_page) return asking
+    if (asking !== undefined && !continuation) return asking
     void refresh(node, entry, 'background')
     return undefined
   }
-  const seen = async (node: NodeRow, further_page: boolean): Promise<Seen<D>> => {
+  const seen = async (node: NodeRow, continuation: boolean): Promise<Seen<D>> => {
     const entry = entryOf(node)
-    const wait = due(node, entry, further_page)
+    const wait = due(node, entry, continuation)
     if (wait !== undefined) await wait
     const answer = entry.known?.answer ?? { error: 'The node was not asked.' }
     return 'error' in answer ? { node, ...answer } : { node, ...answer, bytes: wholes.get(entry) }
@@ -192,7 +192,7 @@ function createView<T, D>(
     return 'error' in answer ? { node, ...answer } : { node, value: parsed(question, answer.bytes) }
   }
   return {
-    look: (rows, { further_page = false } = {}) => Promise.all(rows.map((node) => seen(node, further_page))),
+    poll: (rows, { continuation = false } = {}) => Promise.all(rows.map((node) => seen(node, continuation))),
     last(row) {
       const answer = entryOf(row).known?.answer
       return answer !== undefined && 'value' in answer ? answer.value : undefined

@@ -11,7 +11,7 @@ import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
-import { type AlertCounts, alertCounts, type PictureDigest, pictureDigest } from './fleet.ts'
+import { type AlertCounts, alertCounts, type SnapshotDigest, snapshotDigest } from './fleet.ts'
 import { type RouterDigest, routerDigest } from './frr-summary.ts'
 import type { NodeRead } from './node-calls.ts'
 import type { NodePoll, View } from './node-poll.ts'
@@ -19,7 +19,7 @@ import type { NodePoll, View } from './node-poll.ts'
 export type Ask<T> = (rows: readonly NodeRow[]) => Promise<NodeOutcome<NodeRow, T>[]>
 
 export interface FleetQuestions {
-  pictures: View<NodeNet, PictureDigest>
+  snapshots: View<NodeNet, SnapshotDigest>
   routers: View<FrrNode, RouterDigest>
   alerts: View<{ alerts: NetworkAlert[] }, AlertCounts>
   mtu: Ask<AgentMtu>
@@ -36,18 +36,18 @@ export function fleetQuestions(poll: NodePoll, read: NodeRead): FleetQuestions {
     (row: NodeRow, timeout_ms: number): Promise<Buffer> =>
       read(row, route, query, { timeout_ms, max_bytes: MAX_BYTES })
   /** Of nodes that are all shown nothing else is kept. */
-  const shown = <S extends TSchema>(name: string, schema: S, ask: ReturnType<typeof reading>, always_anew = false) => {
-    const view = poll.question({ name, read: ask, fits: checking(schema), digest: () => null, always_anew })
-    return async (rows: readonly NodeRow[]) => view.whole(await view.look(rows))
+  const shown = <S extends TSchema>(name: string, schema: S, ask: ReturnType<typeof reading>, no_cache = false) => {
+    const view = poll.question({ name, read: ask, fits: checking(schema), digest: () => null, no_cache })
+    return async (rows: readonly NodeRow[]) => view.whole(await view.poll(rows))
   }
   const { agentNicsEligible, agentNetworkAlerts } = agentNetwork.routes
   const Nics = Type.Object({ interfaces: Type.Array(Nic) })
   return {
-    pictures: poll.question({
-      name: 'pictures',
+    snapshots: poll.question({
+      name: 'snapshots',
       read: reading(monitoring.routes.nodeSummary),
       fits: checking(NodeNet),
-      digest: pictureDigest,
+      digest: snapshotDigest,
     }),
     routers: poll.question({
       name: 'routers',

@@ -1,9 +1,9 @@
-// The platform's own events, kept as the watcher reads them: what application events are linked to (Part 1, 6.1).
+// The platform's own events, stored as the watcher reads them: what application events are linked to (Part 1, 6.1).
 import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import type { Db } from '#src/store/database.ts'
 
-/** The same event read twice is kept once; the platform itself may still change its state. */
-export async function keepEvents(db: Db, rows: readonly Raw[]): Promise<void> {
+/** The same event read twice is stored once; the platform itself may still change its state. */
+export async function storeEvents(db: Db, rows: readonly Raw[]): Promise<void> {
   const events = rows.flatMap((row) => {
     const [id, created_at] = [textOf(row, 'id'), timeOf(row, 'created')]
     if (id === null || created_at === null) return []
