@@ -1,6 +1,6 @@
 // Alerts of the compute platform (Part 3, 4.5). The platform forgets an alert when it is archived; our copy stays readable.
 import { type Static, Type } from 'typebox'
-import { Closed, Id, ListOf, Nullable, NullableTime, PageFields, Time, Words } from './common.ts'
+import { Closed, Id, ListOf, Nullable, NullableTime, PageFields, TimeGiven, Words } from './common.ts'
 import { defineArea } from './route.ts'
 
 const AlertTypeNumber = Type.Integer({
@@ -99,8 +99,8 @@ export const alerts = defineArea({
         {
           ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: 500, uniqueItems: true })),
           type: Type.Optional(AlertTypeNumber),
-          start_date: Type.Optional(Time),
-          end_date: Type.Optional(Time),
+          start_date: TimeGiven('Needs end_date.'),
+          end_date: TimeGiven('Inclusive.'),
         },
         { title: 'AlertArchive' },
       ),

@@ -1,6 +1,18 @@
 // Application events: the timeline of what was done (Part 1, 2.3 and 6).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from './common.ts'
+import {
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  MAX_INT32,
+  Nullable,
+  NullableTime,
+  OneOf,
+  PageFields,
+  Time,
+  TimeGiven,
+} from './common.ts'
 import { Job } from './jobs.ts'
 import { defineArea } from './route.ts'
 
@@ -72,8 +84,8 @@ const AppEventFilter = Closed(
   {
     action: Type.Optional(Type.String({ maxLength: 200 })),
     archived: Type.Optional(Type.Boolean({ description: 'Without it: events that are not archived.' })),
-    created_at_from: Type.Optional({ ...Time, description: 'RFC 3339 time; from here on, inclusive.' }),
-    created_at_to: Type.Optional({ ...Time, description: 'RFC 3339 time; up to here, inclusive.' }),
+    created_at_from: TimeGiven('From here on, inclusive.'),
+    created_at_to: TimeGiven('Up to here, inclusive.'),
     error_message: Type.Optional(Type.String({ maxLength: 500, description: 'Text within the error message.' })),
     keyword: Type.Optional(
       Type.String({
@@ -86,17 +98,16 @@ const AppEventFilter = Closed(
     page_size: PageFields.page_size,
     resource_type: Type.Optional(Type.String({ maxLength: 100 })),
     resource_uuid: Type.Optional(Type.String({ maxLength: 200 })),
-    sort_by: Type.Optional(Type.String({ description: `One of ${SORT_FIELDS.join(', ')}; created_at by default.` })),
-    sort_order: Type.Optional(Type.String({ description: 'asc or desc; desc by default.' })),
+    sort_by: Type.Optional(OneOf([...SORT_FIELDS], { description: 'created_at by default.' })),
+    sort_order: Type.Optional(OneOf(['asc', 'desc', 'ASC', 'DESC'], { description: 'desc by default.' })),
     status: Type.Optional(Type.String({ description: 'IN_PROGRESS, SUCCESS or FAILED.' })),
-    user_id: Type.Optional(Type.Integer()),
+    user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INT32 })),
     username: Type.Optional(Type.String({ maxLength: 200 })),
   },
   { title: 'AppEventFilter' },
 )
 export type AppEventFilter = Static<typeof AppEventFilter>
 export type AppEventSort = (typeof SORT_FIELDS)[number]
-export const appEventSorts: readonly string[] = SORT_FIELDS
 
 const exampleEvent: AppEvent = {
   id: '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d11',
@@ -191,8 +202,8 @@ export const appEvents = defineArea({
           Type.Array(Id, { minItems: 1, maxItems: 1000, description: 'Ids of application events or platform events.' }),
         ),
         type: Type.Optional(Type.String({ maxLength: 100, description: 'Action, or the platform’s event type.' })),
-        start_date: Type.Optional({ ...Time, description: 'RFC 3339 time; needs end_date.' }),
-        end_date: Type.Optional(Time),
+        start_date: TimeGiven('Needs end_date.'),
+        end_date: TimeGiven('Inclusive.'),
       }),
       body_optional: true,
       ok: {
@@ -223,8 +234,8 @@ export const appEvents = defineArea({
         type: Type.Optional(Type.String({ maxLength: 100 })),
         level: Type.Optional(OneOf(['INFO', 'WARN', 'ERROR'])),
         state: Type.Optional(OneOf(['Created', 'Scheduled', 'Started', 'Completed'])),
-        start_date: Type.Optional(Time),
-        end_date: Type.Optional(Time),
+        start_date: TimeGiven('Inclusive.'),
+        end_date: TimeGiven('Inclusive.'),
         resource_id: Type.Optional(Id),
         resource_type: Type.Optional(
           Type.String({ maxLength: 100, description: 'Needed with resource_id: VirtualMachine, Volume, …' }),

@@ -1,6 +1,6 @@
 // The contract turned round: a typed client for any set of areas. The CLI, the node-to-node calls and programs use it.
 import type { Problem } from './problem.ts'
-import { type Input, type Result, type RouteSpec, type Routes, firstStatus } from './route.ts'
+import { type CallInput, type Result, type RouteSpec, type Routes, firstStatus } from './route.ts'
 
 /** Sends one request. The caller supplies it, so that the client works over fetch, undici or a test's connection. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>
@@ -43,7 +43,6 @@ export class ClientError extends Error {
   }
 }
 
-export type CallInput<R extends RouteSpec> = Partial<Input<R>>
 export type Client<A extends Routes> = {
   [Op in keyof A]: (input?: CallInput<A[Op]>, options?: CallOptions) => Promise<Result<A[Op]>>
 }

@@ -43,12 +43,28 @@ export const Count = (maximum: number, description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum, description }))
 
 export const Time = Type.String({ format: 'date-time', description: 'RFC 3339 UTC with milliseconds.' })
+/** A time that a caller gives. */
+export const TimeGiven = (description: string) =>
+  Type.Optional(
+    Type.String({
+      format: 'date-time',
+      maxLength: 40,
+      description: `${description} RFC 3339 of a real day, no leap second, offsets to ±14:00.`,
+    }),
+  )
 export const NullableTime = Nullable(Time)
 export const IpAddress = Type.String({ minLength: 2, maxLength: 45, description: 'IPv4 or IPv6 address.' })
 
+/** Limits of numbers whose subject sets none: a page, and what the database and the platform keep in 32 and 64 bits. */
+export const LAST_PAGE = 1_000_000
+export const MAX_INT32 = 2_147_483_647
+export const MAX_INT64 = Number.MAX_SAFE_INTEGER
+
 /** Paging of lists that are not keyset lists: one place for the default 50 and the limit 500 (api-conventions.md). */
 export const PageFields = {
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1.' })),
+  page: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: LAST_PAGE, default: 1, description: 'Page number, from 1.' }),
+  ),
   page_size: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page, 500 at most.' }),
   ),
@@ -57,9 +73,21 @@ export const PageFields = {
 /** Paging of keyset lists: pass `next_id` of the previous answer as `after_id`. */
 export const KeysetFields = {
   after_id: Type.Optional(
-    Type.Integer({ minimum: 0, default: 0, description: 'Id of the last item of the previous page; 0 starts.' }),
+    Type.Integer({
+      minimum: 0,
+      maximum: MAX_INT32,
+      default: 0,
+      description: 'Id of the last item of the previous page; 0 starts.',
+    }),
   ),
-  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, description: 'Kept for old clients; after_id decides.' })),
+  page: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: LAST_PAGE,
+      default: 1,
+      description: 'Kept for old clients; after_id decides.',
+    }),
+  ),
   page_size: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page, 500 at most.' }),
   ),

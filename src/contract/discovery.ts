@@ -13,7 +13,7 @@ import {
   OneOf,
   OptionalId,
   PageFields,
-  Time,
+  TimeGiven,
   Words,
 } from './common.ts'
 import { defineArea } from './route.ts'
@@ -161,7 +161,7 @@ export const discovery = defineArea({
       body: Closed(
         {
           status: Type.Optional(JobStatus),
-          start_date: Type.Optional(Time),
+          start_date: TimeGiven('Jobs made from then on.'),
           keyword: Words('Part of the command’s class.'),
           account: Words('Owner; needs domain_id.'),
           domain_id: Type.Optional(

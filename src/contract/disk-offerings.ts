@@ -6,6 +6,8 @@ import {
   Id,
   KnownText,
   ListOf,
+  MAX_INT32,
+  MAX_INT64,
   NullableFlag,
   NullableNumber,
   NullableText,
@@ -16,7 +18,7 @@ import {
 } from './common.ts'
 import { defineArea } from './route.ts'
 
-const Rate = (description: string) => Type.Optional(Type.Integer({ minimum: 0, description }))
+const Rate = (description: string) => Type.Optional(Type.Integer({ minimum: 0, maximum: MAX_INT64, description }))
 const Ids = (description: string) => Type.Optional(Type.Array(Id, { maxItems: 500, uniqueItems: true, description }))
 
 export const DiskOffering = Type.Object(
@@ -65,7 +67,9 @@ export const DiskOfferingCreate = Closed(
   {
     name: Type.String({ minLength: 1, maxLength: 255, description: 'Names are not unique.' }),
     display_text: Words('One line for people; the name when left out.'),
-    disk_size_gb: Type.Optional(Type.Integer({ minimum: 1, description: 'GiB; required unless customized.' })),
+    disk_size_gb: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 1_000_000, description: 'GiB; required unless customized.' }),
+    ),
     customized: Flag('Each disk chooses its size.'),
     storage_type: Type.Optional(OneOf(['shared', 'local'])),
     provisioning_type: Type.Optional(OneOf(['thin', 'sparse', 'fat'])),
@@ -90,7 +94,9 @@ export const DiskOfferingUpdate = Closed(
     id: Id,
     name: Words('New name.'),
     display_text: Words('One line for people.'),
-    sort_key: Type.Optional(Type.Integer({ description: 'Higher stands first in lists.' })),
+    sort_key: Type.Optional(
+      Type.Integer({ minimum: -MAX_INT32, maximum: MAX_INT32, description: 'Higher stands first in lists.' }),
+    ),
     display_offering: Flag('Whether tenants see it.'),
     tags: Type.Optional(Type.String({ maxLength: 255, description: 'Storage tags, with commas; empty removes them.' })),
     state: Type.Optional(OneOf(['Active', 'Inactive'])),

@@ -21,7 +21,7 @@ const general = {
   INVALID_REQUEST: entry(400, 'The request is not valid'),
   NOT_FOUND: entry(404, 'There is no such thing'),
   ROUTE_NOT_FOUND: entry(404, 'There is no such route'),
-  METHOD_NOT_ALLOWED: entry(404, 'There is no such route with this method'),
+  METHOD_NOT_ALLOWED: entry(405, 'There is no such route with this method'),
   BODY_TOO_LARGE: entry(400, 'The request body is too large'),
   UNSUPPORTED_MEDIA_TYPE: entry(400, 'The request body has an unsupported media type'),
   UNAUTHENTICATED: entry(401, 'Valid credentials are required'),

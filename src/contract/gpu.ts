@@ -6,6 +6,7 @@ import {
   Id,
   KnownText,
   ListOf,
+  MAX_INT32,
   Nullable,
   NullableNumber,
   NullableText,
@@ -20,7 +21,7 @@ import {
 import { NodeGpu, PciAddress } from './nodes/agent-gpu.ts'
 import { defineArea } from './route.ts'
 
-const Amount = (description: string) => Type.Optional(Type.Integer({ minimum: 1, description }))
+const Amount = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: MAX_INT32, description }))
 
 /** A machine has the device, or a part of it, in these states. */
 export const GPU_STATES_IN_USE = ['Allocated', 'PartiallyAllocated'] as const

@@ -2,7 +2,7 @@
 // `x-extension`.
 import type { TObject, TSchema } from 'typebox'
 import { FailureEnvelope, Problem } from './problem.ts'
-import { type Area, firstStatus, type RouteSpec, routeEffect, takesIdempotencyKey } from './route.ts'
+import { type Area, firstStatus, isTokenless, type RouteSpec, routeEffect, takesIdempotencyKey } from './route.ts'
 
 type Json = Record<string, unknown>
 
@@ -59,7 +59,7 @@ function operationObject(operation: string, route: RouteSpec, area: Area, schema
     'x-access': route.access,
     'x-tenant-scope': route.tenant ?? 'none',
     ...(route.kind === 'sse' ? { 'x-protocol': 'sse' } : route.kind === 'ws' ? { 'x-protocol': 'websocket' } : {}),
-    ...(route.access === 'public' || route.access === 'callback' ? { security: [] } : {}),
+    ...(isTokenless(route) ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBody(route, schemas) }),
     responses: responses(route, area, schemas),

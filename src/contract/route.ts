@@ -39,6 +39,8 @@ export interface RouteSpec {
   body?: TSchema
   /** The body may be left out altogether (a POST of optional filters). */
   body_optional?: boolean
+  /** The handler checks a signature over the bytes of the body before it reads them. */
+  signed?: boolean
   /** Request headers beyond the general ones that the route documents. */
   headers?: TObject
   /** Success statuses with the schema of each answer. */
@@ -96,7 +98,24 @@ type StaticOf<S> = S extends TSchema ? Static<S> : undefined
 export interface Input<R extends RouteSpec> {
   params: StaticOf<R['params']>
   query: StaticOf<R['query']>
-  body: R['body_optional'] extends true ? StaticOf<R['body']> | undefined : StaticOf<R['body']>
+  body: R['signed'] extends true
+    ? SignedBody<StaticOf<R['body']>>
+    : R['body_optional'] extends true
+      ? StaticOf<R['body']> | undefined
+      : StaticOf<R['body']>
+}
+
+/** A body that is parsed and validated only when it is read, after its signature was checked. */
+export interface SignedBody<Body> {
+  bytes: Buffer
+  read(): Body
+}
+
+/** What a client sends. */
+export interface CallInput<R extends RouteSpec> {
+  params?: StaticOf<R['params']>
+  query?: StaticOf<R['query']>
+  body?: StaticOf<R['body']> | undefined
 }
 
 type Bodies<R extends RouteSpec> = { [S in keyof R['ok']]: StaticOf<R['ok'][S]> }[keyof R['ok']]
@@ -120,10 +139,14 @@ export function routeEffect(route: RouteSpec): 'read' | 'change' {
   return route.effect ?? (route.method === 'GET' ? 'read' : 'change')
 }
 
+/** Anybody may call it: the service asks for no token. */
+export function isTokenless(route: RouteSpec): boolean {
+  return route.access === 'public' || route.access === 'callback'
+}
+
 /** Whose caller is not known has no keys of its own: those of strangers would meet. */
 export function takesIdempotencyKey(route: RouteSpec): boolean {
-  const known = route.access !== 'public' && route.access !== 'callback'
-  return known && routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')
+  return !isTokenless(route) && routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')
 }
 
 export function firstStatus(route: RouteSpec): number {

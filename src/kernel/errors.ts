@@ -92,6 +92,9 @@ const PUBLIC_SENTENCE: Record<UpstreamFailure, string> = {
   not_configured: 'is not configured',
 }
 
+/** A database that restarts or changes its primary is back within seconds. */
+const STORE_RETRY_AFTER_S = 5
+
 /**
  * The one place where an upstream's error becomes ours: what its driver reads in it, else `<SUBSYSTEM>_UNAVAILABLE`,
  * `_TIMEOUT`, `_ERROR` or `_NOT_CONFIGURED`.
@@ -110,5 +113,6 @@ function generalError(error: UpstreamError): ApiError {
     error.failure === 'not_configured' && error.detail !== undefined
       ? `${PUBLIC_SENTENCE.not_configured}: ${error.detail}`
       : PUBLIC_SENTENCE[error.failure]
-  return new ApiError(code, `The ${word} ${sentence}.`, { cause: error })
+  const passing = error.upstream === 'STORE' ? { retry_after_s: STORE_RETRY_AFTER_S } : {}
+  return new ApiError(code, `The ${word} ${sentence}.`, { cause: error, ...passing })
 }

@@ -3,6 +3,7 @@ import { Kysely, PostgresDialect, sql, type Transaction } from 'kysely'
 import pg from 'pg'
 import type { Log } from '#src/kernel/log.ts'
 import { LOCKS } from './locks.ts'
+import { reportingOutages } from './outages.ts'
 import type { Tables } from './tables.ts'
 
 export type Db = Kysely<Tables>
@@ -47,6 +48,7 @@ export const JOB_NOTIFY = 'groundplane_job'
 export const REVOKE_NOTIFY = 'groundplane_revoke'
 
 const INT8 = 20
+const STATEMENT_TIMEOUT_MS = 30_000
 
 /** int8 columns here are counts and positions far below 2^53. */
 const types = {
@@ -69,14 +71,16 @@ export function openDatabase(options: DatabaseOptions): Database {
     keepAliveInitialDelayMillis: 10_000,
     // A frozen process must not keep the stream lock: the server ends its session and with it the transaction.
     idle_in_transaction_session_timeout: 5000,
-    statement_timeout: 30_000,
+    statement_timeout: STATEMENT_TIMEOUT_MS,
+    // A database that fell silent ends no statement itself.
+    query_timeout: STATEMENT_TIMEOUT_MS + 1000,
   })
   pool.on('error', (err) => options.log.warn({ err }, 'idle database connection failed'))
   // The pool listens to idle connections alone: one lost between two statements of a transaction would end the process.
   pool.on('connect', (client) => {
     client.on('error', (err) => options.log.debug({ err }, 'database connection failed'))
   })
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: reportingOutages(pool) }) })
   return {
     db,
     pool,

@@ -108,14 +108,13 @@ function textAttempts(schema: TSchema | undefined, part: 'path' | 'query'): Atte
 }
 
 function bodyAttempts(route: RouteSpec): Attempt[] {
-  if (route.body === undefined) return []
+  // A signed body is read only after its signature was checked: hostile-requests.test.ts.
+  if (route.body === undefined || route.signed === true) return []
   const { body = {} } = route.example
   assert.ok(typeof body === 'object' && body !== null)
   const required = new Set((route.body as { required?: string[] }).required ?? [])
   const fields = Object.entries(fieldsOf(route.body))
   const half = { what: 'half a body', body: '{"half":' }
-  // Takes anything: the handler reads what the platform sends.
-  if (fields.length === 0 && !('anyOf' in route.body) && route.access === 'callback') return [half]
   return [
     half,
     { what: 'a list as body', body: [] },

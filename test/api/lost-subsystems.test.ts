@@ -158,7 +158,8 @@ test('without its database every route answers 500 in our words, and nothing is 
       () => 'pass',
       async ({ operation, route }) => {
         const reply = await send(operation, route)
-        return expected(reply, 500, 'INTERNAL_ERROR', /relation|schema|select|insert|postgres/i)
+        const told = reply.headers.get('retry-after') === null ? 'no Retry-After' : undefined
+        return expected(reply, 500, 'STORE_UNAVAILABLE', /relation|schema|select|insert|postgres/i) ?? told
       },
     ),
   )
@@ -190,7 +191,7 @@ test('without its database nobody gets in by a ticket, a signature or a heartbea
   )
   assert.deepEqual(
     replies.map(({ status, body }) => [status, body?.code]),
-    replies.map(() => [500, 'INTERNAL_ERROR']),
+    replies.map(() => [500, 'STORE_UNAVAILABLE']),
   )
 })
 
@@ -273,12 +274,17 @@ async function send(operation: string, route: RouteSpec, headers: Record<string,
 }
 
 async function withoutDatabase<T>(work: () => Promise<T>): Promise<T> {
-  const rename = (from: string, to: string) =>
-    onDatabase(lab.database.connection, (client) => client.query(`alter schema ${from} rename to ${to}`))
-  await rename('public', 'gone')
+  const { database } = lab.database.connection
+  const admit = (allowed: boolean): Promise<unknown> =>
+    onDatabase({ ...lab.database.connection, database: 'postgres' }, async (client) => {
+      await client.query(`alter database ${database} with allow_connections ${allowed}`)
+      if (!allowed)
+        await client.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${database}'`)
+    })
+  await admit(false)
   try {
     return await work()
   } finally {
-    await rename('gone', 'public')
+    await admit(true)
   }
 }

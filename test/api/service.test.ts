@@ -170,7 +170,7 @@ suite('a running service', () => {
     const nul = String.fromCharCode(0)
     const refused: [string, Promise<Reply>, number, string][] = [
       ['unknown route', lab.call('GET', '/nothing/here'), 404, 'ROUTE_NOT_FOUND'],
-      ['other method', lab.call('PUT', '/version', {}), 404, 'ROUTE_NOT_FOUND'],
+      ['other method', lab.call('PUT', '/version', {}), 405, 'METHOD_NOT_ALLOWED'],
       ['trailing slash', lab.call('GET', '/version/'), 404, 'ROUTE_NOT_FOUND'],
       ['case', lab.call('GET', '/Version'), 404, 'ROUTE_NOT_FOUND'],
       ['escape', lab.call('GET', '/docs/..%2f..%2fetc/passwd'), 404, 'ROUTE_NOT_FOUND'],
@@ -301,7 +301,8 @@ suite('a service whose database goes away', () => {
     assert.equal(await status('/healthz'), 200)
     const failing = await call('GET', '/jobs')
     assert.equal(failing.status, 500)
-    assert.equal(failing.body.code, 'INTERNAL_ERROR')
+    assert.equal(failing.body.code, 'STORE_UNAVAILABLE')
+    assert.equal(failing.headers.get('retry-after'), '5')
     assert.doesNotMatch(failing.text, /ECONN|ENOENT|PGSQL|postgres/i)
 
     postgres = await startDatabase()

@@ -126,3 +126,19 @@ test('request bodies refuse unknown members', () => {
     [],
   )
 })
+
+test('every number of a request has a least and a greatest value, so that nothing is refused by the database alone', () => {
+  const unlimited: string[] = []
+  const walk = (schema: Record<string, unknown> | undefined, where: string): void => {
+    if (typeof schema !== 'object') return
+    const number = [schema.type].flat().some((type) => type === 'integer' || type === 'number')
+    if (number && ((schema.minimum ?? schema.exclusiveMinimum) === undefined || schema.maximum === undefined))
+      unlimited.push(where)
+    for (const [name, inner] of Object.entries(schema)) walk(inner as Record<string, unknown>, `${where}.${name}`)
+  }
+  for (const { operation, route } of routes) {
+    for (const part of ['params', 'query', 'body'] as const)
+      walk(route[part] as Record<string, unknown>, `${operation}.${part}`)
+  }
+  assert.deepEqual(unlimited, [])
+})

@@ -1,6 +1,6 @@
 // The audit: every change that was asked for, by whom, and how it ended.
 import { type Static, Type } from 'typebox'
-import { Closed, ListOf, Nullable, PageFields, Time } from '../common.ts'
+import { Closed, ListOf, Nullable, PageFields, Time, TimeGiven } from '../common.ts'
 import type { Routes } from '../route.ts'
 import { Line } from './rights.ts'
 
@@ -30,13 +30,6 @@ export const AuditRecord = Type.Object(
 )
 export type AuditRecord = Static<typeof AuditRecord>
 
-/** The database knows no year 0. */
-const AuditTime = Type.String({
-  format: 'date-time',
-  pattern: '^(?!0000)',
-  description: 'RFC 3339 time, inclusive.',
-})
-
 export const auditRoutes = {
   auditList: {
     method: 'GET',
@@ -45,8 +38,8 @@ export const auditRoutes = {
     description: 'Newest first. A record is written before the change is made, so one without a status says: unknown.',
     access: 'admin',
     query: Closed({
-      from: Type.Optional(AuditTime),
-      to: Type.Optional(AuditTime),
+      from: TimeGiven('Inclusive.'),
+      to: TimeGiven('Inclusive.'),
       username: Type.Optional(Line({ maxLength: 200 })),
       operation: Type.Optional(Line({ maxLength: 100 })),
       caller_id: Type.Optional(Line({ maxLength: 200 })),

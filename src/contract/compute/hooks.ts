@@ -15,6 +15,7 @@ export const computeHooks = defineArea({
         'Called by the platform’s webhook. The header X-CS-Signature must be the Base64 HMAC-SHA256 of the body under `compute.hook_secret`. Answers 200 at once; a repeated X-CS-Event-ID changes nothing.',
       access: 'callback',
       effect: 'read',
+      signed: true,
       extension: true,
       body: Type.Unsafe<unknown>({ description: 'The event as the platform sends it.' }),
       ok: { 200: Done },

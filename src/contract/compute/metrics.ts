@@ -1,6 +1,6 @@
 // What virtual machines use: the aggregate of Part 3, 4.1, and the samples of single machines.
 import { type Static, Type } from 'typebox'
-import { Closed, Id, ListOf, Nullable, PageFields, Time, Unavailable } from '../common.ts'
+import { Closed, Id, ListOf, Nullable, PageFields, Time, TimeGiven, Unavailable } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { vmExample } from './virtual-machine.ts'
 
@@ -82,10 +82,8 @@ export const VmUsage = Type.Object(
 export type VmUsage = Static<typeof VmUsage>
 
 const Window = {
-  start_date: Type.Optional(
-    Type.String({ maxLength: 40, description: 'RFC 3339 time; an hour before the end when left out.' }),
-  ),
-  end_date: Type.Optional(Type.String({ maxLength: 40, description: 'RFC 3339 time; now when left out.' })),
+  start_date: TimeGiven('An hour before the end when left out.'),
+  end_date: TimeGiven('Now when left out.'),
 }
 
 export const vmMetrics = defineArea({

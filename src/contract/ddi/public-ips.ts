@@ -1,6 +1,6 @@
 // Public IPs: addresses of the outside world, and the static NAT that ties one to a virtual machine (Part 2, 4.3).
 import { type Static, Type } from 'typebox'
-import { Closed, Flag, Id, Nullable, NullableTime, OneOf } from '../common.ts'
+import { Closed, Flag, Id, Nullable, NullableTime, OneOf, PageFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 
 const Text = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
@@ -124,9 +124,7 @@ export const publicIps = defineArea({
         state: Type.Optional(OneOf([...PUBLIC_IP_STATES])),
         ip_address: Type.Optional(Type.String({ minLength: 2, maxLength: 45, description: 'Exact address.' })),
         ...DnsQuery,
-        page: Type.Optional(
-          Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1.', 'x-extension': true }),
-        ),
+        page: Type.Optional(Type.Integer({ ...PageFields.page, 'x-extension': true })),
         page_size: Type.Optional(
           Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page.', 'x-extension': true }),
         ),

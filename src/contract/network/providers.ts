@@ -68,12 +68,9 @@ const ProviderOrAccepted = Type.Union([ActionAccepted, ServiceProvider])
 const ElementOrAccepted = Type.Union([ActionAccepted, ProviderElement])
 
 const params = Closed({
-  nsp_type: Type.String({
-    minLength: 1,
-    maxLength: 64,
+  nsp_type: OneOf(Object.keys(ELEMENT_TYPES) as ElementType[], {
     description:
       'Kind of element; VirtualRouter, VpcVirtualRouter and InternalLbVm can be made, Ovs can be listed and configured.',
-    'x-known-values': Object.keys(ELEMENT_TYPES),
   }),
 })
 

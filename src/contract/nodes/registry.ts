@@ -298,6 +298,7 @@ export const nodeRegistry = defineArea({
       summary: 'Renew certificate of agent',
       description: 'Signed by the key of the certificate in force (X-Node-Id, X-Node-Signature).',
       access: 'callback',
+      signed: true,
       hidden: true,
       body: Closed({ certificate_request: CertificateRequest }, { title: 'NodeRenewal' }),
       ok: { 200: IssuedNode },
@@ -312,6 +313,7 @@ export const nodeRegistry = defineArea({
       summary: 'Report node alive',
       description: 'Signed by the key of the certificate in force (X-Node-Id, X-Node-Signature).',
       access: 'callback',
+      signed: true,
       // A sign of life every few seconds from every node is no change that an audit should list.
       effect: 'read',
       hidden: true,

@@ -8,6 +8,7 @@ import {
   NullableNumber,
   NullableText,
   OneOf,
+  PageFields,
   Time,
   Unavailable,
 } from '../common.ts'
@@ -391,9 +392,7 @@ export type StorageMetrics = Static<typeof StorageMetrics>
 const read = { method: 'GET', access: 'viewer', tenant: 'none', runs_on: 'node', errors: [500] } as const
 /** The documents show no paging here. */
 const Paging = Closed({
-  page: Type.Optional(
-    Type.Integer({ minimum: 1, default: 1, description: 'Page number, from 1.', 'x-extension': true }),
-  ),
+  page: Type.Optional(Type.Integer({ ...PageFields.page, 'x-extension': true })),
   page_size: Type.Optional(
     Type.Integer({
       minimum: 1,

@@ -50,8 +50,6 @@ export interface RequestContext {
   readonly traceparent: string | undefined
   readonly remote_address: string
   readonly headers: IncomingHttpHeaders
-  /** The body as it came, kept only on `callback` routes, whose signatures cover the bytes. */
-  readonly raw_body: Buffer | undefined
   /** Sets a header of the answer. */
   setHeader(name: string, value: string | string[]): void
 }
@@ -61,6 +59,6 @@ export function systemContext(operation: string, log: Log, signal: AbortSignal):
   const id = randomUUIDv7()
   return {
     request_id: id, operation, operation_id: id, idempotency_key: null, resumed: false, caller: SYSTEM, log, signal, wait_seconds: 0, prefer_async: false,
-    dry_run: false, traceparent: undefined, remote_address: '', headers: {}, raw_body: undefined, setHeader: () => {},
+    dry_run: false, traceparent: undefined, remote_address: '', headers: {}, setHeader: () => {},
   } // biome-ignore format: a record of defaults
 }

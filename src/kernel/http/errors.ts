@@ -1,11 +1,12 @@
 // Turns any error into the answer a caller gets. The only place that decides statuses.
-import type { Area, RouteSpec } from '#src/contract/route.ts'
+import { type Area, isTokenless, type RouteSpec } from '#src/contract/route.ts'
 import { ERRORS } from '#src/contract/errors.ts'
 import { errorStatuses } from '#src/contract/openapi.ts'
 import type { FailureEnvelope, FieldError, Problem } from '#src/contract/problem.ts'
 import { ApiError, mapUpstreamError, UpstreamError } from '../errors.ts'
+import { BODY_LIMIT_BYTES, bodyTooLarge, TOKENLESS_BODY_LIMIT_BYTES } from './body.ts'
 import type { Caller } from './context.ts'
-import { fieldErrors } from './validation.ts'
+import { fieldErrors, MAX_FIELD_ERRORS } from './validation.ts'
 
 export interface ErrorAnswer {
   status: number
@@ -26,25 +27,25 @@ export interface ErrorPlace {
 }
 
 export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
-  const error = asApiError(thrown, place.caller.tenant_id)
+  const error = asApiError(thrown, place.caller.tenant_id, place.route)
   const status = statusOf(error, place)
   const envelope = place.area.errors === 'envelope'
   const common = {
     code: error.code,
     request_id: place.request_id,
-    ...(error.errors === undefined ? {} : { errors: error.errors }),
+    ...(error.errors === undefined ? {} : { errors: error.errors.slice(0, MAX_FIELD_ERRORS).map(clippedField) }),
     ...(error.upstream_message === undefined || !runsThePlatform(place.caller)
       ? {}
-      : { upstream_message: error.upstream_message }),
+      : { upstream_message: clipped(error.upstream_message, LONGEST_DETAIL) }),
   }
   const body: Problem | FailureEnvelope = envelope
-    ? { success: false, message: error.message, ...common }
+    ? { success: false, message: clipped(error.message, LONGEST_DETAIL), ...common }
     : {
         type: `urn:groundplane:error:${error.code}`,
         title: ERRORS[error.code].title,
         status,
-        detail: error.message,
-        instance: place.path,
+        detail: clipped(error.message, LONGEST_DETAIL),
+        instance: clipped(place.path, LONGEST_DETAIL),
         ...common,
       }
   return {
@@ -54,6 +55,17 @@ export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
     retry_after_s: error.retry_after_s,
     error,
   }
+}
+
+/** Names and values of the request come back in errors: however long they are, the answer stays below 64 KiB. */
+const [LONGEST_PATH, LONGEST_MESSAGE, LONGEST_DETAIL] = [100, 1500, 2000]
+
+function clippedField({ path, message }: FieldError): FieldError {
+  return { path: clipped(path, LONGEST_PATH), message: clipped(message, LONGEST_MESSAGE) }
+}
+
+function clipped(text: string, longest: number): string {
+  return text.length <= longest ? text : `${text.slice(0, longest).toWellFormed()}…`
 }
 
 /**
@@ -77,14 +89,14 @@ export function runsThePlatform({ role, tenant_id }: Caller): boolean {
 }
 
 /** `tenant_id`: whose callers will read it; null: operators alone. */
-export function asApiError(thrown: unknown, tenant_id: string | null): ApiError {
+export function asApiError(thrown: unknown, tenant_id: string | null, route?: RouteSpec): ApiError {
   if (thrown instanceof ApiError) return thrown
   if (thrown instanceof UpstreamError) return mapUpstreamError(thrown, tenant_id)
-  return fastifyError(thrown) ?? new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
+  return fastifyError(thrown, route) ?? new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
 }
 
 /** Errors that the HTTP server itself raises while it reads a request. */
-function fastifyError(thrown: unknown): ApiError | undefined {
+function fastifyError(thrown: unknown, route: RouteSpec | undefined): ApiError | undefined {
   if (!(thrown instanceof Error)) return undefined
   const { code, validation, validationContext, statusCode } = thrown as {
     code?: unknown
@@ -93,7 +105,9 @@ function fastifyError(thrown: unknown): ApiError | undefined {
     statusCode?: unknown
   }
   if (validation !== undefined) return invalid(fieldErrors(validation, validationContext ?? 'body'))
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new ApiError('BODY_TOO_LARGE')
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return bodyTooLarge(route !== undefined && isTokenless(route) ? TOKENLESS_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES)
+  }
   if (code === 'FST_ERR_CTP_INVALID_MEDIA_TYPE') {
     return new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
   }

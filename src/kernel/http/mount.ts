@@ -2,10 +2,11 @@
 // handler is called with its input and a context, and never sees the request.
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
-import type { Area, Handlers, RouteSpec, Routes } from '#src/contract/route.ts'
-import { firstStatus, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
+import type { Area, Handlers, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
+import { firstStatus, isTokenless, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
+import { BODY_LIMIT_BYTES, TOKENLESS_BODY_LIMIT_BYTES } from './body.ts'
 import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
@@ -13,7 +14,7 @@ import { addressCaller, type RateLimiter } from './rate-limit.ts'
 import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
 import { closingFrame, type StreamSource } from './sse.ts'
-import { createValidators, enforcedQuery, type Validators } from './validation.ts'
+import { enforcedQuery } from './validation.ts'
 
 /** What mounting needs beside the area. The agent mounts with fewer of them. */
 export interface MountServices {
@@ -48,7 +49,6 @@ export function mountArea<A extends Routes>(
   handlers: Handlers<A, RequestContext>,
   services: MountServices,
 ): void {
-  const validators = createValidators()
   for (const [operation, route] of Object.entries(area.routes)) {
     const handler = handlers[operation] as AnyHandler | undefined
     if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
@@ -62,10 +62,11 @@ export function mountArea<A extends Routes>(
       handler,
       services,
     }
+    server.paths.add(route.method, route.path)
     server.app.route({
       method: route.method,
       url: route.path.replace(/\{\w+\*\}/, '*').replace(/\{(\w+)\}/g, ':$1'),
-      ...routeOptions(mounted, validators),
+      ...routeOptions(mounted),
       onRequest: (request, _reply, done) => admit(mounted, request, done),
       handler: (request, reply) => serve(mounted, request, reply),
     })
@@ -83,16 +84,17 @@ interface Mounted {
   services: MountServices
 }
 
-function routeOptions({ area, route, operation }: Mounted, validators: Validators): RouteShorthandOptions {
+function routeOptions({ server, area, route, operation }: Mounted): RouteShorthandOptions {
   const schema: Record<string, TSchema> = { querystring: enforcedQuery(route) }
   if (route.params !== undefined) schema.params = route.params
-  if (route.body !== undefined) schema.body = route.body
+  if (route.body !== undefined && route.signed !== true) schema.body = route.body
   const json = (route.kind ?? 'json') === 'json' || route.kind === 'multipart'
   return {
     schema: json ? { ...schema, response: route.ok } : schema,
     config: { operation, area, route },
+    bodyLimit: isTokenless(route) ? TOKENLESS_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES,
     validatorCompiler: ({ schema: part_schema, httpPart }) => {
-      const validate = validators.compile(part_schema as TSchema, httpPart ?? 'body')
+      const validate = server.validators.compile(part_schema as TSchema, httpPart ?? 'body')
       if (httpPart !== 'body' || route.body_optional !== true) return validate
       // Fastify shows an absent body as null; where the body may be left out, null and nothing are the same.
       return (data: unknown) => (data === null ? true : validate(data) === true || { error: asError(validate.errors) })
@@ -122,8 +124,7 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
     if (!PROBES.has(mounted.operation)) requireStarted(services)
     // Who signs in may still carry the cookie of a session that has ended, and a machine's callback carries a credential
     // of its own, which its handler checks.
-    const known = route.access !== 'public' && route.access !== 'callback'
-    const found = !known
+    const found = isTokenless(route)
       ? { caller: ANONYMOUS }
       : services.authenticator.authenticate({
           method: request.method,
@@ -182,7 +183,7 @@ function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined
 async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
   const { route, handler } = mounted
   const ctx = createRequestContext(mounted, request, reply, idempotencyKey(route, request))
-  const input = inputOf(route, request)
+  const input = inputOf(mounted, request)
   if (route.event !== undefined) reply.header('x-correlation-id', ctx.operation_id)
   switch (route.kind) {
     case 'sse':
@@ -245,6 +246,7 @@ function openStream(
 ): void {
   const { caller, credential } = request.state
   const identity: Identity = credential === undefined ? { caller } : { caller, credential }
+  if (request.method === 'HEAD') return void reply.type('text/event-stream; charset=utf-8').send()
   const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]))
   reply.hijack()
   server.streams.attach(reply.raw, headers, {
@@ -259,10 +261,27 @@ function openStream(
   })
 }
 
-function inputOf(route: RouteSpec, request: FastifyRequest): { params: unknown; query: unknown; body: unknown } {
+function inputOf(
+  { server, route }: Mounted,
+  request: FastifyRequest,
+): { params: unknown; query: unknown; body: unknown } {
   const params = request.params as Record<string, string>
   if (route.path.endsWith('*}')) params[/\{(\w+)\*\}$/.exec(route.path)?.[1] ?? '*'] = params['*'] ?? ''
-  return { params, query: request.query, body: request.body ?? undefined }
+  const body = route.signed === true ? signedBody(server, route, request.body) : (request.body ?? undefined)
+  return { params, query: request.query, body }
+}
+
+function signedBody(server: Server, route: RouteSpec, sent: unknown): SignedBody<unknown> {
+  const bytes = Buffer.isBuffer(sent) ? sent : Buffer.alloc(0)
+  return {
+    bytes,
+    read() {
+      const body = server.parseBody(bytes)
+      const validate = server.validators.compile(route.body as TSchema, 'body')
+      if (!validate(body)) throw asError(validate.errors)
+      return body
+    },
+  }
 }
 
 interface Outcome {

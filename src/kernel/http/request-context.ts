@@ -75,10 +75,6 @@ class LazyContext implements ResumableContext {
     return this.#request.ip
   }
 
-  get raw_body(): Buffer | undefined {
-    return this.#request.state.raw_body
-  }
-
   get log(): Log {
     this.#log ??= this.#server.log.child({ request_id: this.#request.id, operation: this.operation })
     return this.#log

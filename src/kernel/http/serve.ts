@@ -10,10 +10,14 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { HeldCredential } from './access.ts'
 import { fastSerializer, validatingSerializer } from './answers.ts'
+import { BODY_LIMIT_BYTES, NUL_SENTENCE, type ParseBody, readJsonBodies } from './body.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
+import { createKnownPaths, type KnownPaths } from './known-paths.ts'
+import { answerParserErrors } from './parser-errors.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
 import { type RequestTracing, traceRequests } from './tracing.ts'
+import { createValidators, type Validators } from './validation.ts'
 
 /** What the server knows about a request, besides Fastify's own. */
 export interface RequestState {
@@ -21,7 +25,6 @@ export interface RequestState {
   caller: Caller
   /** Of the caller, for streams that stay open. */
   credential?: HeldCredential | undefined
-  raw_body: Buffer | undefined
   /** Code of the error that was answered, for the log line and the audit. */
   code: string | null
   /** Of the span around this request; undefined while nothing is traced. */
@@ -58,12 +61,14 @@ export interface Server {
   streams: SseStreams
   /** Aborted when the server begins to stop. */
   stopping: AbortSignal
+  parseBody: ParseBody
+  paths: KnownPaths
+  validators: Validators
   listen(host: string, port: number): Promise<string>
   /** Refuses new requests, ends streams, lets running requests finish for a while. */
   close(): Promise<void>
 }
 
-const BODY_LIMIT_BYTES = 2 * 1024 * 1024
 /** For a request to arrive as a whole: without a limit, callers who send a byte now and then hold connections for ever. */
 const REQUEST_TIMEOUT_MS = 60_000
 
@@ -80,16 +85,18 @@ export function createServer(options: ServerOptions): Server {
     genReqId: requestId,
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
+    clientErrorHandler: answerParserErrors(options.log, SECURITY_HEADERS),
     frameworkErrors: (_error, request, reply) => refusePath(request as FastifyRequest, reply as FastifyReply, options),
     ...(options.tls === undefined ? {} : { https: { ...options.tls, requestCert: true, rejectUnauthorized: false } }),
   }) as unknown as FastifyInstance
   const connections = trackConnections(app)
   app.decorateRequest('state', null as never)
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
-  readJsonBodies(app)
+  const parseBody = readJsonBodies(app)
   shareHeaders(app)
   if (options.tracing !== undefined) traceRequests(app, options.tracing)
-  answerErrors(app, options.log)
+  const paths = createKnownPaths()
+  answerErrors(app, options.log, paths)
   writeOneLine(app, options)
   app.addHook('preClose', async () => {
     stop.abort(new ApiError('SHUTTING_DOWN'))
@@ -100,6 +107,9 @@ export function createServer(options: ServerOptions): Server {
     log: options.log,
     streams,
     stopping: stop.signal,
+    parseBody,
+    paths,
+    validators: createValidators(),
     listen: (host, port) => app.listen({ host, port }),
     close: () => closeServer(app, connections),
   }
@@ -138,28 +148,6 @@ function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   return typeof given === 'string' && /^[\w.-]{8,64}$/.test(given) ? given : randomUUIDv7()
 }
 
-/** Keeps the bytes where a signature covers them; an empty body is no body. */
-function readJsonBodies(app: FastifyInstance): void {
-  const parse = app.getDefaultJsonParser('error', 'ignore')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
-    const bytes = body as Buffer
-    if (request.routeOptions.config.route?.access === 'callback') request.state.raw_body = bytes
-    if (bytes.length === 0) return done(null, undefined)
-    const text = bytes.toString('utf8')
-    if (text.includes('u0000') && ESCAPED_NUL.test(text))
-      return done(new ApiError('INVALID_REQUEST', NUL_SENTENCE), undefined)
-    return parse(request, text, done)
-  })
-}
-
-/**
- * The database keeps no NUL in text, and nothing that has a name or an address contains one. Meant is an escape that is
- * not itself escaped: an even number of backslashes before it, or none.
- */
-const ESCAPED_NUL = /(?<!\\)(?:\\\\)*\\u0000/
-const NUL_SENTENCE = 'The request contains a NUL character, which no field accepts.'
-
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
   'x-frame-options': 'DENY',
@@ -171,12 +159,28 @@ const SECURITY_HEADERS = {
 function shareHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, done) => {
     begin(request, reply)
-    done(request.url.includes('%00') ? new ApiError('INVALID_REQUEST', NUL_SENTENCE) : undefined)
+    done(addressFault(request.url))
   })
 }
 
+/** A path or query that is no text is refused here, before a handler or a subsystem sees half of it. */
+function addressFault(url: string): ApiError | undefined {
+  if (url.includes('%00')) return new ApiError('INVALID_REQUEST', NUL_SENTENCE)
+  if (!/[%\u0080-\uffff]/.test(url)) return undefined
+  try {
+    decodeURIComponent(url)
+    if (!/[\u0080-\uffff]/.test(url)) return undefined
+  } catch {
+    // said below
+  }
+  return new ApiError(
+    'INVALID_REQUEST',
+    'The path or query holds an escape that is not UTF-8, or an unescaped character.',
+  )
+}
+
 function begin(request: FastifyRequest, reply: FastifyReply): void {
-  request.state = { started: performance.now(), caller: ANONYMOUS, raw_body: undefined, code: null }
+  request.state = { started: performance.now(), caller: ANONYMOUS, code: null }
   reply.headers(SECURITY_HEADERS)
   reply.header('x-request-id', request.id)
 }
@@ -194,12 +198,19 @@ function refusePath(request: FastifyRequest, reply: FastifyReply, options: Serve
 
 const NO_ROUTE = { errors: 'problem', upstream_status: 500 } as const
 
-function answerErrors(app: FastifyInstance, log: Log): void {
+function answerErrors(app: FastifyInstance, log: Log, paths: KnownPaths): void {
   app.setErrorHandler((thrown, request, reply) => sendError(thrown, request, reply, log))
   app.setNotFoundHandler((request, reply) => {
-    const error = new ApiError('ROUTE_NOT_FOUND', `There is no route ${request.method} ${pathOf(request)}.`)
-    return sendError(error, request, reply, log)
+    const methods = paths.methodsOf(pathOf(request))
+    if (methods.length > 0) reply.header('allow', methods.join(', '))
+    return sendError(noRoute(request, methods), request, reply, log)
   })
+}
+
+function noRoute(request: FastifyRequest, methods: readonly string[]): ApiError {
+  const asked = `${request.method} ${pathOf(request)}`
+  if (methods.length === 0) return new ApiError('ROUTE_NOT_FOUND', `There is no route ${asked}.`)
+  return new ApiError('METHOD_NOT_ALLOWED', `There is no route ${asked}; this path takes ${methods.join(', ')}.`)
 }
 
 export function sendError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: Log): FastifyReply {

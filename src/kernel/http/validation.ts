@@ -1,10 +1,11 @@
-// Request validation: bodies strictly as sent, queries and path parameters coerced from text; and sentences that say which
+// Request validation: bodies strictly as sent, queries and path parameters read from text; and sentences that say which
 // field is wrong and what would do.
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormatsModule from 'ajv-formats'
 import { type TObject, type TSchema, Type } from 'typebox'
 import type { FieldError } from '#src/contract/problem.ts'
 import { type RouteSpec, routeEffect } from '#src/contract/route.ts'
+import { isTime, TIME_FORM } from '#src/contract/time.ts'
 
 const addFormats = addFormatsModule.default
 
@@ -18,36 +19,85 @@ export interface Validators {
   compile(schema: TSchema, part: string): PartValidator
 }
 
-/** Two instances on purpose: coercion turns `{"n": null}` into 0, which a body must never suffer. */
+/** Two instances: the first stops at the first error, whatever is sent; all errors are looked for in small input alone. */
 export function createValidators(): Validators {
-  const strict = ajv(false)
-  const coercing = ajv('array')
-  return { compile: (schema, part) => whenFirstUsed(() => (part === 'body' ? strict : coercing).compile(schema)) }
+  const [first, all] = [createAjv(false), createAjv(true)]
+  return {
+    compile(schema, part) {
+      const [isValid, findAll] = [whenFirstUsed(() => first.compile(schema)), whenFirstUsed(() => all.compile(schema))]
+      const validator: PartValidator = (data) => {
+        if (part !== 'body') readTexts(schema, data)
+        const validate = isValid()
+        validator.errors = validate(data) ? null : (validate.errors ?? null)
+        if (validator.errors !== null && isSmall(data)) {
+          const thorough = findAll()
+          thorough(data)
+          validator.errors = thorough.errors ?? null
+        }
+        return validator.errors === null
+      }
+      return validator
+    },
+  }
 }
 
 /** Compiled when a request first needs it, for the same reason as serializers are (answers.ts). */
-function whenFirstUsed(compile: () => ValidateFunction): PartValidator {
+function whenFirstUsed(compile: () => ValidateFunction): () => ValidateFunction {
   let validate: ValidateFunction | undefined
-  const validator: PartValidator = (data) => {
-    validate ??= compile()
-    const valid = validate(data)
-    validator.errors = validate.errors ?? null
-    return valid
-  }
-  return validator
+  return () => (validate ??= compile())
 }
 
-function ajv(coerceTypes: false | 'array'): Ajv {
-  const instance = new Ajv({
-    coerceTypes,
-    useDefaults: true,
-    removeAdditional: false,
-    allErrors: true,
-    strict: false,
-    verbose: true,
-  })
+function createAjv(allErrors: boolean): Ajv {
+  const instance = new Ajv({ useDefaults: true, allErrors, strict: false, verbose: true })
   addFormats(instance, { mode: 'full' })
+  instance.addFormat('date-time', isTime)
   return instance
+}
+
+const FEW_MEMBERS = 1000
+
+function isSmall(data: unknown): boolean {
+  let left = FEW_MEMBERS
+  const count = (value: unknown): void => {
+    if (typeof value !== 'object' || value === null || left < 0) return
+    for (const name in value) {
+      left -= 1
+      if (left < 0) return
+      count((value as Record<string, unknown>)[name])
+    }
+  }
+  count(data)
+  return left >= 0
+}
+
+/**
+ * Paths and queries are text: what their schema says is a number or a flag becomes one. Ajv's own coercion also takes
+ * `0x10` and ` 7`.
+ */
+function readTexts(schema: TSchema, data: unknown): void {
+  const fields = (schema as { properties?: Record<string, FieldSchema> }).properties ?? {}
+  const texts = data as Record<string, unknown>
+  for (const [name, field] of Object.entries(fields)) {
+    const text = texts[name]
+    if (text === undefined) continue
+    if (field.type === 'array') texts[name] = [text].flat().map((item) => valueOf(field.items?.type, item))
+    else texts[name] = valueOf(field.type, text)
+  }
+}
+
+interface FieldSchema {
+  type?: string | string[]
+  items?: FieldSchema
+}
+
+const DECIMAL = /^-?\d+(\.\d+)?([eE][+-]?\d+)?$/
+
+function valueOf(type: FieldSchema['type'], text: unknown): unknown {
+  const wanted = [type].flat()
+  if (typeof text !== 'string') return text
+  if (wanted.includes('boolean') && (text === 'true' || text === 'false')) return text === 'true'
+  if ((wanted.includes('integer') || wanted.includes('number')) && DECIMAL.test(text)) return Number(text)
+  return text
 }
 
 /**
@@ -64,12 +114,16 @@ export function enforcedQuery(route: RouteSpec): TObject {
   return Type.Object(properties, { additionalProperties: open })
 }
 
+/** As many as a person reads; the rest shows when these are mended. */
+export const MAX_FIELD_ERRORS = 20
+
 /** Ajv's findings as field errors: one a field, with what would do. */
 export function fieldErrors(errors: readonly ErrorObject[], part: string): FieldError[] {
   const seen = new Map<string, FieldError>()
   for (const error of errors) {
     const path = pathOf(error, part)
     if (!seen.has(path)) seen.set(path, { path, message: sentence(error) })
+    if (seen.size === MAX_FIELD_ERRORS) break
   }
   return [...seen.values()]
 }
@@ -101,7 +155,7 @@ function sentence(error: ErrorObject): string {
     case 'type':
       return `must be ${String(error.params.type).replace(',', ' or ')}`
     case 'format':
-      return error.params.format === 'date-time' ? 'must be an RFC 3339 time' : `must be a valid ${error.params.format}`
+      return error.params.format === 'date-time' ? `must be ${TIME_FORM}` : `must be a valid ${error.params.format}`
     default:
       return error.message ?? 'is not valid'
   }

@@ -3,6 +3,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import type { SignedBody } from '#src/contract/route.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
@@ -21,14 +22,15 @@ export interface HookDeps {
 const DELIVERY_ID_MAX = 200
 
 export function computeHookReceive(deps: HookDeps) {
-  return async ({ body }: { body: unknown }, ctx: RequestContext): Promise<{ message: string }> => {
-    requireSignature(deps.hook_secret, ctx)
+  return async ({ body }: { body: SignedBody<unknown> }, ctx: RequestContext): Promise<{ message: string }> => {
+    requireSignature(deps.hook_secret, body.bytes, ctx)
+    const event = body.read()
     const delivery_id = ctx.headers['x-cs-event-id']
     if (typeof delivery_id !== 'string' || delivery_id === '' || delivery_id.length > DELIVERY_ID_MAX) {
       throw invalidField('headers.x-cs-event-id', 'is missing or too long')
     }
     if (!(await isFirst(deps.database, delivery_id))) return { message: 'received before' }
-    const id = isRaw(body) ? vmIdOf(body) : null
+    const id = isRaw(event) ? vmIdOf(event) : null
     if (id !== null) {
       deps
         .look([id])
@@ -39,13 +41,13 @@ export function computeHookReceive(deps: HookDeps) {
 }
 
 /** Base64 HMAC-SHA256 of the bytes as they came, compared in constant time. */
-function requireSignature(secret: string | undefined, ctx: RequestContext): void {
+function requireSignature(secret: string | undefined, bytes: Buffer, ctx: RequestContext): void {
   const given = ctx.headers['x-cs-signature']
-  if (secret === undefined || typeof given !== 'string' || ctx.raw_body === undefined)
+  if (secret === undefined || typeof given !== 'string') throw new ApiError('HOOK_SIGNATURE')
+  const expected = createHmac('sha256', secret).update(bytes).digest()
+  const signature = Buffer.from(given, 'base64')
+  if (signature.length !== expected.length || !timingSafeEqual(signature, expected))
     throw new ApiError('HOOK_SIGNATURE')
-  const expected = createHmac('sha256', secret).update(ctx.raw_body).digest()
-  const bytes = Buffer.from(given, 'base64')
-  if (bytes.length !== expected.length || !timingSafeEqual(bytes, expected)) throw new ApiError('HOOK_SIGNATURE')
 }
 
 async function isFirst(database: Database, id: string): Promise<boolean> {

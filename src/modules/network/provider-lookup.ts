@@ -1,22 +1,10 @@
 // Finds network service providers and their elements.
-import {
-  ELEMENT_TYPES,
-  type ElementType,
-  type ProviderElement,
-  type ServiceProvider,
-} from '#src/contract/network/providers.ts'
+import type { ElementType, ProviderElement, ServiceProvider } from '#src/contract/network/providers.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-
-export function elementTypeOf(nsp_type: string): ElementType {
-  const types = Object.keys(ELEMENT_TYPES) as ElementType[]
-  const type = types.find((name) => name === nsp_type)
-  if (type === undefined) throw invalidField('path.nsp_type', `must be one of ${types.join(', ')}`)
-  return type
-}
 
 /** Commands and keys of the platform by kind of element; both kinds of router share theirs. */
 export const ELEMENT_LISTS = {

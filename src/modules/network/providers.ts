@@ -7,15 +7,7 @@ import { windowOf } from '#src/drivers/cloudstack/window.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows } from '../platform-rows.ts'
-import {
-  ELEMENT_LISTS,
-  elementOf,
-  elementTypeOf,
-  optionsOf,
-  PROVIDER_ITEM,
-  providerIds,
-  readElement,
-} from './provider-lookup.ts'
+import { ELEMENT_LISTS, elementOf, optionsOf, PROVIDER_ITEM, providerIds, readElement } from './provider-lookup.ts'
 import { elementRows, providerRows } from './provider-rows.ts'
 
 type In<Op extends keyof typeof serviceProviders.routes> = Input<(typeof serviceProviders.routes)[Op]>
@@ -41,14 +33,14 @@ export function serviceProviderHandlers(deps: PlatformDeps): Handlers<typeof ser
     },
     serviceProviderList: serviceProviderList(cloudstack),
     serviceProviderElementGet: ({ params, body }: In<'serviceProviderElementGet'>, ctx: RequestContext) =>
-      readElement(cloudstack, elementTypeOf(params.nsp_type), body.id, ctx),
+      readElement(cloudstack, params.nsp_type, body.id, ctx),
     serviceProviderElementList: serviceProviderElementList(cloudstack),
   }
 }
 
 /** Each kind of element has commands of its own. */
-function rowOf<R>(table: Partial<Record<ElementType, R>>, nsp_type: string): R {
-  const row = table[elementTypeOf(nsp_type)]
+function rowOf<R>(table: Partial<Record<ElementType, R>>, nsp_type: ElementType): R {
+  const row = table[nsp_type]
   if (row !== undefined) return row
   throw invalidField(
     'path.nsp_type',
@@ -79,7 +71,7 @@ function serviceProviderList(cloudstack: CloudStack) {
 /** The platform's list counts its page, and one command lists both kinds of router: counting and telling apart are ours. */
 function serviceProviderElementList(cloudstack: CloudStack) {
   return async ({ params, body }: In<'serviceProviderElementList'>, ctx: RequestContext) => {
-    const type = elementTypeOf(params.nsp_type)
+    const type = params.nsp_type
     const page = pageOf(body)
     const providers = await providerIds(cloudstack, type, ctx)
     const { command, key } = ELEMENT_LISTS[type]

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { IssuedNode, NodeFacts, nodeRegistry } from '#src/contract/nodes/registry.ts'
-import type { Result } from '#src/contract/route.ts'
+import type { Input, Result } from '#src/contract/route.ts'
 import {
   CertificateRequestError,
   CONTROL_NAME,
@@ -58,9 +58,10 @@ export async function nodeEnrol(
 export async function nodeCertificateRenew(
   deps: RegistryDeps,
   ctx: RequestContext,
-  body: Static<RegistryRoutes['nodeCertificateRenew']['body']>,
+  signed: Input<RegistryRoutes['nodeCertificateRenew']>['body'],
 ): Promise<IssuedNode> {
-  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/renew')
+  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/renew', signed.bytes)
+  const body = signed.read()
   const authority = await deps.authority.get()
   const about = {
     resource_type: 'NODE',
@@ -83,9 +84,10 @@ export async function nodeCertificateRenew(
 export async function nodeHeartbeat(
   deps: RegistryDeps,
   ctx: RequestContext,
-  body: Static<RegistryRoutes['nodeHeartbeat']['body']>,
+  signed: Input<RegistryRoutes['nodeHeartbeat']>['body'],
 ): Promise<Result<RegistryRoutes['nodeHeartbeat']>> {
-  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/heartbeat')
+  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/heartbeat', signed.bytes)
+  const body = signed.read()
   const sign = {
     facts: checkedFacts(body.facts),
     agent_address:
@@ -112,12 +114,13 @@ async function provenNode(
   deps: RegistryDeps,
   ctx: RequestContext,
   path: string,
+  bytes: Buffer,
 ): Promise<{ node: NodeRow; signed_with: string }> {
   const claim = readClaim(ctx.headers)
   if (claim === undefined) throw rejected('The request is not signed by a node.')
   const node = await findNodeById(deps.database.db, claim.node_id)
   if (node === undefined) throw rejected('This node is not registered, or was deleted.')
-  const request = { method: 'POST', path, body: ctx.raw_body ?? '' }
+  const request = { method: 'POST', path, body: bytes }
   const signed_with = [node.certificate, node.previous_certificate]
     .filter((certificate) => certificate !== null)
     .find((certificate) => isSignedBy(certificate, request, claim))
