@@ -13,6 +13,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   start: () => import('./start-up.ts'),
   fleet: () => import('./fleet.ts'),
   agent: () => import('./agent.ts'),
+  abuse: () => import('./abuse.ts'),
 }
 
 const asked = process.argv.slice(2)

@@ -20,7 +20,7 @@ import { schemaFields } from './schema-fields.ts'
 const FOLDER = new URL('../docs/reference/', import.meta.url)
 
 const files: Record<string, string> = {
-  'openapi.json': `${JSON.stringify(openApiDocument(areas, { version: packageJson.version }), null, 1)}\n`,
+  'openapi.json': openApiText(),
   'endpoints.md': endpoints(),
   'errors.md': errors(),
   'events.md': events(),
@@ -46,6 +46,21 @@ function read(name: string): string | undefined {
   } catch {
     return undefined
   }
+}
+
+/** One line an operation and a component: small, and a change shows where it is. */
+function openApiText(): string {
+  const { paths, components, ...rest } = openApiDocument(areas, { version: packageJson.version })
+  const block = (name: string, value: unknown, depth: number): string => {
+    const indent = ' '.repeat(depth)
+    const inner =
+      depth > 2 || typeof value !== 'object' || value === null || Array.isArray(value)
+        ? JSON.stringify(value)
+        : `{\n${Object.entries(value).map(([key, one]) => block(key, one, depth + 1)).join(',\n')}\n${indent}}`
+    return `${indent}${JSON.stringify(name)}: ${inner}`
+  }
+  const simple = Object.entries(rest).map(([name, value]) => ` ${JSON.stringify(name)}: ${JSON.stringify(value)}`)
+  return `{\n${[...simple, block('paths', paths, 1), block('components', components, 1)].join(',\n')}\n}\n`
 }
 
 function table(head: string[], rows: string[][]): string {

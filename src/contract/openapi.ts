@@ -12,13 +12,13 @@ export interface DocumentOptions {
 }
 
 export function openApiDocument(areas: readonly Area[], options: DocumentOptions): Json {
-  const schemas: Json = {}
+  const shared: Shared = { schemas: {}, responses: {}, parameters: {}, headers: {} }
   const paths: Record<string, Json> = {}
   for (const area of areas) {
     for (const [operation, route] of Object.entries(area.routes)) {
       if (route.hidden) continue
       const path = route.path.replace('*}', '}')
-      paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(operation, route, area, schemas) }
+      paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationObject(operation, route, area, shared) }
     }
   }
   return {
@@ -38,17 +38,30 @@ export function openApiDocument(areas: readonly Area[], options: DocumentOptions
         bearer: { type: 'http', scheme: 'bearer', description: 'API token (`gp_…`) or OIDC access token.' },
         session: { type: 'apiKey', in: 'cookie', name: '__Host-gp_session', description: 'Console session.' },
       },
-      schemas,
+      ...shared,
     },
   }
 }
 
-function operationObject(operation: string, route: RouteSpec, area: Area, schemas: Json): Json {
+/** What stands once in the document and is referred to. */
+interface Shared {
+  schemas: Json
+  responses: Json
+  parameters: Json
+  headers: Json
+}
+
+function refer(shared: Shared, kind: keyof Shared, name: string, value: Json): Json {
+  shared[kind][name] ??= value
+  return { $ref: `#/components/${kind}/${name}` }
+}
+
+function operationObject(operation: string, route: RouteSpec, area: Area, shared: Shared): Json {
   const parameters = [
-    ...parametersOf('path', route.params, route, schemas),
-    ...parametersOf('query', route.query, route, schemas),
-    ...parametersOf('header', route.headers, route, schemas),
-    ...generalParameters(route),
+    ...parametersOf('path', route.params, route, shared),
+    ...parametersOf('query', route.query, route, shared),
+    ...parametersOf('header', route.headers, route, shared),
+    ...generalParameters(route).map((one) => refer(shared, 'parameters', String(one.name), one)),
   ]
   return {
     operationId: operation,
@@ -61,17 +74,17 @@ function operationObject(operation: string, route: RouteSpec, area: Area, schema
     ...(route.kind === 'sse' ? { 'x-protocol': 'sse' } : route.kind === 'ws' ? { 'x-protocol': 'websocket' } : {}),
     ...(isTokenless(route) ? { security: [] } : {}),
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(route.body === undefined ? {} : { requestBody: requestBody(route, schemas) }),
-    responses: responses(route, area, schemas),
+    ...(route.body === undefined ? {} : { requestBody: requestBody(route, shared) }),
+    responses: responses(route, area, shared),
   }
 }
 
-function parametersOf(where: string, fields: TObject | undefined, route: RouteSpec, schemas: Json): Json[] {
+function parametersOf(where: string, fields: TObject | undefined, route: RouteSpec, shared: Shared): Json[] {
   if (fields === undefined) return []
   const required = new Set<string>(fields.required ?? [])
   const examples = where === 'path' ? route.example.params : where === 'query' ? route.example.query : undefined
   return Object.entries(fields.properties).map(([name, schema]) => {
-    const { description, 'x-extension': extension, ...rest } = hoist(schema, schemas) as Json
+    const { description, 'x-extension': extension, ...rest } = hoist(schema, shared.schemas)
     return {
       name,
       in: where,
@@ -136,37 +149,38 @@ function generalParameters(route: RouteSpec): Json[] {
   return list
 }
 
-function requestBody(route: RouteSpec, schemas: Json): Json {
+function requestBody(route: RouteSpec, shared: Shared): Json {
   const media = route.kind === 'multipart' ? 'multipart/form-data' : 'application/json'
-  const content: Json = { schema: hoist(route.body as TSchema, schemas) }
+  const content: Json = { schema: hoist(defaultsInWords(route.body) as TSchema, shared.schemas) }
   if (route.example.body !== undefined) content.example = route.example.body
   return { required: route.body_optional !== true, content: { [media]: content } }
 }
 
-function responses(route: RouteSpec, area: Area, schemas: Json): Json {
+function responses(route: RouteSpec, area: Area, shared: Shared): Json {
   const out: Json = {}
   for (const [status, schema] of Object.entries(route.ok)) {
     const media = route.kind === 'sse' ? 'text/event-stream' : mediaOf(schema)
-    const content: Json = { schema: hoist(schema, schemas) }
+    const content: Json = { schema: hoist(schema, shared.schemas) }
     if (route.example.answer !== undefined && Number(status) === firstStatus(route)) {
       content.example = route.example.answer
     }
-    if (route.messages !== undefined) content['x-messages'] = hoistAll(route.messages, schemas)
+    if (route.messages !== undefined) content['x-messages'] = hoistAll(route.messages, shared.schemas)
     out[status] = {
       description: (schema as { description?: string }).description ?? 'Success.',
-      headers: answerHeaders(route),
+      headers: answerHeaders(route, shared),
       ...(route.kind === 'redirect' || route.kind === 'ws' ? {} : { content: { [media]: content } }),
     }
   }
   for (const { status, documented } of errorStatuses(route)) {
-    out[status] ??= {
+    const [name, media, form] =
+      area.errors === 'envelope'
+        ? ['Failure', 'application/json', FailureEnvelope]
+        : ['Problem', 'application/problem+json', Problem]
+    out[status] ??= refer(shared, 'responses', `${name}${status}${documented ? '' : 'Extension'}`, {
       description: ERROR_TEXT[status] ?? 'Error.',
       ...(documented ? {} : { 'x-extension': true }),
-      content:
-        area.errors === 'envelope'
-          ? { 'application/json': { schema: hoist(FailureEnvelope, schemas) } }
-          : { 'application/problem+json': { schema: hoist(Problem, schemas) } },
-    }
+      content: { [media]: { schema: hoist(form, shared.schemas) } },
+    })
   }
   return out
 }
@@ -176,12 +190,13 @@ function mediaOf(schema: TSchema): string {
   return typeof media === 'string' ? media : 'application/json'
 }
 
-function answerHeaders(route: RouteSpec): Json {
+function answerHeaders(route: RouteSpec, shared: Shared): Json {
+  const header = (name: string, description: string): Json => ({
+    [name]: refer(shared, 'headers', name, { schema: { type: 'string' }, description }),
+  })
   return {
-    'X-Request-Id': { schema: { type: 'string' }, description: 'Id of this request in the log.' },
-    ...(route.event === undefined
-      ? {}
-      : { 'X-Correlation-Id': { schema: { type: 'string' }, description: 'Id of the application event.' } }),
+    ...header('X-Request-Id', 'Id of this request in the log.'),
+    ...(route.event === undefined ? {} : header('X-Correlation-Id', 'Id of the application event.')),
   }
 }
 
@@ -210,6 +225,17 @@ const ERROR_TEXT: Record<number, string> = {
   500: 'Internal error or failure of a subsystem.',
   502: 'Upstream failure.',
   503: 'Unavailable.',
+}
+
+/** A default in a body makes clients that are generated demand the field; in words it says the same. */
+function defaultsInWords(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(defaultsInWords)
+  if (typeof value !== 'object' || value === null) return value
+  const members = Object.entries(value).map(([name, member]) => [name, defaultsInWords(member)])
+  const { default: preset, ...rest } = Object.fromEntries(members) as Json
+  if (preset === undefined || (typeof preset === 'object' && preset !== null)) return Object.fromEntries(members)
+  const words = `${JSON.stringify(preset)} by default.`
+  return { ...rest, description: rest.description === undefined ? words : `${String(rest.description)} ${words}` }
 }
 
 /** Moves every schema that has a title into components, once, and leaves a reference. */

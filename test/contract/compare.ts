@@ -40,7 +40,7 @@ export function compareOperation(
   return [
     ...compareParameters(model, ours, reference, published),
     ...compareBody(model, ours, reference, published),
-    ...compareStatuses(model, ours, reference),
+    ...compareStatuses(model, ours, published),
     ...compareAnswers(model, ours, reference, published),
   ]
 }
@@ -103,10 +103,10 @@ function hasFields(schema: unknown, document: Document): boolean {
   return Object.keys((resolve(schema, document).properties ?? {}) as Json).length > 0
 }
 
-function compareStatuses(model: Operation, ours: Operation, reference: Document): string[] {
+function compareStatuses(model: Operation, ours: Operation, published: Document): string[] {
   const wanted = Object.keys(model.responses).filter((status) => status !== 'default')
   const found = Object.keys(ours.responses)
-  const marked = (status: string): boolean => resolve(ours.responses[status], reference)['x-extension'] === true
+  const marked = (status: string): boolean => resolve(ours.responses[status], published)['x-extension'] === true
   const problems: string[] = []
   if (model['x-status-not-shown'] === true && wanted.length === 0) {
     for (const status of found) {
