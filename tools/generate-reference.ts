@@ -56,7 +56,9 @@ function openApiText(): string {
     const inner =
       depth > 2 || typeof value !== 'object' || value === null || Array.isArray(value)
         ? JSON.stringify(value)
-        : `{\n${Object.entries(value).map(([key, one]) => block(key, one, depth + 1)).join(',\n')}\n${indent}}`
+        : `{\n${Object.entries(value)
+            .map(([key, one]) => block(key, one, depth + 1))
+            .join(',\n')}\n${indent}}`
     return `${indent}${JSON.stringify(name)}: ${inner}`
   }
   const simple = Object.entries(rest).map(([name, value]) => ` ${JSON.stringify(name)}: ${JSON.stringify(value)}`)

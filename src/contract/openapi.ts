@@ -227,13 +227,17 @@ const ERROR_TEXT: Record<number, string> = {
   503: 'Unavailable.',
 }
 
-/** A default in a body makes clients that are generated demand the field; in words it says the same. */
+/**
+ * A default in a body makes clients that are generated demand the field; in words it says the same. Only where the documents
+ * show one (`x-documented-default`) it stays.
+ */
 function defaultsInWords(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(defaultsInWords)
   if (typeof value !== 'object' || value === null) return value
   const members = Object.entries(value).map(([name, member]) => [name, defaultsInWords(member)])
   const { default: preset, ...rest } = Object.fromEntries(members) as Json
-  if (preset === undefined || (typeof preset === 'object' && preset !== null)) return Object.fromEntries(members)
+  if (preset === undefined || rest['x-documented-default'] === true || (typeof preset === 'object' && preset !== null))
+    return Object.fromEntries(members)
   const words = `${JSON.stringify(preset)} by default.`
   return { ...rest, description: rest.description === undefined ? words : `${String(rest.description)} ${words}` }
 }

@@ -11,8 +11,8 @@ export type Access = 'public' | 'viewer' | 'operator' | 'admin' | 'cluster' | 'c
 /** `own`: a token narrowed to a tenant may call and sees that tenant's things alone. `none`: it gets 403 TENANT_SCOPE. */
 export type TenantScope = 'own' | 'none'
 
-/** How the answer travels. `json` answers a body; the others are streams or bytes. */
-export type RouteKind = 'json' | 'sse' | 'ws' | 'bytes' | 'multipart' | 'redirect'
+/** How the answer travels. `json` answers a body; the others are streams or bytes. What the server cannot serve fails at start. */
+export type RouteKind = 'json' | 'sse' | 'ws' | 'bytes' | 'proxy' | 'multipart' | 'redirect'
 
 /** Declares that the operation writes an application event, and about what kind of thing (Part 1, 2.3). */
 export interface EventDeclaration {

@@ -65,7 +65,7 @@ export const PublicIpAcquire = Closed(
     create_ptr: Flag('Publish the reverse record, too.'),
     dns_zone: Type.Optional(DnsName('Zone of the record.')),
     hostname: Type.Optional(DnsName('Name of the record; needed with create_dns.')),
-    ttl: Type.Optional(Type.Integer({ default: 3600, ...Ttl })),
+    ttl: Type.Optional(Type.Integer({ default: 3600, 'x-documented-default': true, ...Ttl })),
   },
   { title: 'PublicIpAcquire' },
 )

@@ -41,7 +41,13 @@ export const BlinkRequest = Closed(
   {
     interfaceName: InterfaceName,
     duration: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 60, default: 10, description: 'Seconds the LED blinks.' }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 60,
+        default: 10,
+        description: 'Seconds the LED blinks.',
+        'x-documented-default': true,
+      }),
     ),
   },
   { title: 'BlinkRequest' },

@@ -134,7 +134,7 @@ export const BlockImageBenchmarkRequest = Closed(
   {
     pool_name: Type.Optional(CephName),
     image_name: Type.Optional(CephName),
-    io_pattern: Type.Optional(OneOf(['rand', 'seq'], { default: 'seq' })),
+    io_pattern: Type.Optional(OneOf(['rand', 'seq'], { default: 'seq', 'x-documented-default': true })),
     io_size: Type.Optional(Size('Bytes, or text with a unit; 4K when left out.')),
     io_threads: Type.Optional(Type.Integer({ minimum: 1, maximum: 256, description: '16 when left out.' })),
     io_total: Type.Optional(Size('Bytes, or text with a unit; 1G when left out.')),

@@ -2,7 +2,7 @@
 // handler is called with its input and a context, and never sees the request.
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
-import type { Area, Handlers, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
+import type { Area, Handlers, RouteKind, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
 import { firstStatus, isTokenless, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
@@ -41,6 +41,9 @@ export interface ForwardedCall {
   ctx: RequestContext
 }
 
+/** What `serve` below knows how to answer; a route of another kind must not become JSON without a word. */
+const SERVED_KINDS: ReadonlySet<RouteKind> = new Set(['json', 'sse', 'bytes', 'redirect'])
+
 type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
 
 export function mountArea<A extends Routes>(
@@ -53,6 +56,9 @@ export function mountArea<A extends Routes>(
     const handler = handlers[operation] as AnyHandler | undefined
     if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
     if (route.access === undefined) throw new Error(`the route ${operation} states no access`)
+    if (!SERVED_KINDS.has(route.kind ?? 'json')) {
+      throw new Error(`the route ${operation} is of kind ${route.kind}, which this server cannot serve`)
+    }
     const mounted: Mounted = {
       server,
       area: area as unknown as Area,
@@ -88,7 +94,7 @@ function routeOptions({ server, area, route, operation }: Mounted): RouteShortha
   const schema: Record<string, TSchema> = { querystring: enforcedQuery(route) }
   if (route.params !== undefined) schema.params = route.params
   if (route.body !== undefined && route.signed !== true) schema.body = route.body
-  const json = (route.kind ?? 'json') === 'json' || route.kind === 'multipart'
+  const json = (route.kind ?? 'json') === 'json'
   return {
     schema: json ? { ...schema, response: route.ok } : schema,
     config: { operation, area, route },
