@@ -91,6 +91,7 @@ async function runRoute(
     case 'ws':
       return followSocket(connection, route, input, options.output, terminal)
     case 'bytes':
+    case 'proxy':
       return download(connection, route, input, options.output, terminal)
     case 'redirect':
       return showRedirect(connection, route, input, terminal)
