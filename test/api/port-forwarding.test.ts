@@ -63,8 +63,8 @@ const range = (set: object = {}) => {
     ...rest,
     public_port_start: 9000,
     public_port_end: 9010,
-    private_port_start: 8000,
-    private_port_end: 8010,
+    private_port_start: 9000,
+    private_port_end: 9010,
     ...set,
   }
 }
@@ -114,7 +114,7 @@ test('with Prefer: wait the rule is the answer', async () => {
   const { protocol, public_port_start, public_port_end, private_port_start, private_port_end, state } = reply.body
   assert.deepEqual(
     [protocol, public_port_start, public_port_end, private_port_start, private_port_end, state],
-    ['udp', 9000, 9010, 8000, 8010, 'Active'],
+    ['udp', 9000, 9010, 9000, 9010, 'Active'],
   )
 })
 
@@ -124,7 +124,7 @@ for (const [what, body] of [
   ['both ways at once', () => order({ public_port_start: 1 })],
   ['a range that lacks an end', () => range({ private_port_end: undefined })],
   ['a range that runs backwards', () => range({ public_port_start: 9011 })],
-  ['ranges of unequal width', () => range({ private_port_end: 8011 })],
+  ['ranges of unequal width', () => range({ private_port_end: 9011 })],
   ['port 0', () => order({ public_port: 0 })],
   ['port 65536', () => order({ private_port: 65_536 })],
   ['another protocol', () => order({ protocol: 'icmp' })],
