@@ -156,6 +156,18 @@ test('the primary address changes while the machine is stopped', async () => {
   door.refused(await door.post(path, update({ nic_id: NOBODY })), 'NIC_NOT_FOUND')
 })
 
+test('a primary address that another NIC of the network has is refused as the caller’s mistake', async () => {
+  const { networkid } = nicOf(WEB)
+  const [taken] = lab.platform.state.tables.vms
+    .filter((vm) => vm.id !== WEB)
+    .flatMap((vm) => vm.nics.filter((nic) => nic.networkid === networkid))
+  assert.ok(taken !== undefined)
+  await door.put('vms', WEB, { state: 'Stopped' })
+  const body = { nic_id: nicOf(WEB).id, ip_address: taken.ipaddress }
+  const reply = await door.done('POST', '/compute/vms/nic/ip/update', body)
+  assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_CONFLICT'], reply.text)
+})
+
 test('a caller of one tenant reaches NICs of its own machines alone', async () => {
   const domain = lab.platform.state.tables.accounts.get(machine(WEB).accountid)?.domainid
   const token = await door.tokenOf(

@@ -82,8 +82,10 @@ for (const [what, body] of [
 test('services that would be lost need to be given up expressly', async () => {
   const network_offering_id = wellKnown.network_offerings['vpc-tier']
   const reply = await lab.call('PUT', BASE, { id, network_offering_id })
-  assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
-  assert.match(reply.body.detail, /forced/)
+  // The platform finds out in its job.
+  const refused = await ended(lab, reply.body.job_id)
+  assert.deepEqual([refused.job_status, refused.failure_code], ['failed', 'COMPUTE_REJECTED'], reply.text)
+  assert.match(refused.failure_reason, /offering/i)
   const forced = await lab.call('PUT', BASE, { id, network_offering_id, forced: true })
   assert.equal((await ended(lab, forced.body.job_id)).job_status, 'completed', forced.text)
   assert.equal(held()?.networkofferingid, network_offering_id)
