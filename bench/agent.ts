@@ -8,7 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { createAgents } from '#src/kernel/agents.ts'
 import {
-  CONTROL_NAME, createAuthority, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate,
+  CONTROL_NAME, createCa, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate,
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list
 import { type Host, linuxHost } from '#src/kernel/host.ts'
 import { writePrivateFile } from '#src/kernel/keyring.ts'
@@ -123,22 +123,22 @@ function rememberReadings(host: Host): { host: Host; readings: (() => Promise<un
 
 type Trust = Awaited<ReturnType<typeof makeTrust>>
 
-/** An authority of the benchmark's own; the agent finds itself enrolled by it. */
+/** A CA of the benchmark's own; the agent finds itself enrolled by it. */
 async function makeTrust(folder: string) {
-  const authority = await createAuthority()
+  const ca = await createCa()
   const { key, request } = await createCertificateRequest('bench')
-  const { certificate } = await issueNodeCertificate(authority, request, 'bench')
+  const { certificate } = await issueNodeCertificate(ca, request, 'bench')
   const identity = {
-    node_id: 'bench', bmc_ip: '10.200.0.1', key, certificate, authority: authority.certificate, control_name: CONTROL_NAME,
+    node_id: 'bench', bmc_ip: '10.200.0.1', key, certificate, authority: ca.certificate, control_name: CONTROL_NAME,
   } // biome-ignore format: one record
   writePrivateFile(join(folder, 'identity.json'), JSON.stringify(identity))
-  const mine = { ...(await issueControlCertificate(authority)), authority: authority.certificate }
+  const mine = { ...(await issueControlCertificate(ca)), ca: ca.certificate }
   const agents = createAgents({ identity: () => Promise.resolve(mine) })
   const address = { name: 'bench', address: '127.0.0.1', fingerprints: [fingerprintOf(certificate)] }
   return { agents, address }
 }
 
-/** Takes signs of life as often as the control plane does by default. */
+/** Takes heartbeats as often as the control plane does by default. */
 async function startHeartbeats(): Promise<Server> {
   const server = createServer((request, response) => {
     request.resume().on('end', () => {

@@ -1,4 +1,4 @@
-// The configuration of an agent: a small YAML file; the options of joining come from the command line.
+// The configuration of an agent: a small YAML file; the options of enrolment come from the command line.
 import { readFileSync } from 'node:fs'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
@@ -16,11 +16,11 @@ export const AgentConfigSchema = Type.Object(
       { additionalProperties: false, default: {}, description: 'Where the control plane reaches the agent.' },
     ),
     advertise_address: Type.Optional(
-      Type.String({ description: 'Address to be reached at; left out: the one that signs of life come from.' }),
+      Type.String({ description: 'Address to be reached at; left out: the one that heartbeats come from.' }),
     ),
     control_url: Type.Optional(Type.String({ pattern: '^https?://', description: 'Base URL of the control plane.' })),
     control_ca_file: Type.Optional(
-      Type.String({ description: 'Authority of the control plane’s HTTPS, where the system does not know it.' }),
+      Type.String({ description: 'CA of the control plane’s HTTPS, where the system does not know it.' }),
     ),
     state_dir: Type.String({
       default: '/var/lib/groundplane-agent',

@@ -24,7 +24,7 @@ import { createMetrics } from '#src/kernel/metrics.ts'
 import { nodeFacts } from '#src/node/facts.ts'
 import { type LocalNode, openLocalNode } from '#src/node/index.ts'
 import { createJobFence, fencedHandlers, type JobFence } from '#src/node/job-fence.ts'
-import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
+import { createHeartbeat, enrol, type NodeIdentity, readIdentity } from '#src/node/enrolment.ts'
 import { type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import type { AgentConfig } from './agent-config.ts'
 
@@ -50,7 +50,7 @@ export async function startAgent(config: AgentConfig, host: Host, token: string 
   const server = createServer({ log, metrics: createMetrics(), tls: tlsOf(identity) })
   mountNode(server, node, identity.control_name, createJobFence(join(config.state_dir, 'node', 'job-epochs.json')))
   const url = await server.listen(config.listen.host, config.listen.port)
-  const membership = createMembership({
+  const heartbeat = createHeartbeat({
     ...config,
     identity,
     agent: { address: config.advertise_address ?? null, port: portOf(server) },
@@ -58,14 +58,14 @@ export async function startAgent(config: AgentConfig, host: Host, token: string 
     renewed: (next) => useCertificate(server, next),
     log,
   })
-  membership.start()
+  heartbeat.start()
   log.info({ url, bmc_ip: identity.bmc_ip, version: packageJson.version }, 'agent ready')
   return {
     url,
     identity,
     log,
     async close() {
-      await membership.stop()
+      await heartbeat.stop()
       await server.close()
       await node.stop()
       log.info({}, 'agent stopped')

@@ -53,6 +53,6 @@ async function nodeOf(db: Db, host: GpuHost) {
   }
   throw new ApiError(
     'AGENT_NOT_CONFIGURED',
-    `No node is registered for the host ${host.name}; register it and let its agent join.`,
+    `No node is registered for the host ${host.name}; register it and let its agent enrol.`,
   )
 }

@@ -24,7 +24,7 @@ import { createForward, isCalled } from '#src/modules/nodes/target.ts'
 import { checkNodeSettings, hostOptionsOf, type NodeSettings } from '#src/node/config.ts'
 import type { LocalNode, NodeParts } from '#src/node/index.ts'
 import { delayedHandlers, type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
-import { createAuthorityStore } from '#src/store/authority.ts'
+import { createCaStore } from '#src/store/ca.ts'
 import { allNodes, fqdnOf, type NodeRow } from '#src/store/nodes.ts'
 import type { Parts, Watcher } from './areas.ts'
 import { mountNetwork } from './network-areas.ts'
@@ -37,15 +37,15 @@ export function mountNodes(server: Server, services: MountServices, parts: Parts
   const { config, database, replica, keyring, log } = parts
   const { offline_after_ms, heartbeat_interval_ms } = config.nodes
   const change = { database, replica_id: replica.id }
-  const authority = createAuthorityStore(database, keyring)
-  const agents = createAgents({ identity: createControlIdentity(authority), observe: parts.observed('agent') })
+  const ca = createCaStore(database, keyring)
+  const agents = createAgents({ identity: createControlIdentity(ca), observe: parts.observed('agent') })
   const access = { agents, offline_after_ms }
   const settings = ownSettings(parts)
 
   mountArea(
     server,
     nodeRegistry,
-    registryHandlers({ ...change, authority, offline_after_ms, heartbeat_interval_ms }),
+    registryHandlers({ ...change, ca, offline_after_ms, heartbeat_interval_ms }),
     services,
   )
   mountGpu(server, services, parts, access)

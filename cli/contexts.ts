@@ -9,7 +9,7 @@ import type { Terminal } from './terminal.ts'
 export interface Context {
   url: string
   token: string
-  /** PEM file of an authority to trust besides the usual ones. */
+  /** PEM file of a CA to trust besides the usual ones. */
   ca_file?: string
 }
 

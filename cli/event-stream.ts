@@ -61,7 +61,7 @@ export async function* followEvents(
 
 interface Received {
   retry_ms: number | undefined
-  /** Undefined: the connection stands, or sent a sign of life. */
+  /** Undefined: the connection stands, or sent a heartbeat. */
   event: StreamEvent | undefined
 }
 

@@ -29,7 +29,7 @@ export function addLogin(root: Command, program: Program): void {
     .option('--name <name>', 'name of the context; by default the host of the address')
     .option('--token <token>', 'the token; other processes of this machine can see it here')
     .option('--token-stdin', 'read the token from stdin')
-    .option('--ca-file <file>', 'PEM file of an authority to trust for this service')
+    .option('--ca-file <file>', 'PEM file of a CA to trust for this service')
     .action(async (address: string, options: Record<string, unknown>) => {
       await login(address, options, program)
     })

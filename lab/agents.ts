@@ -10,7 +10,7 @@ export interface LabAgentsOptions {
   /** Base URL of the control plane, and a token that may register nodes. */
   url: string
   token: string
-  /** Kept between starts, so that an agent joins only once. */
+  /** Kept between starts, so that an agent enrols only once. */
   state_dir: string
   /** The program to run agents with. */
   node: string

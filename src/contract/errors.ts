@@ -27,7 +27,7 @@ const general = {
   UNAUTHENTICATED: entry(401, 'Valid credentials are required'),
   LOGIN_FAILED: entry(401, 'User name or password is wrong'),
   FORBIDDEN: entry(403, 'The caller lacks the right'),
-  TENANT_SCOPE: entry(403, 'The token is narrowed to a tenant and this route belongs to none'),
+  TENANT_SCOPE: entry(403, 'The token is tenant-scoped and this route belongs to no tenant'),
   CSRF_REJECTED: entry(403, 'The console session needs its CSRF header'),
   RATE_LIMITED: entry(429, 'Too many requests'),
   INTERNAL_ERROR: entry(500, 'Something went wrong inside the service'),

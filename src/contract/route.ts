@@ -8,7 +8,7 @@ import type { Static, TObject, TSchema } from 'typebox'
  */
 export type Access = 'public' | 'viewer' | 'operator' | 'admin' | 'cluster' | 'callback'
 
-/** `own`: a token narrowed to a tenant may call and sees that tenant's things alone. `none`: it gets 403 TENANT_SCOPE. */
+/** `own`: a tenant-scoped token may call and sees that tenant's things alone. `none`: it gets 403 TENANT_SCOPE. */
 export type TenantScope = 'own' | 'none'
 
 /** How the answer travels. `json` answers a body; the others are streams or bytes. What the server cannot serve fails at start. */

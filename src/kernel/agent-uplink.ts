@@ -5,7 +5,7 @@ import { nodeRegistry } from '#src/contract/nodes/registry.ts'
 
 export interface ControlAddress {
   control_url: string
-  /** PEM of the authority of the control plane's HTTPS, where the system does not know it. */
+  /** PEM of the CA of the control plane's HTTPS, where the system does not know it. */
   control_ca?: string | undefined
 }
 

@@ -23,7 +23,7 @@ export interface AgentAddress {
 export interface AgentIdentity {
   key: string
   certificate: string
-  authority: string
+  ca: string
 }
 
 export interface AgentAnswer {
@@ -111,7 +111,7 @@ function createPools(identity: AgentsOptions['identity']) {
       const mine = await identity()
       if (mine !== shown || context === undefined) {
         pools.clear()
-        context = createSecureContext({ key: mine.key, cert: mine.certificate, ca: mine.authority })
+        context = createSecureContext({ key: mine.key, cert: mine.certificate, ca: mine.ca })
       }
       shown = mine
       const key = [node.address, node.port, ...node.fingerprints].join(' ')
@@ -197,7 +197,7 @@ const FAILURE_SENTENCE: Record<UpstreamError['failure'], string> = {
   unavailable: 'The agent of the node cannot be reached.',
   timeout: 'The node did not answer in time.',
   error: 'The agent of the node failed.',
-  not_configured: 'No agent has joined from this node.',
+  not_configured: 'No agent has enrolled from this node.',
 }
 
 /** One sentence for people: why a node gave no answer. */

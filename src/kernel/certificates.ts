@@ -1,4 +1,4 @@
-// Certificates of the cluster's own authority: EC P-256, short-lived, and good for one purpose each
+// Certificates of the cluster's own CA: EC P-256, short-lived, and good for one purpose each
 // (docs/decisions/0006-agent-trust.md).
 import { createPrivateKey, createPublicKey, hash, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import type * as X509 from '@peculiar/x509'
@@ -19,7 +19,7 @@ export interface IssuedCertificate {
 export const CONTROL_NAME = 'control'
 const CERTIFICATE_DAYS = 30
 
-const AUTHORITY_YEARS = 10
+const CA_YEARS = 10
 const DAY_MS = 86_400_000
 /** Machines that just booted may be minutes behind. */
 const CLOCK_SKEW_MS = 10 * 60_000
@@ -37,15 +37,15 @@ async function library(): Promise<typeof X509> {
   return import('@peculiar/x509')
 }
 
-/** A new authority with its self-signed certificate. */
-export async function createAuthority(): Promise<KeyedCertificate> {
+/** A new CA with its self-signed certificate. */
+export async function createCa(): Promise<KeyedCertificate> {
   const x509 = await library()
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    name: 'CN=Groundplane node authority',
+    name: 'CN=Groundplane node CA',
     notBefore: new Date(Date.now() - CLOCK_SKEW_MS),
-    notAfter: new Date(Date.now() + AUTHORITY_YEARS * 365 * DAY_MS),
+    notAfter: new Date(Date.now() + CA_YEARS * 365 * DAY_MS),
     signingAlgorithm: ALGORITHM,
     keys,
     extensions: [
@@ -74,21 +74,19 @@ export async function createCertificateRequest(name: string): Promise<{ key: str
  * request comes from a machine that may claim anything.
  */
 export async function issueNodeCertificate(
-  authority: KeyedCertificate,
+  ca: KeyedCertificate,
   request_pem: string,
   node_id: string,
 ): Promise<IssuedCertificate> {
   const x509 = await library()
-  return issue(authority, node_id, await requestedKey(x509, request_pem), x509.ExtendedKeyUsage.serverAuth)
+  return issue(ca, node_id, await requestedKey(x509, request_pem), x509.ExtendedKeyUsage.serverAuth)
 }
 
 /** A certificate for calling agents, with its key. */
-export async function issueControlCertificate(
-  authority: KeyedCertificate,
-): Promise<KeyedCertificate & IssuedCertificate> {
+export async function issueControlCertificate(ca: KeyedCertificate): Promise<KeyedCertificate & IssuedCertificate> {
   const x509 = await library()
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
-  const issued = await issue(authority, CONTROL_NAME, keys.publicKey, x509.ExtendedKeyUsage.clientAuth)
+  const issued = await issue(ca, CONTROL_NAME, keys.publicKey, x509.ExtendedKeyUsage.clientAuth)
   return { ...issued, key: await privatePem(keys.privateKey) }
 }
 
@@ -103,8 +101,8 @@ export function fingerprintOf(certificate_pem: string): string {
   return digest.match(/../g)?.join(':') ?? ''
 }
 
-/** What an enrolment token says of the authority: enough of its fingerprint that nobody makes another with the same. */
-export function authorityMark(certificate_pem: string): string {
+/** What an enrolment token says of the CA: enough of its fingerprint that nobody makes another with the same. */
+export function caMark(certificate_pem: string): string {
   return fingerprintOf(certificate_pem).replaceAll(':', '').toLowerCase().slice(0, 40)
 }
 
@@ -124,13 +122,13 @@ export function hasExpired(certificate_pem: string, now: number = Date.now()): b
 }
 
 async function issue(
-  authority: KeyedCertificate,
+  ca: KeyedCertificate,
   name: string,
   publicKey: webcrypto.CryptoKey,
   usage: string,
 ): Promise<IssuedCertificate> {
   const x509 = await library()
-  const issuer = new x509.X509Certificate(authority.certificate)
+  const issuer = new x509.X509Certificate(ca.certificate)
   const serial = serialNumber()
   const expires_at = new Date(Date.now() + CERTIFICATE_DAYS * DAY_MS)
   const certificate = await x509.X509CertificateGenerator.create({
@@ -141,7 +139,7 @@ async function issue(
     notAfter: expires_at,
     signingAlgorithm: ALGORITHM,
     publicKey,
-    signingKey: await importedPrivate(authority.key),
+    signingKey: await importedPrivate(ca.key),
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),

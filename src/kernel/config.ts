@@ -167,7 +167,7 @@ export const ConfigSchema = Type.Object(
         heartbeat_interval_ms: Type.Integer({
           default: 10_000,
           minimum: 100,
-          description: 'How often agents give a sign of life.',
+          description: 'How often agents send heartbeats.',
         }),
         offline_after_ms: Type.Integer({
           default: 30_000,

@@ -1,4 +1,4 @@
-// What a node says about itself when its agent joins and with every sign of life.
+// What a node says about itself when its agent enrols and with every heartbeat.
 import type { NodeFacts } from '#src/contract/nodes/registry.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { at, listOf, textOf } from './foreign-json.ts'

@@ -8,7 +8,7 @@ import {
   heldCredential,
   type LiveCredential,
   newCredential,
-  type Refusal,
+  type Rejection,
   type Rights,
   roleOf,
 } from './credentials.ts'
@@ -54,7 +54,7 @@ export async function insertToken(trx: Trx, spec: TokenSpec): Promise<{ token: s
   return { token, view: tokenView({ ...row, state: 'ACTIVE' }) }
 }
 
-export async function findLiveToken(db: Db, hash: Buffer): Promise<(LiveCredential & { unused: boolean }) | Refusal> {
+export async function findLiveToken(db: Db, hash: Buffer): Promise<(LiveCredential & { unused: boolean }) | Rejection> {
   const row = await db
     .selectFrom('api_token')
     .leftJoin('user_account', 'user_account.id', 'api_token.user_id')

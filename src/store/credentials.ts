@@ -9,8 +9,8 @@ import type { Caller } from '#src/kernel/http/context.ts'
 import { type Db, REVOKE_NOTIFY, type Trx } from './database.ts'
 import { LOCKS } from './locks.ts'
 
-/** Why a credential of ours is refused; only its holder can learn it, because only the holder can ask. */
-export type Refusal = 'unknown' | 'revoked' | 'expired' | 'disabled'
+/** Why a credential of ours is rejected; only its holder can learn it, because only the holder can ask. */
+export type Rejection = 'unknown' | 'revoked' | 'expired' | 'disabled'
 
 export interface LiveCredential {
   caller: Caller
@@ -102,7 +102,7 @@ export interface Rights {
 }
 
 /**
- * The rights that both allow: the lower role, the narrower tenant. Undefined when they are narrowed to different tenants,
+ * The rights that both allow: the lower role, the narrower tenant. Undefined when they are scoped to different tenants,
  * because then nothing is left.
  */
 export function commonRights(one: Rights, other: Rights): Rights | undefined {

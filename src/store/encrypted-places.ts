@@ -19,7 +19,7 @@ interface EncryptedPlace {
 
 /** Binds an encrypted text to its row: moved to another one it cannot be decrypted. */
 export const ASSOCIATED_DATA = {
-  authority: 'node-authority',
+  ca: 'node-authority',
   oidc_login: 'oidc_login',
   job: (id: string) => `job:${id}`,
   tenant: (id: string) => `tenant:${id}`,
@@ -39,9 +39,9 @@ const PLACES: readonly EncryptedPlace[] = [
   {
     table: 'setting',
     key: ['name'],
-    text: sql`case when name = ${ASSOCIATED_DATA.authority} then value ->> 'sealed_key' end`,
+    text: sql`case when name = ${ASSOCIATED_DATA.ca} then value ->> 'sealed_key' end`,
     put: (encrypted) => sql`value = jsonb_set(value, '{sealed_key}', to_jsonb(${encrypted}::text))`,
-    associated_data: () => ASSOCIATED_DATA.authority,
+    associated_data: () => ASSOCIATED_DATA.ca,
   },
 ]
 

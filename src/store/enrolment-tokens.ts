@@ -1,4 +1,4 @@
-// One-time tokens with which the agent of a registered node joins. Only their hash is kept.
+// One-time tokens with which the agent of a registered node enrols. Only their hash is kept.
 import { sql } from 'kysely'
 import type { Db, Trx } from './database.ts'
 
@@ -37,8 +37,8 @@ export async function useEnrolmentToken(trx: Trx, hash: Buffer): Promise<{ node_
     .executeTakeFirst()
 }
 
-/** For the log: why a token was refused. */
-export async function refusalOf(db: Db, hash: Buffer): Promise<'unknown' | 'used' | 'expired'> {
+/** For the log: why a token was rejected. */
+export async function rejectionOf(db: Db, hash: Buffer): Promise<'unknown' | 'used' | 'expired'> {
   const row = await db.selectFrom('enrolment_token').select('used_at').where('hash', '=', hash).executeTakeFirst()
   if (row === undefined) return 'unknown'
   return row.used_at === null ? 'expired' : 'used'

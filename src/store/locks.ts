@@ -8,8 +8,8 @@ export const LOCKS = {
   compute_watcher: 7_405_003,
   /** Held by the one replica that keeps tenants in step with the platform. */
   tenant_watcher: 7_405_004,
-  /** The authority of agents is made once. */
-  authority: 7_405_005,
+  /** The certificate authority of agents is made once. */
+  ca: 7_405_005,
   /** One MTU rollout at a time. */
   mtu_rollout: 7_405_006,
   /** Guest networks are begun on nodes one after the other. */

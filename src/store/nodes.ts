@@ -57,7 +57,7 @@ export function fqdnOf(row: NodeRow): string | null {
   return row.fqdn ?? row.reported_fqdn
 }
 
-/** Whether the agent gave a sign of life within the limit, whatever else is missing about the node. */
+/** Whether the agent sent a heartbeat within the limit, whatever else is missing about the node. */
 export function isOnline(row: NodeRow, offline_after_ms: number, now: number = Date.now()): boolean {
   return row.seen_at !== null && now - row.seen_at.getTime() <= offline_after_ms
 }
@@ -185,7 +185,7 @@ export async function enrolNode(trx: Trx, node_id: number, issued: NewCertificat
     .where('node_id', '=', node_id)
     .forUpdate()
     .executeTakeFirstOrThrow()
-  await revokeCertificate(trx, before, 'the node enrolled anew')
+  await revokeCertificate(trx, before, 'the node enrolled again')
   await trx
     .updateTable('node')
     .set({
@@ -231,14 +231,14 @@ export async function takeSignedTime(db: Db, id: string, signed_ms: number, used
   return row !== undefined
 }
 
-export interface SignOfLife {
+export interface Heartbeat {
   facts: NodeFacts
   agent_address: string
   agent_port: number
 }
 
 /** Answers the row as it was told: `told_online` false means that the node comes back. */
-export async function takeSignOfLife(trx: Trx, id: string, sign: SignOfLife): Promise<NodeRow | undefined> {
+export async function recordHeartbeat(trx: Trx, id: string, sign: Heartbeat): Promise<NodeRow | undefined> {
   const before = await trx.selectFrom('node').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
   if (before === undefined) return undefined
   await trx

@@ -1,4 +1,4 @@
-// Which processes of the service are alive: each writes its sign of life every two seconds. Jobs and idempotent requests
+// Which processes of the service are alive: each writes its heartbeat every two seconds. Jobs and idempotent requests
 // name the replica that holds them, and pass to another when its sign stops.
 import { randomUUIDv7 } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -9,7 +9,7 @@ import type { Database } from './database.ts'
 export interface Replica {
   readonly id: string
   start(): Promise<void>
-  /** Removes the sign of life, so that others take over at once. */
+  /** Removes the heartbeat, so that others take over at once. */
   stop(): Promise<void>
 }
 

@@ -9,7 +9,7 @@ import {
   heldCredential,
   type LiveCredential,
   newCredential,
-  type Refusal,
+  type Rejection,
   roleOf,
   storedCaller,
 } from './credentials.ts'
@@ -43,7 +43,10 @@ export async function insertSession(trx: Trx, caller: Caller, life_ms: number): 
   return { secret, csrf_token, expires_at }
 }
 
-export async function findLiveSession(db: Db, hash: Buffer): Promise<(LiveCredential & { unused: boolean }) | Refusal> {
+export async function findLiveSession(
+  db: Db,
+  hash: Buffer,
+): Promise<(LiveCredential & { unused: boolean }) | Rejection> {
   const row = await db
     .selectFrom('session')
     .leftJoin('user_account', 'user_account.id', 'session.user_id')

@@ -5,19 +5,19 @@ import { after, before, suite, test } from 'node:test'
 import { agent } from '#src/contract/agent.ts'
 import { type AgentAddress, type Agents, createAgents } from '#src/kernel/agents.ts'
 import {
-  createAuthority, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate, type KeyedCertificate,
+  createCa, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate, type KeyedCertificate,
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { type FakeAgent, serveAs } from '../support/fake-agent.ts'
 
 suite('calls to agents', () => {
-  let authority: KeyedCertificate
+  let ca: KeyedCertificate
   let agents: Agents
   const open: FakeAgent[] = []
   before(async () => {
-    authority = await createAuthority()
-    const mine = await issueControlCertificate(authority)
-    const identity = { key: mine.key, certificate: mine.certificate, authority: authority.certificate }
+    ca = await createCa()
+    const mine = await issueControlCertificate(ca)
+    const identity = { key: mine.key, certificate: mine.certificate, ca: ca.certificate }
     agents = createAgents({ identity: () => Promise.resolve(identity) })
   })
   after(async () => {
@@ -27,8 +27,8 @@ suite('calls to agents', () => {
 
   async function fakeNode(name: string, answer: RequestListener): Promise<AgentAddress> {
     const { key, request } = await createCertificateRequest(name)
-    const { certificate } = await issueNodeCertificate(authority, request, name)
-    const fake = await serveAs({ node_id: name, key, certificate, authority: authority.certificate }, answer)
+    const { certificate } = await issueNodeCertificate(ca, request, name)
+    const fake = await serveAs({ node_id: name, key, certificate, authority: ca.certificate }, answer)
     open.push(fake)
     return { name, address: '127.0.0.1', port: fake.port, fingerprints: [fingerprintOf(certificate)] }
   }
@@ -79,17 +79,17 @@ suite('calls to agents', () => {
       await assert.rejects(client.agentHealth(), failure('error'))
   })
 
-  test('a certificate of the same authority that is not pinned is not spoken to', async () => {
+  test('a certificate of the same CA that is not pinned is not spoken to', async () => {
     const node = await fakeNode('other', (_request, response) => response.end('{}'))
-    const pinned = { ...node, fingerprints: [fingerprintOf(authority.certificate)] }
+    const pinned = { ...node, fingerprints: [fingerprintOf(ca.certificate)] }
     await assert.rejects(
       agents.clientFor(pinned, agent.routes, { timeout_ms: 2000 }).agentHealth(),
       failure('unavailable'),
     )
   })
 
-  test('an agent of another authority is not spoken to', async () => {
-    const foreign = await createAuthority()
+  test('an agent of another CA is not spoken to', async () => {
+    const foreign = await createCa()
     const { key, request } = await createCertificateRequest('x')
     const { certificate } = await issueNodeCertificate(foreign, request, 'x')
     const fake = await serveAs({ node_id: 'x', key, certificate, authority: foreign.certificate }, (_q, r) =>

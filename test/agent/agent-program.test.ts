@@ -44,7 +44,7 @@ suite('the program agent', () => {
     assert.match(run(['--config', file]).stderr, /node\.net\.roles\.br0/)
   })
 
-  test('a token without the mark of its authority is not sent anywhere', () => {
+  test('a token without the mark of its CA is not sent anywhere', () => {
     const args = ['--join', 'http://127.0.0.1:9', '--state', join(folder, 'new')]
     const { status, stderr } = run(args, { GROUNDPLANE_ENROLMENT_TOKEN: 'gpe_short' })
     assert.equal(status, 1)

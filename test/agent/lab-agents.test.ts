@@ -1,10 +1,10 @@
-// Real agents on captured hosts, started as the lab starts them: joining, forwarding, restarts.
+// Real agents on captured hosts, started as the lab starts them: enrolment, forwarding, restarts.
 import assert from 'node:assert/strict'
 import { readFileSync, statSync } from 'node:fs'
 import { after, before, suite, test } from 'node:test'
 import { join } from 'node:path'
 import { Agent, request } from 'undici'
-import { createAuthority, issueControlCertificate } from '#src/kernel/certificates.ts'
+import { createCa, issueControlCertificate } from '#src/kernel/certificates.ts'
 import { type LabAgents, startLabAgents } from '../../lab/agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -32,7 +32,7 @@ suite('agents on captured hosts', () => {
   })
   const on = (target: string): { headers: Record<string, string> } => ({ headers: { 'x-target-node': target } })
 
-  test('three agents join and report their own machines', async () => {
+  test('three agents enrol and report their own machines', async () => {
     const { status, body } = await lab.call('GET', '/configure/nodes?status=online')
     assert.equal(status, 200)
     const told = body.nodes.map((node: { hostname: string; node_ip: string; fqdn: string }) => [
@@ -118,7 +118,7 @@ suite('agents on captured hosts', () => {
     const identityOf = (host: string): { key: string; certificate: string; authority: string } =>
       JSON.parse(readFileSync(join(lab.data_dir, 'agents', host, 'identity.json'), 'utf8'))
     const { authority: ca } = identityOf('kvm-01')
-    const stranger = await issueControlCertificate(await createAuthority())
+    const stranger = await issueControlCertificate(await createCa())
     const neighbour = identityOf('kvm-02')
     for (const who of [undefined, stranger, neighbour]) {
       const connect = { ca, checkServerIdentity: () => undefined, ...(who && { key: who.key, cert: who.certificate }) }
@@ -131,7 +131,7 @@ suite('agents on captured hosts', () => {
     assert.equal(lab.logs().includes('PRIVATE KEY'), false)
   })
 
-  test('an agent that is killed hard leaves nothing of the lab behind, and joins no second time', async () => {
+  test('an agent that is killed hard leaves nothing of the lab behind, and does not enrol a second time', async () => {
     const folder = join(lab.data_dir, 'agents', 'kvm-02')
     assert.equal(statSync(join(folder, 'identity.json')).mode & 0o777, 0o600)
     const agent = agents.agents.find(({ host }) => host === 'kvm-02')

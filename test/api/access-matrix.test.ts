@@ -11,7 +11,7 @@ import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
 
 const CALLERS = [
-  'no token', 'garbage', 'unknown', 'expired', 'revoked', 'viewer', 'operator', 'admin', 'cluster', 'narrowed viewer', 'narrowed admin',
+  'no token', 'garbage', 'unknown', 'expired', 'revoked', 'viewer', 'operator', 'admin', 'cluster', 'tenant-scoped viewer', 'tenant-scoped admin',
 ] as const // biome-ignore format: one list
 type Caller = (typeof CALLERS)[number]
 type Outcome = 'allowed' | '401' | '403 FORBIDDEN' | '403 TENANT_SCOPE'
@@ -64,8 +64,8 @@ async function makeCallers(): Promise<void> {
     .set('operator', (await made('operator')).token)
     .set('admin', (await made('admin')).token)
     .set('cluster', CLUSTER_SECRET)
-    .set('narrowed viewer', (await made('viewer', wellKnown.domains.acme)).token)
-    .set('narrowed admin', (await made('admin', wellKnown.domains.acme)).token)
+    .set('tenant-scoped viewer', (await made('viewer', wellKnown.domains.acme)).token)
+    .set('tenant-scoped admin', (await made('admin', wellKnown.domains.acme)).token)
 }
 
 /** The rules of the contract, said once more and independently (api-conventions, Callers and rights). */
@@ -86,9 +86,9 @@ function expected(route: RouteSpec, caller: Caller): Outcome {
     case 'operator':
     case 'admin':
       return mayBy(route, caller) ? 'allowed' : '403 FORBIDDEN'
-    case 'narrowed viewer':
-    case 'narrowed admin':
-      if (!mayBy(route, caller === 'narrowed admin' ? 'admin' : 'viewer')) return '403 FORBIDDEN'
+    case 'tenant-scoped viewer':
+    case 'tenant-scoped admin':
+      if (!mayBy(route, caller === 'tenant-scoped admin' ? 'admin' : 'viewer')) return '403 FORBIDDEN'
       return route.tenant === 'own' ? 'allowed' : '403 TENANT_SCOPE'
   }
 }

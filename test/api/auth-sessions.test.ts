@@ -170,8 +170,8 @@ test('disabling, demoting or giving a new password counts at once in open sessio
   const first = await signIn('otto')
   assert.equal((await first.send('GET', '/auth/me')).body.role, 'operator')
   await admin('PUT', `/auth/users/${id}`, { role: 'viewer', tenant_id: 'tenant-1' })
-  const narrowed = (await first.send('GET', '/auth/me')).body
-  assert.deepEqual([narrowed.role, narrowed.tenant_id], ['viewer', 'tenant-1'])
+  const scoped = (await first.send('GET', '/auth/me')).body
+  assert.deepEqual([scoped.role, scoped.tenant_id], ['viewer', 'tenant-1'])
   assert.equal((await first.send('GET', '/probe/global')).body.code, 'TENANT_SCOPE')
   await admin('PUT', `/auth/users/${id}`, { password: 'another long password' })
   assert.equal((await first.send('GET', '/auth/me')).status, 401)

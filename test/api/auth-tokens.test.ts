@@ -101,18 +101,18 @@ test('what is no credential of ours is 401, and the answer does not repeat it', 
   assert.doesNotMatch(service.logged(), /planted-junk|AAAAAAAA|cGxhbnRlZ/)
 })
 
-test('roles: a viewer manages no tokens, users or audit, and a narrowed admin nothing beyond its tenant', async () => {
+test('roles: a viewer manages no tokens, users or audit, and a tenant-scoped admin nothing beyond its tenant', async () => {
   const viewer = await makeToken({ role: 'operator' })
-  const narrowed = await makeToken({ role: 'admin', tenant_id: 'tenant-1' })
+  const scoped = await makeToken({ role: 'admin', tenant_id: 'tenant-1' })
   for (const path of ['/auth/tokens', '/auth/users', '/auth/audit']) {
     const low = await call(service.url, 'GET', path, { token: viewer.token })
     assert.deepEqual([low.status, low.body.code], [403, 'FORBIDDEN'], path)
-    const outside = await call(service.url, 'GET', path, { token: narrowed.token })
+    const outside = await call(service.url, 'GET', path, { token: scoped.token })
     assert.deepEqual([outside.status, outside.body.code], [403, 'TENANT_SCOPE'], path)
   }
-  const made = { token: narrowed.token, body: { name: 'wider', role: 'admin' } }
+  const made = { token: scoped.token, body: { name: 'wider', role: 'admin' } }
   assert.equal((await call(service.url, 'POST', '/auth/tokens', made)).status, 403)
-  assert.equal((await me(narrowed.token)).body.tenant_id, 'tenant-1')
+  assert.equal((await me(scoped.token)).body.tenant_id, 'tenant-1')
 })
 
 test('a token never has more right than the user who made it, and ends with that user', async () => {

@@ -38,8 +38,8 @@ test('without a credential every route but the public ones and the callbacks is 
   assert.deepEqual(open, declared)
 })
 
-test('a tenant-narrowed token meets 403 TENANT_SCOPE on every route that belongs to no tenant', async () => {
-  const made = await lab.call('POST', '/auth/tokens', { name: 'narrowed', role: 'admin', tenant_id: 'tenant-1' })
+test('a tenant-scoped token meets 403 TENANT_SCOPE on every route that belongs to no tenant', async () => {
+  const made = await lab.call('POST', '/auth/tokens', { name: 'scoped', role: 'admin', tenant_id: 'tenant-1' })
   assert.equal(made.status, 201)
   for (const area of areas) {
     for (const [operation, route] of Object.entries(area.routes)) {

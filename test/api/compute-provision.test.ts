@@ -188,7 +188,7 @@ async function tenantToken(tenant_id: string): Promise<string> {
   return body.token ?? body.secret
 }
 
-test('a narrowed caller sees, touches and makes machines of its own tenant alone', async () => {
+test('a tenant-scoped caller sees, touches and makes machines of its own tenant alone', async () => {
   const token = await tenantToken(wellKnown.domains.acme)
   const mine = await lab.call('POST', '/compute/vms/list', { page_size: 500 }, { token })
   assert.equal(mine.status, 200, mine.text)

@@ -155,7 +155,7 @@ test('what the platform does not keep is said', async () => {
 test('only admins of the whole site read or write settings', async () => {
   const body = { virtual_machine_id: STOPPED }
   const operator = (await lab.call('POST', '/auth/tokens', { name: 'op', role: 'operator' })).body.token
-  const narrowed = await door.tokenOf(wellKnown.domains.acme, 'admin').catch(() => null)
+  const scoped = await door.tokenOf(wellKnown.domains.acme, 'admin').catch(() => null)
   for (const path of ['get', 'update', 'detail-options', 'compute']) {
     const reply = await door.post(
       `/compute/vms/settings/${path}`,
@@ -163,8 +163,8 @@ test('only admins of the whole site read or write settings', async () => {
       operator,
     )
     assert.deepEqual([reply.status, reply.body.code], [403, 'FORBIDDEN'], path)
-    if (narrowed === null) continue
-    assert.equal((await door.post(`/compute/vms/settings/${path}`, body, narrowed)).status, 403)
+    if (scoped === null) continue
+    assert.equal((await door.post(`/compute/vms/settings/${path}`, body, scoped)).status, 403)
   }
 })
 

@@ -1,4 +1,4 @@
-// Things of globex, one of every kind that a narrowed caller of acme might name.
+// Things of globex, one of every kind that a tenant-scoped caller of acme might name.
 import assert from 'node:assert/strict'
 import { wellKnown } from '../../lab/site.ts'
 import type { Lab } from '../support/start-lab.ts'

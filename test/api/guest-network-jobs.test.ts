@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
 import { wellKnown } from '../../lab/site.ts'
-import { FACTS, type FakeAgent, joinNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
-import { startJoinedAgents } from '../support/joined-agents.ts'
+import { FACTS, type FakeAgent, enrolNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 suite('guest networks on nodes', () => {
@@ -16,7 +16,7 @@ suite('guest networks on nodes', () => {
     lab = await startLab({
       config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } },
     })
-    agents = await startJoinedAgents(lab)
+    agents = await startEnrolledAgents(lab)
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
     const shared =
       body.guest_networks.find((one: { type: string }) => one.type === 'L2') ??
@@ -124,7 +124,7 @@ suite('guest networks on nodes', () => {
   test('a node that fails half-way: what the others did is taken back, the unreachable one is named as such', async () => {
     let broken = true
     const claims = new Set<string>()
-    const who = await joinNode(lab, '10.8.9.1', FACTS)
+    const who = await enrolNode(lab, '10.8.9.1', FACTS)
     const fake: FakeAgent = await serveAs(who, (request, response) => {
       const report = { bridge: 'gn704', present: false, problems: [], members: [] }
       const create_call = request.url?.includes('create') ?? false

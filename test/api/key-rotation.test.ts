@@ -11,7 +11,7 @@ import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts
 import type { KeyedCertificate } from '#src/kernel/certificates.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { openKeyring, type Keyring } from '#src/kernel/keyring.ts'
-import { createAuthorityStore } from '#src/store/authority.ts'
+import { createCaStore } from '#src/store/ca.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { callerFor } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -43,10 +43,10 @@ after(async () => {
 
 const keyring = () => openKeyring(join(lab.data_dir, 'keys'))
 
-async function authorityOf(keyring: Keyring): Promise<KeyedCertificate> {
+async function caOf(keyring: Keyring): Promise<KeyedCertificate> {
   const store = openDatabase({ connection: lab.database.connection, pool_size: 2, log: lab.control.log })
   try {
-    return await createAuthorityStore(store, keyring).get()
+    return await createCaStore(store, keyring).get()
   } finally {
     await store.close()
   }
@@ -103,7 +103,7 @@ test('a rotation encrypts everything again, and running replicas, jobs and repla
     "insert into oidc_login (state_hash, sealed, expires_at) values ($1, $2, now() + interval '1 hour')",
     [randomBytes(32), old.encrypt('pending', 'oidc_login')],
   )
-  const authority = await authorityOf(old)
+  const authority = await caOf(old)
 
   const { code, output, errors } = await rotate()
   assert.equal(code, 0, errors)
@@ -122,7 +122,7 @@ test('a rotation encrypts everything again, and running replicas, jobs and repla
   assert.equal(keyring().decrypt(rows[0]?.admin_password ?? '', `tenant:${tenant_id}`), 'of the admin')
   assert.equal(keyring().decrypt(rows[0]?.auth_secret ?? '', `tenant:${tenant_id}`), 'of the directory')
 
-  assert.deepEqual(await authorityOf(keyring()), authority)
+  assert.deepEqual(await caOf(keyring()), authority)
 
   for (const call of [lab.call, callerFor(other.url, lab.token)]) {
     const replayed = await createToken(call)

@@ -5,7 +5,7 @@ import { createHmac } from 'node:crypto'
 import { after, before, test } from 'node:test'
 import { areas } from '#src/contract/index.ts'
 import { type RouteSpec, routeEffect } from '#src/contract/route.ts'
-import { joinNode, registerNode, sendHeartbeat } from '../support/fake-agent.ts'
+import { enrolNode, registerNode, sendHeartbeat } from '../support/fake-agent.ts'
 import type { Reply } from '../support/http.ts'
 import { type Fate, INTERNAL_TEXT, type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -176,7 +176,7 @@ test('without its database every route answers 500 in our words, and nothing is 
 })
 
 test('without its database nobody gets in by a ticket, a signature or a heartbeat: 500 each', async () => {
-  const who = await joinNode(lab, '10.9.9.1')
+  const who = await enrolNode(lab, '10.9.9.1')
   const delivery = '{"event":"VM.STOP"}'
   const signature = createHmac('sha256', HOOK_SECRET).update(delivery).digest('base64')
   const replies = await withoutDatabase(() =>
@@ -195,7 +195,7 @@ test('without its database nobody gets in by a ticket, a signature or a heartbea
   )
 })
 
-test('every node-local route for a node whose agent has not joined is 500 AGENT_UNAVAILABLE', async () => {
+test('every node-local route for a node whose agent has not enrolled is 500 AGENT_UNAVAILABLE', async () => {
   assert.equal((await registerNode(lab, '10.9.9.2')).status, 201)
   const wrong = await wrongOf(
     routes.filter(({ route }) => route.runs_on === 'node'),

@@ -4,8 +4,8 @@ import type { RequestListener } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { exampleNodeNet } from '#src/contract/network/monitoring-example.ts'
 import type { LabAgents } from '../../lab/agents.ts'
-import { FACTS, type FakeAgent, joinNode, registerNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
-import { startJoinedAgents } from '../support/joined-agents.ts'
+import { FACTS, type FakeAgent, enrolNode, registerNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -14,7 +14,7 @@ suite('network of real agents', () => {
   let agents: LabAgents
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 5000 } } })
-    agents = await startJoinedAgents(lab)
+    agents = await startEnrolledAgents(lab)
   })
   after(async () => {
     await agents?.close()
@@ -136,7 +136,7 @@ suite('network of faulty nodes', () => {
   const good = { links_down: 1, delay_ms: 0, at: 0 }
   let come_back = async (): Promise<void> => {}
   async function add(bmc_ip: string, name: string, answer: RequestListener): Promise<FakeAgent> {
-    const who = await joinNode(lab, bmc_ip, {
+    const who = await enrolNode(lab, bmc_ip, {
       ...FACTS,
       hostname: name,
       fqdn: name,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
-import { startJoinedAgents } from '../support/joined-agents.ts'
+import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 suite('MTU of all nodes', () => {
@@ -10,7 +10,7 @@ suite('MTU of all nodes', () => {
   let agents: LabAgents
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 5000 } } })
-    agents = await startJoinedAgents(lab)
+    agents = await startEnrolledAgents(lab)
   })
   after(async () => {
     await agents?.close()

@@ -4,7 +4,7 @@ import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { ended, NOBODY } from '../support/platform-calls.ts'
-import { startJoinedAgents } from '../support/joined-agents.ts'
+import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import type { Reply } from '../support/http.ts'
 
@@ -14,7 +14,7 @@ suite('conflicts on nodes', () => {
   let order: object
   before(async () => {
     lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000 } } })
-    agents = await startJoinedAgents(lab, ['kvm-01', 'kvm-02'])
+    agents = await startEnrolledAgents(lab, ['kvm-01', 'kvm-02'])
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
     const l2 = body.guest_networks.find((one: { type: string }) => one.type === 'L2')
     order = { zone_id: l2.zone_id, network_offering_id: l2.network_offering_id, kind: 'vlan', nic: 'bond0' }

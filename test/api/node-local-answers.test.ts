@@ -5,7 +5,7 @@ import { chmodSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
-import { startJoinedAgents } from '../support/joined-agents.ts'
+import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { linuxFixture } from '../support/linux-fixture.ts'
 import { NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -138,7 +138,7 @@ suite('a captured machine', () => {
   let agents: LabAgents
   before(async () => {
     lab = await startLab()
-    agents = await startJoinedAgents(lab, ['kvm-01'])
+    agents = await startEnrolledAgents(lab, ['kvm-01'])
   })
   after(async () => {
     await agents?.close()

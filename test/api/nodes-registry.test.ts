@@ -1,11 +1,11 @@
-// The registry of nodes over HTTP: registration, enrolment, renewal, signs of life, and whom agents and control plane trust.
+// The registry of nodes over HTTP: registration, enrolment, renewal, heartbeats, and whom agents and control plane trust.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, X509Certificate } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import pg from 'pg'
 import { createCertificateRequest } from '#src/kernel/certificates.ts'
 import {
-  enrolmentToken, FACTS, joinNode, registerNode, sendEnrolment, sendHeartbeat, sendSigned, serveAs,
+  enrolmentToken, FACTS, enrolNode, registerNode, sendEnrolment, sendHeartbeat, sendSigned, serveAs,
 } from '../support/fake-agent.ts' // biome-ignore format: one list
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -143,8 +143,8 @@ suite('node registry', () => {
     assert.equal((await sendEnrolment(lab, token)).reply.status, 200)
   })
 
-  test('a signed sign of life makes a node online; silence makes it offline, told once', async () => {
-    const who = await joinNode(lab, '10.5.3.1')
+  test('a signed heartbeat makes a node online; silence makes it offline, told once', async () => {
+    const who = await enrolNode(lab, '10.5.3.1')
     assert.equal((await get('10.5.3.1')).status, 'offline')
     const beat = await sendHeartbeat(lab, who)
     assert.deepEqual([beat.status, beat.body], [200, { interval_ms: 200, renew: false }])
@@ -163,8 +163,8 @@ suite('node registry', () => {
   })
 
   test('messages with a wrong key, other content, an old or repeated time are refused', async () => {
-    const who = await joinNode(lab, '10.5.3.2')
-    const other = await joinNode(lab, '10.5.3.3')
+    const who = await enrolNode(lab, '10.5.3.2')
+    const other = await enrolNode(lab, '10.5.3.3')
     const refused = async (reply: Promise<{ status: number; body: { code: string } }>, why: string): Promise<void> => {
       const { status, body } = await reply
       assert.deepEqual([status, body.code], [401, 'NODE_CREDENTIAL_REJECTED'], why)
@@ -189,7 +189,7 @@ suite('node registry', () => {
   })
 
   test('a renewed certificate takes over when it is used, and the old one ends then', async () => {
-    const who = await joinNode(lab, '10.5.4.1')
+    const who = await enrolNode(lab, '10.5.4.1')
     const { key, request } = await createCertificateRequest('x')
     const renewed = await sendSigned(lab, who, '/configure/nodes/renew', { certificate_request: request })
     assert.equal(renewed.status, 200)
@@ -201,9 +201,9 @@ suite('node registry', () => {
   })
 
   test('a deleted node and an agent that was replaced are refused', async () => {
-    const who = await joinNode(lab, '10.5.4.2')
+    const who = await enrolNode(lab, '10.5.4.2')
     assert.equal((await sendHeartbeat(lab, who)).status, 200)
-    const successor = await joinNode(lab, '10.5.4.2')
+    const successor = await enrolNode(lab, '10.5.4.2')
     assert.equal((await sendHeartbeat(lab, who)).status, 401)
     assert.equal((await sendHeartbeat(lab, successor)).status, 200)
     assert.equal((await lab.call('DELETE', '/configure/nodes/10.5.4.2')).status, 200)
@@ -229,7 +229,7 @@ suite('node registry', () => {
     await registerNode(lab, '10.5.5.2', { hostname: 'twin' })
     await registerNode(lab, '10.5.5.3', { hostname: 'twin' })
     assert.equal((await to('twin')).status, 400)
-    const liar = await joinNode(lab, '10.5.5.4', { ...FACTS, node_ip: '10.5.5.3' })
+    const liar = await enrolNode(lab, '10.5.5.4', { ...FACTS, node_ip: '10.5.5.3' })
     const meant = await to('10.5.5.3')
     assert.equal(meant.body.code, 'AGENT_UNAVAILABLE', 'a BMC address names its own node, whatever an agent reports')
     const body = { facts: FACTS, agent: { address: 'elsewhere.example', port: 9 } }
@@ -237,7 +237,7 @@ suite('node registry', () => {
   })
 
   test('garbage, oversized, foreign and endless answers of an agent become errors of the agent', async () => {
-    const who = await joinNode(lab, '10.5.6.1')
+    const who = await enrolNode(lab, '10.5.6.1')
     let behaviour: 'garbage' | 'huge' | 'cut' | 'foreign' | 'good' = 'good'
     const seen: string[] = []
     const fake = await serveAs(who, (request, response) => {
@@ -279,8 +279,8 @@ suite('node registry', () => {
   })
 
   test('an agent with another certificate than the registered one is not spoken to', async () => {
-    const who = await joinNode(lab, '10.5.6.2')
-    const impostor = await joinNode(lab, '10.5.6.3')
+    const who = await enrolNode(lab, '10.5.6.2')
+    const impostor = await enrolNode(lab, '10.5.6.3')
     let asked = 0
     const fake = await serveAs(impostor, (_request, response) => {
       asked += 1

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { secretValues } from '#src/kernel/config.ts'
-import { enrolmentToken, joinNode, sendEnrolment } from '../support/fake-agent.ts'
+import { enrolmentToken, enrolNode, sendEnrolment } from '../support/fake-agent.ts'
 import { type CallOptions, type Reply } from '../support/http.ts'
 import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { control } from '../support/platform-calls.ts'
@@ -199,7 +199,7 @@ test('machines come with user data and passwords, and the platform fails in ever
     template_id: wellKnown.templates['Windows Server 2022'],
     service_offering_id: wellKnown.service_offerings.small,
     network_ids: [wellKnown.networks['office-shared']],
-    user_data: plantAt('vmProvision body.user_data', USER_DATA),
+    user_data: Buffer.from(plantAt('vmProvision body.user_data', USER_DATA)).toString('base64'),
   }
   const wait = { prefer: 'wait=30', 'idempotency-key': 'planted-vm' }
   const made = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
@@ -288,7 +288,7 @@ test('guests, foreign hosts, directories of tenants and agents bring secrets of 
   await control(lab, 'fail', { command: 'addLdapConfiguration', code: 530, text: 'planted failure', times: 1 })
   await ask('POST', source, { auth_source: 'ldap', ldap: { ...ldap, hostname: 'two.acme.example' } })
 
-  await joinNode(lab, '192.0.2.40')
+  await enrolNode(lab, '192.0.2.40')
   const [used, unused] = [await enrolmentToken(lab, '192.0.2.40'), await enrolmentToken(lab, '192.0.2.40')]
   plantAt('nodeEnrolmentTokenCreate answer.token', unused)
   const late = await sendEnrolment(lab, plantAt('nodeEnrol body.token', used))

@@ -88,7 +88,7 @@ test('a stream ends when the access token of the identity provider expires, also
 for (const [what, change, reason] of [
   ['is disabled', { disabled: true }, 'The session has ended.'],
   ['gets another role', { role: 'viewer' }, 'The rights of the caller have changed.'],
-  ['is narrowed to a tenant', { tenant_id: 't-1' }, 'The rights of the caller have changed.'],
+  ['becomes tenant-scoped', { tenant_id: 't-1' }, 'The rights of the caller have changed.'],
 ] as const) {
   test(`a stream ends when its user ${what}`, async () => {
     const username = `user-${what.replaceAll(' ', '-')}`

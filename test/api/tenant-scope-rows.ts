@@ -1,7 +1,7 @@
-// What a caller narrowed to acme meets on every route with `tenant: 'own'`: one row an operation. A new route gets a row
+// What a caller scoped to acme meets on every route with `tenant: 'own'`: one row an operation. A new route gets a row
 // here; without one the test fails and names it.
 //
-// - `lists`: a read that would show things of globex to an unbound caller; the narrowed one must not see any.
+// - `lists`: a read that would show things of globex to an unbound caller; the scoped one must not see any.
 // - `refuses`: a call that names a thing of globex; it must be "not found", and change nothing.
 // - `common`: shows nothing that belongs to a tenant, or only what is the caller's own; the row says why.
 import type { Foreign } from './foreign-things.ts'

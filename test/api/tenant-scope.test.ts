@@ -1,4 +1,4 @@
-// A caller narrowed to a tenant has nothing to do with another: every route of the contract is held to it. Routes of no
+// A tenant-scoped caller has nothing to do with another: every route of the contract is held to it. Routes of no
 // tenant answer 403 TENANT_SCOPE; each route with `tenant: 'own'` has a row in tenant-scope-rows.ts that says how it is tried.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
@@ -60,7 +60,7 @@ test('every route of a tenant has a row, and every row a route', () => {
 })
 
 for (const { operation, route } of none) {
-  test(`${operation} belongs to no tenant: a narrowed caller gets 403 TENANT_SCOPE`, async () => {
+  test(`${operation} belongs to no tenant: a tenant-scoped caller gets 403 TENANT_SCOPE`, async () => {
     const sent = route.method === 'GET' ? undefined : (route.example.body ?? {})
     const reply = await lab.call(route.method, pathOf(route, route.example.params), sent, { token: acme })
     assert.deepEqual([reply.status, reply.body?.code], [403, 'TENANT_SCOPE'], reply.text)
@@ -81,11 +81,11 @@ for (const { operation, route } of own) {
     if (row.kind === 'lists') {
       const everybody = await ask()
       assert.equal(everybody.status, 200, everybody.text)
-      const narrowed = await ask(acme)
-      assert.equal(narrowed.status, 200, narrowed.text)
+      const scoped = await ask(acme)
+      assert.equal(scoped.status, 200, scoped.text)
       for (const mark of row.marks(foreign)) {
         assert.ok(everybody.text.includes(mark), `an unbound caller sees ${mark}: else this test shows nothing`)
-        assert.ok(!narrowed.text.includes(mark), `a caller of acme sees ${mark}`)
+        assert.ok(!scoped.text.includes(mark), `a caller of acme sees ${mark}`)
       }
       return
     }

@@ -9,7 +9,7 @@ const ENCRYPTERS = [
   'src/modules/auth/oidc-sign-in.ts',
   'src/modules/tenants/auth-source.ts',
   'src/modules/tenants/create.ts',
-  'src/store/authority.ts',
+  'src/store/ca.ts',
   'src/store/encrypted-places.ts',
   'src/store/idempotency.ts',
 ]

@@ -48,8 +48,8 @@ export async function sendEnrolment(
   return { reply, key }
 }
 
-/** Registers the node, makes a token and joins. */
-export async function joinNode(lab: Lab, bmc_ip: string, facts: object = FACTS): Promise<FakeIdentity> {
+/** Registers the node, makes a token and enrols. */
+export async function enrolNode(lab: Lab, bmc_ip: string, facts: object = FACTS): Promise<FakeIdentity> {
   await registerNode(lab, bmc_ip)
   const { reply, key } = await sendEnrolment(lab, await enrolmentToken(lab, bmc_ip), facts)
   if (reply.status !== 200) throw new Error(`enrolment answered ${reply.status}: ${reply.text}`)
@@ -90,7 +90,7 @@ export interface FakeAgent {
   close(): Promise<void>
 }
 
-/** Serves under this identity's certificate; callers must show one of its authority. */
+/** Serves under this identity's certificate; callers must show one of its CA. */
 export async function serveAs(identity: FakeIdentity, answer: RequestListener): Promise<FakeAgent> {
   const server: Server = createServer(
     {

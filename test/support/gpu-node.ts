@@ -1,9 +1,9 @@
-// A node with GPUs for tests of the control plane: an agent that has joined, whose answers come from the real node code on
+// A node with GPUs for tests of the control plane: an agent that has enrolled, whose answers come from the real node code on
 // a folder that looks like /sys.
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '#src/kernel/errors.ts'
 import { gpuNodeHandlers } from '#src/node/gpu/index.ts'
-import { FACTS, joinNode, sendSigned, serveAs } from './fake-agent.ts'
+import { FACTS, enrolNode, sendSigned, serveAs } from './fake-agent.ts'
 import { type GpuKernel, gpuKernel, type PlantedGpu } from './gpu-kernel.ts'
 import type { Lab } from './start-lab.ts'
 
@@ -21,7 +21,7 @@ export async function joinGpuNode(
   const handlers = gpuNodeHandlers(kernel.host)
   const { hostname, node_ip } = where
   const facts = { ...FACTS, hostname, fqdn: `${hostname}.example.internal`, node_ip, addresses: [node_ip] }
-  const identity = await joinNode(lab, where.bmc_ip, facts)
+  const identity = await enrolNode(lab, where.bmc_ip, facts)
   const agent = await serveAs(identity, (request, response) => void answer(handlers, request, response))
   const beat = { facts, agent: { address: '127.0.0.1', port: agent.port } }
   const { status, text } = await sendSigned(lab, identity, '/configure/nodes/heartbeat', beat)

@@ -23,7 +23,7 @@ export interface JobProcess {
   engine: Engine
   database: Database
   replica_id: string
-  /** As after `kill -9`: no sign of life any more, nothing let go. */
+  /** As after `kill -9`: no heartbeat any more, nothing let go. */
   die(): Promise<void>
   stop(): Promise<void>
 }

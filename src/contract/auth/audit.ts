@@ -17,7 +17,7 @@ export const AuditRecord = Type.Object(
     caller_id: Type.String(),
     username: Type.String(),
     role: Nullable(Type.String({ description: 'Null for callers without a role.' })),
-    tenant_id: Nullable(Type.String({ description: 'Tenant that the caller is narrowed to.' })),
+    tenant_id: Nullable(Type.String({ description: 'Tenant that the caller is scoped to.' })),
     remote_address: Type.String(),
     status: Nullable(
       Type.Integer({

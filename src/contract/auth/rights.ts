@@ -17,7 +17,7 @@ export type CallerRole = Static<typeof CallerRole>
 export const TenantId = Line({
   minLength: 1,
   maxLength: 128,
-  description: 'Id of the tenant (a domain of the compute platform) that the caller is narrowed to.',
+  description: 'Id of the tenant (a domain of the compute platform) that the caller is scoped to.',
 })
 export const NullableTenantId = Nullable(TenantId)
 

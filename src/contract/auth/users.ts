@@ -86,7 +86,7 @@ export const userRoutes = {
     path: '/auth/users/{id}',
     summary: 'Change user',
     description:
-      'Only the members sent are changed, and they count at once: for sessions and for the API tokens that the user made, which never have more right than the user has now. A new password or `disabled: true` ends all sessions of the user. The last enabled admin who is narrowed to no tenant stays one: 409 LAST_ADMIN.',
+      'Only the members sent are changed, and they count at once: for sessions and for the API tokens that the user made, which never have more right than the user has now. A new password or `disabled: true` ends all sessions of the user. The last enabled admin who is not tenant-scoped stays one: 409 LAST_ADMIN.',
     access: 'admin',
     params: UserParams,
     body: Closed(
@@ -109,7 +109,7 @@ export const userRoutes = {
     path: '/auth/users/{id}',
     summary: 'Delete user',
     description:
-      'Its sessions end and the API tokens it made are deleted with it. The last enabled admin who is narrowed to no tenant cannot be deleted: 409 LAST_ADMIN.',
+      'Its sessions end and the API tokens it made are deleted with it. The last enabled admin who is not tenant-scoped cannot be deleted: 409 LAST_ADMIN.',
     access: 'admin',
     params: UserParams,
     ok: { 200: Done },

@@ -1,4 +1,4 @@
-// The registry of nodes (extensions): which machines there are, whether their agents answer, and how an agent joins.
+// The registry of nodes (extensions): which machines there are, whether their agents answer, and how an agent enrols.
 import { type Static, Type } from 'typebox'
 import {
   Closed,
@@ -32,8 +32,8 @@ const HostName = Type.String({
 
 export const NodeAgentState = Type.Object(
   {
-    enrolled_at: Nullable(Type.String({ format: 'date-time', description: 'Null: no agent has joined.' })),
-    seen_at: Nullable(Type.String({ format: 'date-time', description: 'Last sign of life.' })),
+    enrolled_at: Nullable(Type.String({ format: 'date-time', description: 'Null: no agent has enrolled.' })),
+    seen_at: Nullable(Type.String({ format: 'date-time', description: 'Last heartbeat.' })),
     address: Nullable(Type.String({ description: 'Where the control plane reaches the agent.' })),
     port: Nullable(Type.Integer({ minimum: 1, maximum: 65535 })),
     version: Nullable(Type.String()),
@@ -57,7 +57,7 @@ export const NodeRecord = Type.Object(
     provision_status: KnownText(PROVISION_STATES, 'What the node is in its life.'),
     status: OneOf([...NODE_STATUSES], {
       description:
-        'online: its agent gave a sign of life within the limit. unconfigured-…: address or full name is missing.',
+        'online: its agent sent a heartbeat within the limit. unconfigured-…: address or full name is missing.',
     }),
     agent: NodeAgentState,
     registered_by: Type.String({ description: 'Name of the caller who registered it.' }),
@@ -83,11 +83,11 @@ export const EnrolmentToken = Type.Object(
   {
     token: Type.String({
       'x-secret': true,
-      description: 'Good for one enrolment of this node. It is shown this once; it also names the authority to trust.',
+      description: 'Good for one enrolment of this node. It is shown this once; it also names the CA to trust.',
     }),
     bmc_ip: Type.String(),
     expires_at: Time,
-    authority_fingerprint: Type.String({ description: 'SHA-256 of the authority’s certificate.' }),
+    authority_fingerprint: Type.String({ description: 'SHA-256 of the CA’s certificate.' }),
   },
   { title: 'EnrolmentToken' },
 )
@@ -116,7 +116,7 @@ export const IssuedNode = Type.Object(
     bmc_ip: Type.String(),
     certificate: Type.String({ description: 'Certificate of the agent, PEM.' }),
     authority: Type.String({
-      description: 'Certificate of the authority that callers of the agent must come from, PEM.',
+      description: 'Certificate of the CA that callers of the agent must come from, PEM.',
     }),
     control_name: Type.String({ description: 'Common name of the only caller an agent answers.' }),
     expires_at: Time,
@@ -314,7 +314,7 @@ export const nodeRegistry = defineArea({
       description: 'Signed by the key of the certificate in force (X-Node-Id, X-Node-Signature).',
       access: 'callback',
       signed: true,
-      // A sign of life every few seconds from every node is no change that an audit should list.
+      // A heartbeat every few seconds from every node is no change that an audit should list.
       effect: 'read',
       hidden: true,
       body: Closed(
@@ -325,7 +325,7 @@ export const nodeRegistry = defineArea({
             port: Type.Integer({ minimum: 1, maximum: 65535 }),
           }),
         },
-        { title: 'NodeSignOfLife' },
+        { title: 'NodeHeartbeat' },
       ),
       ok: {
         200: Type.Object(
@@ -333,7 +333,7 @@ export const nodeRegistry = defineArea({
             interval_ms: Type.Integer({ minimum: 100, description: 'When to report again.' }),
             renew: Type.Boolean({ description: 'Half of the certificate’s life is over.' }),
           },
-          { title: 'NodeSignOfLifeTaken' },
+          { title: 'NodeHeartbeatTaken' },
         ),
       },
       errors: [400, 500],

@@ -10,7 +10,7 @@ export interface AuthRequest {
   /** `?ticket=` of browser streams; only passed on for `sse` and `ws` routes. */
   ticket: string | undefined
   remote_address: string
-  /** Common name of the client certificate, when the connection is mutual TLS under our own authority. */
+  /** Common name of the client certificate, when the connection is mutual TLS under our own CA. */
   certificate_name: string | undefined
 }
 

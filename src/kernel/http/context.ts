@@ -5,7 +5,7 @@ import type { Log } from '../log.ts'
 
 export type Role = 'viewer' | 'operator' | 'admin' | 'cluster'
 
-/** Who sent the request. `tenant_id` is set when the caller is narrowed to a tenant. */
+/** Who sent the request. `tenant_id` is set when the caller is tenant-scoped. */
 export interface Caller {
   kind: 'token' | 'session' | 'oidc' | 'cluster' | 'callback' | 'anonymous' | 'system'
   /** Id of the token, session's user or OIDC subject: what limits and idempotency keys are counted by. */

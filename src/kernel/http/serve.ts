@@ -51,7 +51,7 @@ export interface ServerOptions {
   validate_answers?: boolean
   /** Only where requests are traced. */
   tracing?: RequestTracing
-  /** Mutual TLS between nodes: key and certificate of this program, and the authority of its peers. */
+  /** Mutual TLS between nodes: key and certificate of this program, and the CA of its peers. */
   tls?: { key: string; cert: string; ca: string }
 }
 

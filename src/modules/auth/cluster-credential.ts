@@ -1,4 +1,4 @@
-// How nodes of one cluster know each other: the shared secret, or a certificate of the cluster's own authority. Agents
+// How nodes of one cluster know each other: the shared secret, or a certificate of the cluster's own CA. Agents
 // know no other callers and need no database.
 import { hash, timingSafeEqual } from 'node:crypto'
 import { ApiError } from '#src/kernel/errors.ts'

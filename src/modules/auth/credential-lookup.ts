@@ -3,7 +3,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { HeldCredential } from '#src/kernel/http/access.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { findLiveToken, touchToken } from '#src/store/api-tokens.ts'
-import type { LiveCredential, Refusal } from '#src/store/credentials.ts'
+import type { LiveCredential, Rejection } from '#src/store/credentials.ts'
 import type { Db } from '#src/store/database.ts'
 import { findLiveSession, touchSession } from '#src/store/sessions.ts'
 
@@ -20,7 +20,7 @@ export async function lookUp(
 ): Promise<LiveCredential> {
   const hash = Buffer.from(key, 'hex')
   const found = kind === 'token' ? await findLiveToken(db, hash) : await findLiveSession(db, hash)
-  if (typeof found === 'string') throw new ApiError('UNAUTHENTICATED', refusalSentence(kind, found))
+  if (typeof found === 'string') throw new ApiError('UNAUTHENTICATED', rejectionSentence(kind, found))
   if (found.unused) {
     // The answer does not wait for it, and a use that is not recorded harms nobody.
     const touched = kind === 'token' ? touchToken(db, hash) : touchSession(db, hash)
@@ -35,13 +35,13 @@ const NAME: Record<HeldCredential['kind'], string> = {
   oidc: 'access token',
 }
 
-const REASON: Record<Refusal, string> = {
+const REASON: Record<Rejection, string> = {
   unknown: 'is not known',
   revoked: 'has ended',
   expired: 'has expired',
   disabled: 'belongs to a user who may no longer use it',
 }
 
-export function refusalSentence(kind: HeldCredential['kind'], refusal: Refusal): string {
-  return `The ${NAME[kind]} ${REASON[refusal]}.`
+export function rejectionSentence(kind: HeldCredential['kind'], rejection: Rejection): string {
+  return `The ${NAME[kind]} ${REASON[rejection]}.`
 }

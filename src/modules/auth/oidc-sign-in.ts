@@ -119,7 +119,7 @@ async function personFor(
       return { ...(await client.fetchUserInfo(configuration, tokens.access_token, String(claims.sub))) }
     })
   } catch (error) {
-    throw refusalOf(error)
+    throw rejectionOf(error)
   }
 }
 
@@ -155,8 +155,8 @@ function callbackAddress(public_url: string | undefined): string {
   return `${public_url.replace(/\/$/, '')}/auth/oidc/callback`
 }
 
-/** What the provider or the answer says is a refusal; a provider that cannot be asked is an outage. */
-function refusalOf(error: unknown): Error {
+/** What the provider or the answer says is a rejection; a provider that cannot be asked is an outage. */
+function rejectionOf(error: unknown): Error {
   if (error instanceof ApiError || error instanceof UpstreamError) return error
   if (isTimeout(error)) return identityError('timeout', 'code exchange', error)
   if (isFetchFailure(error)) return identityError('unavailable', 'code exchange', error)

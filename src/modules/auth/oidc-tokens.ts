@@ -77,7 +77,7 @@ export function createOidcTokens(config: OidcConfig, db: Db, log: Log): OidcToke
         })
         payload = verified.payload
       } catch (error) {
-        throw refusalOf(error, errors)
+        throw rejectionOf(error, errors)
       }
       const remaining_ms = ((payload.exp ?? 0) + CLOCK_TOLERANCE_S) * 1000 - Date.now()
       const { userinfo_endpoint } = await known()
@@ -96,7 +96,7 @@ export function createOidcTokens(config: OidcConfig, db: Db, log: Log): OidcToke
 
 type JoseErrors = typeof joseErrors
 
-function refusalOf(error: unknown, errors: JoseErrors): Error {
+function rejectionOf(error: unknown, errors: JoseErrors): Error {
   if (error instanceof ApiError || error instanceof UpstreamError) return error
   if (error instanceof errors.JWKSTimeout) return identityError('timeout', 'keys', error)
   if (error instanceof errors.JWTExpired) {

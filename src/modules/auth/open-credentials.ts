@@ -5,7 +5,7 @@ import type { HeldCredential, Identity } from '#src/kernel/http/access.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { LiveCredential } from '#src/store/credentials.ts'
 import type { CredentialCache } from './credential-cache.ts'
-import { lookUp, type LookupDeps, refusalSentence } from './credential-lookup.ts'
+import { lookUp, type LookupDeps, rejectionSentence } from './credential-lookup.ts'
 
 export interface OpenCredentials {
   /** Calls `ended` once, with a sentence for the client. Answers how to follow no longer. */
@@ -83,7 +83,7 @@ export function createOpenCredentials(deps: OpenCredentialsDeps): OpenCredential
 function expiryTimer({ kind, expires_at_ms }: HeldCredential, follower: Follower): NodeJS.Timeout | undefined {
   const left_ms = expires_at_ms === null ? Number.POSITIVE_INFINITY : expires_at_ms - Date.now()
   if (left_ms > MAX_TIMER_MS) return undefined
-  return setTimeout(() => follower.end(refusalSentence(kind, 'expired')), Math.max(0, left_ms)).unref()
+  return setTimeout(() => follower.end(rejectionSentence(kind, 'expired')), Math.max(0, left_ms)).unref()
 }
 
 /** As it is now; a sentence when it counts no more; undefined when that cannot be told at the moment. */
@@ -91,7 +91,7 @@ async function stateOf(
   deps: OpenCredentialsDeps,
   { kind, key, expires_at_ms }: HeldCredential,
 ): Promise<LiveCredential | string | undefined> {
-  if (expires_at_ms !== null && expires_at_ms <= Date.now()) return refusalSentence(kind, 'expired')
+  if (expires_at_ms !== null && expires_at_ms <= Date.now()) return rejectionSentence(kind, 'expired')
   if (kind === 'oidc') return undefined
   try {
     return deps.cache.get(key) ?? (await deps.cache.fetch(key, () => lookUp(deps, kind, key)))

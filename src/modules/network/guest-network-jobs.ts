@@ -117,7 +117,7 @@ async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetw
   const rows = (await allNodes(database.db)).filter(
     (row) => row.role !== 'management' && row.certificate !== null && isConfigured(row),
   )
-  if (rows.length === 0) throw new ApiError('NODES_UNREACHABLE', 'No agent has joined from any hypervisor node.')
+  if (rows.length === 0) throw new ApiError('NODES_UNREACHABLE', 'No agent has enrolled from any hypervisor node.')
   return rows.map((row) => ({
     node_id: row.id,
     name: nodeName(row),

@@ -14,7 +14,7 @@ interface NodeCallOptions {
 }
 
 export interface NodeCalls {
-  /** A typed client of the node's agent. Throws UpstreamError at once when none has joined or the node is offline. */
+  /** A typed client of the node's agent. Throws UpstreamError at once when none has enrolled or the node is offline. */
   client<A extends Routes>(row: NodeRow, routes: A, options: NodeCallOptions): Client<A>
 }
 

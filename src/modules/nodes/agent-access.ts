@@ -5,18 +5,18 @@ import type { AgentAddress, AgentIdentity, Agents } from '#src/kernel/agents.ts'
 import { fingerprintOf, halfLifeOf, issueControlCertificate } from '#src/kernel/certificates.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Authority } from '#src/store/authority.ts'
+import type { CaStore } from '#src/store/ca.ts'
 import { isOnline, type NodeRow } from '#src/store/nodes.ts'
 
 /** What agents see of this replica: a certificate of its own, kept in memory and made anew at half of its life. */
-export function createControlIdentity(authority: Authority): () => Promise<AgentIdentity> {
+export function createControlIdentity(ca: CaStore): () => Promise<AgentIdentity> {
   let mine: Promise<AgentIdentity> | undefined
   let renew_at = Number.POSITIVE_INFINITY
   const make = async (): Promise<AgentIdentity> => {
-    const issuer = await authority.get()
+    const issuer = await ca.get()
     const { key, certificate } = await issueControlCertificate(issuer)
     renew_at = halfLifeOf(certificate)
-    return { key, certificate, authority: issuer.certificate }
+    return { key, certificate, ca: issuer.certificate }
   }
   // Whoever comes while it is made waits for that one: a look at all nodes asks a thousand times at once.
   return () => {
@@ -31,12 +31,12 @@ export function createControlIdentity(authority: Authority): () => Promise<Agent
   }
 }
 
-/** Throws AGENT_UNAVAILABLE when no agent has joined or the last sign of life is too old. */
+/** Throws AGENT_UNAVAILABLE when no agent has enrolled or the last heartbeat is too old. */
 export function agentAddressOf(row: NodeRow, offline_after_ms: number): AgentAddress {
   const { agent_address, agent_port, certificate, previous_certificate } = row
   const silent = (detail: string): UpstreamError =>
     new UpstreamError({ upstream: 'AGENT', operation: row.bmc_ip, failure: 'unavailable', detail })
-  if (certificate === null || agent_address === null || agent_port === null) throw silent('no agent has joined')
+  if (certificate === null || agent_address === null || agent_port === null) throw silent('no agent has enrolled')
   if (!isOnline(row, offline_after_ms)) throw silent('the node is offline')
   const fingerprints = [certificate, previous_certificate].filter((one) => one !== null).map(fingerprintOf)
   return { name: row.bmc_ip, address: agent_address, port: agent_port, fingerprints }

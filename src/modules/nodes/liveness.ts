@@ -28,7 +28,7 @@ export function createLiveness(deps: LivenessDeps): Liveness {
           correlation_id, action: 'nodeOffline', resource_type: 'NODE', resource_uuid: row.id,
           description: `Node ${row.bmc_ip} is offline`, caller: SYSTEM, replica_id: deps.replica_id,
         }) // biome-ignore format: one event
-        const error_message = `No sign of life since ${row.seen_at?.toISOString() ?? 'ever'}.`
+        const error_message = `No heartbeat since ${row.seen_at?.toISOString() ?? 'ever'}.`
         await endEvent(trx, publish, correlation_id, { status: 'FAILED', error_message })
       }
       return rows

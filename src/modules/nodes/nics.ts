@@ -1,5 +1,5 @@
 // NICs of a node during its configuration (Part 2, 4.4): asked of the agent on that node, or of this machine where the node is
-// the one that this replica runs on and no agent has joined from it.
+// the one that this replica runs on and no agent has enrolled from it.
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { nodeNics } from '#src/contract/nodes/nics.ts'
 import type { Handlers } from '#src/contract/route.ts'

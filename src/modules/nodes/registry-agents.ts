@@ -1,4 +1,4 @@
-// What agents call: join with a token, renew the certificate, give a sign of life (docs/decisions/0006-agent-trust.md).
+// What agents call: enrol with a token, renew the certificate, send heartbeats (docs/decisions/0006-agent-trust.md).
 import { randomUUIDv7 } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { IssuedNode, NodeFacts, nodeRegistry } from '#src/contract/nodes/registry.ts'
@@ -16,8 +16,8 @@ import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
 import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
 import { endEvent, recordChange, startEvent } from '#src/store/app-events.ts'
 import { credentialHash } from '#src/store/credentials.ts'
-import { refusalOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
-import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, takeSignOfLife } from '#src/store/nodes.ts'
+import { rejectionOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
+import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, recordHeartbeat } from '#src/store/nodes.ts'
 import { addressOf } from './address.ts'
 import type { RegistryDeps } from './registry.ts'
 
@@ -32,27 +32,27 @@ export async function nodeEnrol(
   body: Static<RegistryRoutes['nodeEnrol']['body']>,
 ): Promise<IssuedNode> {
   const facts = checkedFacts(body.facts)
-  const authority = await deps.authority.get()
+  const ca = await deps.ca.get()
   const hash = credentialHash(body.token)
   const enrolled = await deps.database.transact(async (trx, publish) => {
     const used = await useEnrolmentToken(trx, hash)
     if (used === undefined) return undefined
     const node = await trx.selectFrom('node').selectAll().where('node_id', '=', used.node_id).executeTakeFirstOrThrow()
-    const issued = await issue(() => issueNodeCertificate(authority, body.certificate_request, node.id))
+    const issued = await issue(() => issueNodeCertificate(ca, body.certificate_request, node.id))
     await enrolNode(trx, node.node_id, issued, facts)
     const event = {
       correlation_id: ctx.operation_id, action: ctx.operation, resource_type: 'NODE', resource_uuid: node.id,
-      description: `Agent of node ${node.bmc_ip} joined`, caller: nodeCaller(node), replica_id: deps.replica_id,
+      description: `Agent of node ${node.bmc_ip} enrolled`, caller: nodeCaller(node), replica_id: deps.replica_id,
     } // biome-ignore format: one event
     await startEvent(trx, publish, event)
     await endEvent(trx, publish, ctx.operation_id, { status: 'SUCCESS' })
     return { node, issued }
   })
   if (enrolled === undefined) {
-    ctx.log.warn({ reason: await refusalOf(deps.database.db, hash), from: ctx.remote_address }, 'enrolment refused')
+    ctx.log.warn({ reason: await rejectionOf(deps.database.db, hash), from: ctx.remote_address }, 'enrolment rejected')
     throw new ApiError('ENROLMENT_REJECTED', 'The enrolment token is not known, used or expired; ask for a new one.')
   }
-  return issuedNode(enrolled.node, enrolled.issued, authority.certificate)
+  return issuedNode(enrolled.node, enrolled.issued, ca.certificate)
 }
 
 export async function nodeCertificateRenew(
@@ -62,7 +62,7 @@ export async function nodeCertificateRenew(
 ): Promise<IssuedNode> {
   const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/renew', signed.bytes)
   const body = signed.read()
-  const authority = await deps.authority.get()
+  const ca = await deps.ca.get()
   const about = {
     resource_type: 'NODE',
     resource_uuid: node.id,
@@ -74,9 +74,9 @@ export async function nodeCertificateRenew(
     { operation, operation_id, caller: nodeCaller(node), idempotency_key: null },
     about,
     async () => {
-      const issued = await issue(() => issueNodeCertificate(authority, body.certificate_request, node.id))
+      const issued = await issue(() => issueNodeCertificate(ca, body.certificate_request, node.id))
       await deps.database.transact((trx) => renewNode(trx, node.id, issued, signed_with))
-      return issuedNode(node, issued, authority.certificate)
+      return issuedNode(node, issued, ca.certificate)
     },
   )
 }
@@ -97,7 +97,7 @@ export async function nodeHeartbeat(
     agent_port: body.agent.port,
   }
   await deps.database.transact(async (trx, publish) => {
-    const before = await takeSignOfLife(trx, node.id, sign)
+    const before = await recordHeartbeat(trx, node.id, sign)
     if (before === undefined || before.told_online) return
     const correlation_id = randomUUIDv7()
     await startEvent(trx, publish, {
@@ -125,7 +125,7 @@ async function provenNode(
     .filter((certificate) => certificate !== null)
     .find((certificate) => isSignedBy(certificate, request, claim))
   if (signed_with === undefined) throw rejected('The signature is not one of a certificate in force.')
-  if (hasExpired(signed_with)) throw rejected('The certificate has expired; the node must enrol anew.')
+  if (hasExpired(signed_with)) throw rejected('The certificate has expired; the node must enrol again.')
   if (Math.abs(Date.now() - claim.signed_ms) > CLOCK_TOLERANCE_MS) {
     throw rejected(`The clock of the node is off by more than ${CLOCK_TOLERANCE_MS / 60_000} minutes.`)
   }
@@ -157,12 +157,12 @@ async function issue(make: () => Promise<IssuedCertificate>): Promise<IssuedCert
   }
 }
 
-function issuedNode(node: NodeRow, issued: IssuedCertificate, authority_pem: string): IssuedNode {
+function issuedNode(node: NodeRow, issued: IssuedCertificate, ca_pem: string): IssuedNode {
   return {
     node_id: node.id,
     bmc_ip: node.bmc_ip,
     certificate: issued.certificate,
-    authority: authority_pem,
+    authority: ca_pem,
     control_name: CONTROL_NAME,
     expires_at: issued.expires_at.toISOString(),
   }

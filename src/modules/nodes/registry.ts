@@ -4,11 +4,11 @@ import type { Static } from 'typebox'
 import { pageOf } from '#src/contract/common.ts'
 import type { nodeRegistry, RegisterNode } from '#src/contract/nodes/registry.ts'
 import type { Handlers, Result } from '#src/contract/route.ts'
-import { authorityMark, fingerprintOf } from '#src/kernel/certificates.ts'
+import { caMark, fingerprintOf } from '#src/kernel/certificates.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import type { Authority } from '#src/store/authority.ts'
+import type { CaStore } from '#src/store/ca.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import {
@@ -25,7 +25,7 @@ import { addressOf } from './address.ts'
 import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat } from './registry-agents.ts'
 
 export interface RegistryDeps extends ChangeDeps {
-  authority: Authority
+  ca: CaStore
   /** Silence after which a node counts as offline. */
   offline_after_ms: number
   heartbeat_interval_ms: number
@@ -87,7 +87,7 @@ async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): 
 
 type TokenRoute = (typeof nodeRegistry.routes)['nodeEnrolmentTokenCreate']
 
-/** The end of the token names the authority, so that the joining machine knows whom to trust before it trusts anybody. */
+/** The end of the token names the CA, so that the enrolling machine knows whom to trust before it trusts anybody. */
 async function createToken(
   deps: RegistryDeps,
   ctx: RequestContext,
@@ -95,8 +95,8 @@ async function createToken(
 ): Promise<Result<TokenRoute>> {
   const bmc_ip = addressOf('body.bmc_ip', body.bmc_ip)
   const node = found(await findNode(deps.database.db, bmc_ip))
-  const { certificate } = await deps.authority.get()
-  const token = `gpe_${randomBytes(24).toString('base64url')}.${authorityMark(certificate)}`
+  const { certificate } = await deps.ca.get()
+  const token = `gpe_${randomBytes(24).toString('base64url')}.${caMark(certificate)}`
   const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Create enrolment token for ${bmc_ip}` }
   const expires_at = await recordChange(deps, ctx, about, () =>
     deps.database.transact((trx) =>

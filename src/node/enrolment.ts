@@ -1,4 +1,4 @@
-// The agent's membership of its cluster: joins with a one-time token, keeps its certificate fresh, and gives signs of life
+// Enrolment of the agent at its control plane: exchanges a one-time token for a certificate, renews it, and sends heartbeats
 // (docs/decisions/0006-agent-trust.md).
 import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -7,7 +7,7 @@ import Value from 'typebox/value'
 import { ClientError } from '#src/contract/client.ts'
 import type { IssuedNode, NodeFacts } from '#src/contract/nodes/registry.ts'
 import { connectControl, type ControlAddress } from '#src/kernel/agent-uplink.ts'
-import { authorityMark, createCertificateRequest } from '#src/kernel/certificates.ts'
+import { caMark, createCertificateRequest } from '#src/kernel/certificates.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { signRequest } from '#src/kernel/node-signature.ts'
 import { writePrivateFile } from '#src/kernel/keyring.ts'
@@ -24,7 +24,7 @@ export type NodeIdentity = Static<typeof Identity>
 
 const RETRY_MS = 5000
 
-/** What the agent was certified as, or undefined when it never joined. One file, so that a renewal is whole or not at all. */
+/** What the agent was certified as, or undefined when it never enrolled. One file, so that a renewal is whole or not at all. */
 export function readIdentity(state_dir: string): NodeIdentity | undefined {
   const file = identityFile(state_dir)
   if (!existsSync(file)) return undefined
@@ -38,7 +38,7 @@ export interface EnrolOptions extends ControlAddress {
   facts: NodeFacts
 }
 
-/** Exchanges the token for a certificate. The token names the authority, so an impostor's certificate is not taken. */
+/** Exchanges the token for a certificate. The token names the CA, so an impostor's certificate is not taken. */
 export async function enrol({ token, state_dir, facts, ...control }: EnrolOptions): Promise<NodeIdentity> {
   const mark = token.split('.')[1]
   if (mark === undefined || !/^[0-9a-f]{40}$/.test(mark)) throw new Error('the enrolment token is not complete')
@@ -46,7 +46,7 @@ export async function enrol({ token, state_dir, facts, ...control }: EnrolOption
   const connection = connectControl(control)
   try {
     const issued = await connection.registry().nodeEnrol({ body: { token, certificate_request, facts } })
-    if (authorityMark(issued.authority) !== mark) {
+    if (caMark(issued.authority) !== mark) {
       throw new Error('the answer does not come from the control plane that made the token')
     }
     const identity = identityOf(issued, key)
@@ -57,7 +57,7 @@ export async function enrol({ token, state_dir, facts, ...control }: EnrolOption
   }
 }
 
-export interface MembershipOptions extends ControlAddress {
+export interface HeartbeatOptions extends ControlAddress {
   identity: NodeIdentity
   state_dir: string
   agent: { address: string | null; port: number }
@@ -67,12 +67,12 @@ export interface MembershipOptions extends ControlAddress {
   log: Log
 }
 
-export interface Membership {
+export interface Heartbeat {
   start(): void
   stop(): Promise<void>
 }
 
-export function createMembership(options: MembershipOptions): Membership {
+export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   const { state_dir, log } = options
   const connection = connectControl(options)
   const stopping = new AbortController()
@@ -100,13 +100,13 @@ export function createMembership(options: MembershipOptions): Membership {
     try {
       const body = { facts: await options.facts(), agent: options.agent }
       const answer = await registry.nodeHeartbeat({ body })
-      if (silent) log.info({}, 'the control plane takes signs of life again')
+      if (silent) log.info({}, 'the control plane accepts heartbeats again')
       silent = false
       if (answer.renew) await renew()
       return answer.interval_ms
     } catch (err) {
       // Once for each outage: the next hundred lines would say the same.
-      if (!silent && !stopping.signal.aborted) log.warn({ err, ...reasonOf(err) }, 'no sign of life could be given')
+      if (!silent && !stopping.signal.aborted) log.warn({ err, ...reasonOf(err) }, 'no heartbeat was accepted')
       silent = true
       return RETRY_MS
     }

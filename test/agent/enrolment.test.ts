@@ -1,28 +1,28 @@
-// An agent's membership against a control plane made for the test: joining, renewing, outages.
+// An agent's enrolment and heartbeats against a control plane made for the test: renewal, outages.
 import assert from 'node:assert/strict'
 import { statSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import {
-  authorityMark,
+  caMark,
   CONTROL_NAME,
-  createAuthority,
+  createCa,
   issueNodeCertificate,
   type KeyedCertificate,
 } from '#src/kernel/certificates.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
-import { createMembership, enrol, type NodeIdentity, readIdentity } from '#src/node/membership.ts'
+import { createHeartbeat, enrol, type NodeIdentity, readIdentity } from '#src/node/enrolment.ts'
 import { FACTS } from '../support/fake-agent.ts'
 import { until } from '../support/until.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
-suite('membership of an agent', () => {
-  const folder = tempFolder('gp-member-')
+suite('enrolment and heartbeats of an agent', () => {
+  const folder = tempFolder('gp-enrolment-')
   const lines: string[] = []
   const log = createLog({ level: 'info', destination: { write: (line: string) => lines.push(line) } })
-  let authority: KeyedCertificate
+  let ca: KeyedCertificate
   let control_url: string
   /** What the control plane of the test does and saw. */
   const control = { renew: false, down: false, beats: [] as string[], certificate: '', refused: 0 }
@@ -45,18 +45,18 @@ suite('membership of an agent', () => {
         return void response.end(JSON.stringify({ interval_ms: 20, renew: control.renew }))
       }
       control.renew = false
-      const issued = await issueNodeCertificate(authority, sent.certificate_request, 'n-1')
+      const issued = await issueNodeCertificate(ca, sent.certificate_request, 'n-1')
       control.certificate = issued.certificate
       response.end(
         JSON.stringify({
           node_id: '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d11', bmc_ip: '10.1.0.1', certificate: issued.certificate,
-          authority: authority.certificate, control_name: CONTROL_NAME, expires_at: issued.expires_at.toISOString(),
+          authority: ca.certificate, control_name: CONTROL_NAME, expires_at: issued.expires_at.toISOString(),
         }),
       ) // biome-ignore format: one answer
     }
   })
   before(async () => {
-    authority = await createAuthority()
+    ca = await createCa()
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
     const address = server.address()
     if (address === null || typeof address === 'string') throw new Error('no port')
@@ -66,15 +66,15 @@ suite('membership of an agent', () => {
     await new Promise((resolve) => server.close(resolve))
   })
 
-  test('an answer from another authority than the token names is not taken', async () => {
-    const token = `gpe_x.${authorityMark((await createAuthority()).certificate)}`
+  test('an answer from another CA than the token names is not taken', async () => {
+    const token = `gpe_x.${caMark((await createCa()).certificate)}`
     const state_dir = join(folder, 'impostor')
     await assert.rejects(enrol({ token, state_dir, control_url, facts: FACTS }), /does not come from the control plane/)
     assert.equal(readIdentity(state_dir), undefined)
   })
 
   test('the identity is kept whole, for its owner alone', async () => {
-    const token = `gpe_x.${authorityMark(authority.certificate)}`
+    const token = `gpe_x.${caMark(ca.certificate)}`
     const identity = await enrol({ token, state_dir: join(folder, 'a'), control_url, facts: FACTS })
     assert.deepEqual(readIdentity(join(folder, 'a')), identity)
     assert.equal(statSync(join(folder, 'a', 'identity.json')).mode & 0o777, 0o600)
@@ -84,13 +84,13 @@ suite('membership of an agent', () => {
     const identity = readIdentity(join(folder, 'a'))
     assert.ok(identity !== undefined)
     const renewed: NodeIdentity[] = []
-    const membership = createMembership({
+    const heartbeat = createHeartbeat({
       control_url, identity, state_dir: join(folder, 'a'), agent: { address: null, port: 1 },
       facts: () => Promise.resolve(FACTS), renewed: (next) => renewed.push(next), log,
     }) // biome-ignore format: one member
-    membership.start()
+    heartbeat.start()
     try {
-      await until('it gives signs of life', () => control.beats.length > 1)
+      await until('it sends heartbeats', () => control.beats.length > 1)
       control.renew = true
       await until(
         'it signs with the new key',
@@ -103,16 +103,16 @@ suite('membership of an agent', () => {
       assert.equal(control.refused, 0)
       control.down = true
       const before_outage = control.beats.length
-      await until('the outage is logged', () => lines.some((line) => line.includes('no sign of life')))
+      await until('the outage is logged', () => lines.some((line) => line.includes('no heartbeat')))
       control.down = false
       await until('it comes back', () => control.beats.length > before_outage + 1)
-      assert.equal(lines.filter((line) => line.includes('no sign of life')).length, 1)
+      assert.equal(lines.filter((line) => line.includes('no heartbeat')).length, 1)
       assert.equal(
         lines.some((line) => line.includes('PRIVATE')),
         false,
       )
     } finally {
-      await membership.stop()
+      await heartbeat.stop()
     }
   })
 })
