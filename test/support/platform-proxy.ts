@@ -7,10 +7,21 @@ import { setTimeout as pause } from 'node:timers/promises'
 /**
  * Nothing reaches the platform: `garbage` (no answer of the platform's form), `silent` (none at all), `refuse` (the
  * connection breaks), `error` (a 530). The platform does it, but its answer is `lost` (the connection breaks), `cut` (it
- * breaks in the middle of the answer), `late` (it never comes) or `denied` (a 530 comes instead). `delayed`: the connection
+ * breaks in the middle of the answer), `late` (it never comes) `denied` (a 530 comes instead), or `page` (a gateway's 504 page does). `delayed`: the connection
  * breaks, and the platform gets the call a moment later.
  */
-export type Fate = 'pass' | 'garbage' | 'silent' | 'refuse' | 'error' | 'lost' | 'cut' | 'late' | 'denied' | 'delayed'
+export type Fate =
+  | 'pass'
+  | 'garbage'
+  | 'silent'
+  | 'refuse'
+  | 'error'
+  | 'lost'
+  | 'cut'
+  | 'late'
+  | 'denied'
+  | 'page'
+  | 'delayed'
 
 export interface PlatformProxy {
   url: string
@@ -24,6 +35,7 @@ export interface PlatformProxy {
 /** What the platform says of itself, and nobody else may. */
 export const INTERNAL_TEXT = 'host kvm-07.internal: libvirt lost its mind'
 const DELAY_MS = 700
+const GATEWAY_PAGE = '<html><head><title>504 Gateway Time-out</title></head></html>'
 
 interface Answer {
   status: number
@@ -72,6 +84,7 @@ export async function startPlatformProxy(platform_url: string): Promise<Platform
 function deliver({ status, headers, body }: Answer, fate: Fate, response: ServerResponse): void {
   if (fate === 'late' || fate === 'delayed') return
   if (fate === 'denied') return deny(response)
+  if (fate === 'page') return void response.writeHead(504, { 'content-type': 'text/html' }).end(GATEWAY_PAGE)
   if (fate === 'lost') return void response.destroy()
   response.writeHead(status, headers)
   if (fate === 'cut') response.write(body.subarray(0, body.length / 2), () => response.destroy())

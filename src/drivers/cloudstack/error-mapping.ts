@@ -26,7 +26,6 @@ type Meaning = Pick<ErrorMeaning, 'code' | 'message'>
 
 /** `tenant_id`: whose callers will read it; to them what belongs to others does not exist. */
 export function meaningOf(answer: PlatformAnswer, tenant_id: string | null): ErrorMeaning {
-  if (answer.text.startsWith(NOT_THE_PLATFORM)) return { code: 'COMPUTE_ERROR', message: ELSEWHERE }
   const text = readable(answer.text)
   const found =
     limitMeaning(text, tenant_id) ??
@@ -36,11 +35,6 @@ export function meaningOf(answer: PlatformAnswer, tenant_id: string | null): Err
     byNumber(answer)
   return { ...found, upstream_message: withoutInner(answer.text, answer.sent) }
 }
-
-/** How the driver marks an answer that is none of the platform's; its text is of no use to anybody but the log. */
-export const NOT_THE_PLATFORM = 'the answer is not one of the platform'
-const ELSEWHERE =
-  'What answers at the address of the compute platform is not the platform; operators of this service must check compute.url and what stands before it.'
 
 /** Narrow texts before wide ones. */
 const TEXTS: readonly TextRow[] = [

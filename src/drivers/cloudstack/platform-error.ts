@@ -27,6 +27,32 @@ export class CloudStackError extends UpstreamError {
   }
 }
 
+/**
+ * What came back is not from the platform: a page of a proxy before it, or of another program. Below 500 the call was turned
+ * away there. Else the platform may have done what was asked, so the error has no status, as when no answer came
+ * (kernel/lost-answers.ts).
+ */
+export class ForeignAnswerError extends CloudStackError {
+  constructor(command: string, { status, text }: { status: number; text: string }) {
+    const gateway = status >= 502 && status <= 504
+    super({
+      operation: command,
+      failure: status === 504 ? 'timeout' : gateway ? 'unavailable' : 'error',
+      ...(status >= 400 && status < 500 ? { status } : {}),
+      detail: `the answer is not one of the platform (status ${status}): ${text.slice(0, 300)}`,
+      retryable: gateway,
+    })
+    this.name = 'ForeignAnswerError'
+  }
+
+  override meaning(): ErrorMeaning | undefined {
+    return this.failure === 'error' ? { code: 'COMPUTE_ERROR', message: ELSEWHERE } : undefined
+  }
+}
+
+const ELSEWHERE =
+  'What answers at the address of the compute platform is not the platform; operators of this service must check compute.url and what stands before it.'
+
 /** Nobody on the platform knows this job: it was never queued, or is older than what the platform keeps. */
 export class UnknownJobError extends CloudStackError {
   constructor(job_id: string) {
