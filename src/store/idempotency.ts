@@ -93,10 +93,13 @@ async function runAndKeep(
     await forget(database, request)
     throw error
   }
-  // A failure of ours before anything was begun may be tried again with the same key.
-  if (answer.status >= 500 && (await beginningOf(database.db, request.operation_id)) === undefined) {
-    await forget(database, request)
-    return answer
+  if (answer.status >= 500) {
+    const begun = await beginningOf(database.db, request.operation_id)
+    // A failure of ours before anything was begun may be tried again with the same key.
+    if (begun === undefined) await forget(database, request)
+    // The wait may have failed while the job goes on: a repeat is answered by what has become of the job.
+    if (begun === 'job') await letGo(database, request)
+    if (begun !== 'change') return answer
   }
   await database.db
     .updateTable('idempotency')
@@ -110,6 +113,19 @@ async function runAndKeep(
     .where('operation_id', '=', request.operation_id)
     .execute()
   return answer
+}
+
+const NO_REPLICA = '00000000-0000-0000-0000-000000000000'
+
+/** The next request with the key takes it over, as after a crash. */
+async function letGo(database: Database, request: IdempotentRequest): Promise<void> {
+  await database.db
+    .updateTable('idempotency')
+    .set({ replica_id: NO_REPLICA })
+    .where('caller_id', '=', request.caller_id)
+    .where('key', '=', request.key)
+    .where('operation_id', '=', request.operation_id)
+    .execute()
 }
 
 async function forget(database: Database, request: IdempotentRequest): Promise<void> {

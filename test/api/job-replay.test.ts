@@ -5,18 +5,27 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import { wellKnown } from '../../lab/site.ts'
 import { control } from '../support/platform-calls.ts'
+import { type Fate, type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
 
 let lab: Lab
+let proxy: PlatformProxy
 let client: pg.Client
 before(async () => {
-  lab = await startLab()
+  lab = await startLab({
+    between: async (url) => {
+      proxy = await startPlatformProxy(url)
+      return proxy.url
+    },
+  })
   client = new pg.Client(lab.database.connection)
   await client.connect()
 })
 after(async () => {
   await client.end()
   await lab.close()
+  await proxy.close()
 })
 
 /** What the database holds of a request whose process was killed before it could store the answer. */
@@ -73,4 +82,38 @@ test('what is answered as accepted is answered again as accepted, and what faile
   const refused = await askedTwice('/admin/tenants', { name: 'refused' })
   assert.equal(refused.first.body.code, 'COMPUTE_REJECTED', refused.first.text)
   assert.deepEqual(refused.second.body.code, refused.first.body.code)
+})
+
+test('a request that stopped waiting while its job went on is answered, sent again, by what became of the job', async () => {
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  let holds = 0
+  proxy.behave(async (command): Promise<Fate> => {
+    if (command === 'createDomain') {
+      holds += 1
+      await held
+    }
+    return 'pass'
+  })
+  const key = randomUUID()
+  const ask = (signal?: AbortSignal) =>
+    lab.call(
+      'POST',
+      '/admin/tenants',
+      { name: 'waited' },
+      { headers: { 'idempotency-key': key }, ...(signal && { signal }) },
+    )
+  const leaves = new AbortController()
+  const left = ask(leaves.signal)
+  await until('the job is under way', () => holds > 0)
+  leaves.abort()
+  await assert.rejects(left)
+  await until('the first request has ended', async () => {
+    const { body } = await lab.call('GET', '/auth/audit?operation=tenantCreate&status=500&page_size=50')
+    return body.records.some(({ code }: { code: string | null }) => code === 'WAIT_TIMEOUT')
+  })
+  release()
+  const again = await ask()
+  assert.equal(again.status, 200, again.text)
+  assert.equal(again.body.name, 'waited')
+  assert.equal(holds, 1)
 })
