@@ -28,8 +28,12 @@ export interface JobProcess {
   stop(): Promise<void>
 }
 
+let keyring_of_tests: Keyring | undefined
+
+/** One for all tests of a file: each has a database of its own. */
 export function testKeyring(): Keyring {
-  return openKeyring(join(tempFolder('gp-keys-'), 'keys'))
+  keyring_of_tests ??= openKeyring(join(tempFolder('gp-keys-'), 'keys'))
+  return keyring_of_tests
 }
 
 export interface ProcessOptions {

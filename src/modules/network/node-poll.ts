@@ -45,6 +45,8 @@ interface NodePollOptions {
   timeout_ms?: number
   /** How long a node that did not answer is left alone. */
   retry_ms?: number
+  /** Tests bring a clock of their own. */
+  now?: () => number
 }
 
 type Answer<D> = { value: D } | { error: string }
@@ -62,7 +64,7 @@ interface Entry<D> {
 const CONCURRENCY = 1024
 /** Of calls that nobody waits for: a thousand begun in one go would hold up the answer to the one who looks. */
 const BEGUN_A_TURN = 16
-const DEFAULTS = { timeout_ms: 4000, retry_ms: 15_000 }
+const DEFAULTS = { timeout_ms: 4000, retry_ms: 15_000, now: () => Date.now() }
 /** Pages that follow one another, and people who look at once, share one answer of each node. */
 const FRESH_MS = 2000
 /** Shown while the node is asked again: longer than consoles pause between two looks, short enough to be the present. */
@@ -81,6 +83,7 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
   const turn = createPace()
   const shared: Shared = {
     retry_ms: options.retry_ms,
+    now: options.now,
     wholes: new LRUCache({ maxSize: CACHE_BYTES, sizeCalculation: ({ length }) => Math.max(length, 1) }),
     ask: (question, row, urgency) =>
       limit(async () => {
@@ -107,6 +110,7 @@ type Urgency = 'awaited' | 'background'
 
 interface Shared {
   retry_ms: number
+  now: () => number
   /** Memory that the collector does not walk through; the oldest goes when it becomes too much. */
   wholes: LRUCache<object, Buffer>
   ask<T, D>(question: Question<T, D>, row: NodeRow, urgency: Urgency): Promise<Asked<D>>
@@ -118,7 +122,7 @@ interface Asked<D> {
 }
 
 /** What is known of each node about one question. */
-function createMemory<T, D>(question: Question<T, D>, { wholes, ask }: Shared) {
+function createMemory<T, D>(question: Question<T, D>, { wholes, ask, now }: Shared) {
   const entries = new Map<string, Entry<D>>()
   return {
     entryOf(row: NodeRow): Entry<D> {
@@ -136,19 +140,19 @@ function createMemory<T, D>(question: Question<T, D>, { wholes, ask }: Shared) {
         entry.silent = silent
         if ('error' in answer) {
           wholes.delete(entry)
-          entry.known = { at: Date.now(), answer }
+          entry.known = { at: now(), answer }
         } else {
           wholes.set(entry, answer.bytes)
-          entry.known = { at: Date.now(), answer: { value: answer.value } }
+          entry.known = { at: now(), answer: { value: answer.value } }
         }
       })
       return entry.asking
     },
     /** Whole answers are not kept while nobody looks, and nothing is of nodes that left. */
     forgetOld(): void {
-      const now = Date.now()
+      const at = now()
       for (const [id, entry] of entries) {
-        const age_ms = entry.asking === undefined ? now - (entry.known?.at ?? 0) : 0
+        const age_ms = entry.asking === undefined ? at - (entry.known?.at ?? 0) : 0
         if (age_ms > STALE_MS) wholes.delete(entry)
         if (age_ms > FORGOTTEN_MS) entries.delete(id)
       }
@@ -158,14 +162,14 @@ function createMemory<T, D>(question: Question<T, D>, { wholes, ask }: Shared) {
 
 function createView<T, D>(
   question: Question<T, D>,
-  { wholes, retry_ms, ask }: Shared,
+  { wholes, retry_ms, ask, now }: Shared,
   { entryOf, refresh }: ReturnType<typeof createMemory<T, D>>,
 ): View<T, D> {
   /** What has to happen before this look may use what is known of the node. */
   const due = (node: NodeRow, entry: Entry<D>, continuation: boolean): Promise<unknown> | undefined => {
     const { known, asking, silent } = entry
     if (known === undefined) return refresh(node, entry, 'awaited')
-    const age_ms = Date.now() - known.at
+    const age_ms = now() - known.at
     if (silent === true) {
       if (age_ms > retry_ms) void refresh(node, entry, 'background')
       return undefined
