@@ -3,16 +3,7 @@ import { join } from 'node:path'
 import closeWithGrace from 'close-with-grace'
 import { Server as TlsServer } from 'node:tls'
 import packageJson from '../package.json' with { type: 'json' }
-import { agent } from '#src/contract/agent.ts'
-import { monitoring } from '#src/contract/network/monitoring.ts'
-import { mtu } from '#src/contract/network/mtu.ts'
-import { agentBridges } from '#src/contract/nodes/agent-bridges.ts'
-import { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
-import { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
-import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
-import type { Area, Routes } from '#src/contract/route.ts'
-import { benchmarks } from '#src/contract/storage/benchmark.ts'
-import { hostStorage } from '#src/contract/storage/host.ts'
+import { nodeAreas } from '#src/contract/node-areas.ts'
 import type { Authenticator } from '#src/kernel/http/access.ts'
 import { ANONYMOUS } from '#src/kernel/http/context.ts'
 import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
@@ -25,7 +16,6 @@ import { nodeFacts } from '#src/node/facts.ts'
 import { type LocalNode, openLocalNode } from '#src/node/index.ts'
 import { createJobFence, fencedHandlers, type JobFence } from '#src/node/job-fence.ts'
 import { createHeartbeat, enrol, type NodeIdentity, readIdentity } from '#src/node/enrolment.ts'
-import { type NodeHandlers, nodeRoutesOf } from '#src/node/mounting.ts'
 import type { AgentConfig } from './agent-config.ts'
 
 export interface AgentProgram {
@@ -99,17 +89,7 @@ async function identityFor(config: AgentConfig, host: Host, token: string | unde
 function mountNode(server: Server, { handlers }: LocalNode, control_name: string, fence: JobFence): void {
   const limiter = createRateLimiter(1000, 2000)
   const services: MountServices = { authenticator: controlOnly(control_name), limiter, login_limiter: limiter }
-  const mount = <A extends Routes>(area: Area<A>, own: NodeHandlers<A>): void =>
-    mountArea(server, nodeRoutesOf(area), fencedHandlers(area, own, fence), services)
-  mount(agent, handlers.agent)
-  mount(agentNetwork, handlers.network)
-  mount(agentMtu, handlers.mtu_state)
-  mount(agentBridges, handlers.bridges)
-  mount(agentGpu, handlers.gpu)
-  mount(hostStorage, handlers.storage)
-  mount(benchmarks, handlers.benchmarks)
-  mount(monitoring, handlers.monitoring)
-  mount(mtu, handlers.mtu)
+  for (const area of nodeAreas) mountArea(server, area, fencedHandlers(area, handlers, fence), services)
 }
 
 /** Rights were checked where the caller came in; here counts that the control plane itself is calling. */

@@ -5,8 +5,8 @@ import packageJson from '../package.json' with { type: 'json' }
 import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { createEngine, type Engine } from '#src/jobs/engine.ts'
 import { createBackground } from '#src/kernel/background.ts'
-import { createEngine } from '#src/jobs/engine.ts'
 import { type Config, ConfigError, secretValues } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
@@ -20,16 +20,21 @@ import { createCredentialCache, followRevocations } from '#src/modules/auth/cred
 import { createOpenCredentials, type OpenCredentials } from '#src/modules/auth/open-credentials.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
 import { ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
+import type { Parts, Watcher } from '#src/modules/module.ts'
+import { createNodeAgents } from '#src/modules/node-agents.ts'
+import { createForward } from '#src/modules/nodes/target.ts'
 import { createAuditLog } from '#src/store/audit.ts'
-import { openDatabase, type DatabaseOptions } from '#src/store/database.ts'
+import { createCaStore } from '#src/store/ca.ts'
+import { type Database, openDatabase, type DatabaseOptions } from '#src/store/database.ts'
 import { createIdempotency } from '#src/store/idempotency.ts'
-import { createListener } from '#src/store/listener.ts'
+import { createListener, type Listener } from '#src/store/listener.ts'
 import { migrate } from '#src/store/migrate.ts'
-import { createReplica } from '#src/store/replicas.ts'
+import { createReplica, type Replica } from '#src/store/replicas.ts'
 import { createStream } from '#src/store/stream.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
 import { createUpkeep } from '#src/store/upkeep.ts'
-import { mountAreas, type Parts } from './areas.ts'
+import { mountModules } from './modules.ts'
+import { createOwnNode } from './own-node.ts'
 import { readinessChecks } from './readiness.ts'
 import { createStartUp } from './start-up.ts'
 
@@ -112,37 +117,42 @@ async function start(
     validate_answers: options.validate_answers ?? false,
     ...(telemetry === undefined ? {} : { tracing: telemetry.requests }),
   })
-  const made = {
-    config, database, keyring, replica, listener, stream, engine, cloudstack, cache, log, metrics, background, observed,
-  } // biome-ignore format: short names
+  const ca = createCaStore(database, keyring)
+  const { offline_after_ms } = config.nodes
+  const agents = createNodeAgents({ ca, offline_after_ms, observe: observed('agent') })
+  opened.defer(() => agents.close())
+  const own_node = createOwnNode({ config, database, version, log })
   const start_up = createStartUp()
-  const services = { ...mountServices(made, open), starting: start_up.state }
-  const watchers = mountAreas(server, services, {
-    ...made,
-    version,
-    document: JSON.stringify(openApiDocument(areas, { version })),
+  const parts = {
+    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, agents, own_node, cache, background,
+    log, metrics, version, document: JSON.stringify(openApiDocument(areas, { version })),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
-  })
-  measure(metrics, server, made)
+  } // biome-ignore format: a list of names
+  const services = { ...mountServices(parts, open), starting: start_up.state }
+  const watchers = [...mountModules(server, services, parts), own_node]
+  measure(metrics, server, parts)
   followRevocations(cache, open, listener)
   opened.defer(() => server.close())
   const url = await server.listen(config.listen.host, config.listen.port)
   log.info({ url, version, replica_id: replica.id }, 'control plane listens')
   await start_up.waitForDatabase(database, log, options.signal)
-  const admin_token = await startParts({ ...made, server, watchers }, options, opened)
+  const admin_token = await startParts({ ...parts, replica, listener, server, watchers }, options, opened)
   start_up.done()
   log.info({ url, version, replica_id: replica.id }, 'control plane ready')
   return { url, server, admin_token }
 }
 
-type Startable = Omit<Parts, 'version' | 'document' | 'checks'> & {
+interface Startable extends Pick<Parts, 'config' | 'database' | 'stream' | 'background' | 'log'> {
+  jobs: Engine
+  replica: Replica
+  listener: Listener
   server: Server
-  watchers: ReturnType<typeof mountAreas>
+  watchers: readonly Watcher[]
 }
 
 /** Once the database is there: the schema, then everything that works on it. Answers the admin token to print. */
 async function startParts(
-  { config, database, replica, stream, listener, engine, background, log, server, watchers }: Startable,
+  { config, database, replica, stream, listener, jobs, background, log, server, watchers }: Startable,
   options: ControlPlaneOptions,
   opened: AsyncDisposableStack,
 ): Promise<string | undefined> {
@@ -153,8 +163,8 @@ async function startParts(
   await stream.start()
   opened.defer(() => listener.close())
   await listener.start()
-  opened.defer(() => engine.stop())
-  await engine.start()
+  opened.defer(() => jobs.stop())
+  await jobs.start()
   const admin_token =
     options.admin_token === 'always'
       ? await readOrCreateAdminToken({ database }, config.data_dir)
@@ -168,7 +178,7 @@ async function startParts(
   opened.defer(async () => {
     for (const watcher of watchers) await watcher.stop()
   })
-  for (const watcher of watchers) watcher.start()
+  for (const watcher of watchers) watcher.start?.()
   return admin_token
 }
 
@@ -185,17 +195,16 @@ async function openTelemetry(
   return startTelemetry({ ...options, otlp_url })
 }
 
-function observer(metrics: Metrics, telemetry: Telemetry | undefined): Parts['observed'] {
-  return (subsystem) => (operation, seconds, outcome, traceparent) => {
+/** What is told of each call to a subsystem: metrics, and traces where they are on. */
+function observer(metrics: Metrics, telemetry: Telemetry | undefined) {
+  return (subsystem: string) => (operation: string, seconds: number, outcome: string, traceparent?: string) => {
     metrics.upstream(subsystem, operation, outcome, seconds)
     telemetry?.upstream(subsystem, operation, outcome, seconds, traceparent)
   }
 }
 
-type Foundation = Pick<Parts, 'config' | 'database' | 'keyring' | 'replica' | 'engine' | 'cache' | 'log'>
-
 function mountServices(
-  { config, database, keyring, replica, cache, log }: Foundation,
+  { config, database, keyring, replica_id, agents, own_node, cache, log }: Omit<Parts, 'jobs'>,
   open: OpenCredentials,
 ): MountServices {
   const { oidc, cluster_secret } = config.auth
@@ -212,15 +221,16 @@ function mountServices(
     }),
     isTenantActive: (id) => isTenantActive(database.db, id),
     audit: createAuditLog(database.db),
-    idempotency: createIdempotency(database, replica.id, keyring),
+    idempotency: createIdempotency(database, replica_id, keyring),
     limiter: createRateLimiter(per_second, burst),
     login_limiter: createRateLimiter(login_per_minute / 60, Math.ceil(login_per_minute)),
+    forward: createForward({ db: database.db, agents, own_node }),
   }
 }
 
-function measure(metrics: Metrics, server: Server, { engine, database }: Foundation): void {
+function measure(metrics: Metrics, server: Server, { jobs, database }: { jobs: Engine; database: Database }): void {
   metrics.gauge('groundplane_stream_clients', 'Connected event streams.', () => server.streams.count())
-  metrics.gauge('groundplane_jobs_running', 'Jobs this replica runs.', () => engine.running())
+  metrics.gauge('groundplane_jobs_running', 'Jobs this replica runs.', () => jobs.running())
   metrics.gauge('groundplane_database_connections', 'Open database connections.', () => database.pool.totalCount)
   metrics.gauge('groundplane_database_waiting', 'Requests waiting for a connection.', () => database.pool.waitingCount)
 }

@@ -2,7 +2,7 @@
 import { pendingMigrations } from '#src/store/migrate.ts'
 import type { Database } from '#src/store/database.ts'
 import type { Listener } from '#src/store/listener.ts'
-import type { Check } from '#src/modules/service/index.ts'
+import type { Check } from '#src/modules/module.ts'
 
 const DATABASE_WAIT_MS = 2000
 /** Anybody may ask as often as they like: the database is asked once for all who ask at about the same time. */

@@ -152,3 +152,11 @@ export function takesIdempotencyKey(route: RouteSpec): boolean {
 export function firstStatus(route: RouteSpec): number {
   return Math.min(...Object.keys(route.ok).map(Number))
 }
+
+/** The routes of an area that a node answers about itself (`runs_on`). */
+export type NodeRoutes<A extends Routes> = {
+  [Op in keyof A as A[Op]['runs_on'] extends 'node' ? Op : never]: A[Op]
+}
+
+/** The routes of an area that the control plane answers: a module has a handler for each. */
+export type ControlRoutes<A extends Routes> = Omit<A, keyof NodeRoutes<A>>

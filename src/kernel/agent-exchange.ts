@@ -3,9 +3,17 @@
 import type { SecureContext } from 'node:tls'
 import { type Dispatcher, Pool } from 'undici'
 import type { TransportRequest } from '#src/contract/client.ts'
-import type { AgentAddress } from './agents.ts'
 import { UpstreamError } from './errors.ts'
 import { claimHeaders, type JobClaim } from './job-claim.ts'
+
+/** Where an agent listens and which certificates it may show: the one in force, and the one before it while it renews. */
+export interface AgentAddress {
+  /** For messages: what people call the node. */
+  name: string
+  address: string
+  port: number
+  fingerprints: readonly string[]
+}
 
 export interface AgentCallOptions {
   /** For the whole call, connecting included. A wait for our own turn to connect, when very many nodes are new, comes before. */

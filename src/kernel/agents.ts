@@ -6,18 +6,16 @@ import { type Client, ClientError, clientFor, requestOf, type TransportRequest }
 import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
 import type { FieldError } from '#src/contract/problem.ts'
 import type { RouteSpec, Routes } from '#src/contract/route.ts'
-import { type AgentCallOptions, exchange, failed, pinnedPool, type RawAnswer } from './agent-exchange.ts'
+import {
+  type AgentAddress,
+  type AgentCallOptions,
+  exchange,
+  failed,
+  pinnedPool,
+  type RawAnswer,
+} from './agent-exchange.ts'
 import { createConnectingTurns } from './connecting-turns.ts'
 import { ApiError, UpstreamError } from './errors.ts'
-
-/** Where an agent listens and which certificates it may show: the one in force, and the one before it while it renews. */
-export interface AgentAddress {
-  /** For messages: what people call the node. */
-  name: string
-  address: string
-  port: number
-  fingerprints: readonly string[]
-}
 
 /** What we show to agents, all PEM. */
 export interface AgentIdentity {

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { open, readdir, readFile, readlink } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
+import type { RawSocket } from './raw-socket.ts'
 
 export interface RunOptions {
   /** The command is killed after this many milliseconds; 10,000 when left out. Always set. */
@@ -49,14 +50,6 @@ export interface SocketOptions {
 export interface SocketResult {
   outcome: 'answered' | 'missing' | 'denied' | 'refused' | 'timeout' | 'closed' | 'too_big'
   received: Buffer
-}
-
-/** Ethernet frames of our protocol on one device. */
-export interface RawSocket {
-  /** Null when sent; else the kernel's errno. */
-  send(frame: Buffer): number | null
-  onFrame(take: (frame: Buffer, length: number) => void): void
-  close(): void
 }
 
 export interface Host {

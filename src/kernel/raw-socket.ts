@@ -1,6 +1,13 @@
 // Raw Ethernet frames from Node: one packet socket on one device, read when the event loop says so (linux-node.md 4.6).
 import koffi from 'koffi'
-import type { RawSocket } from './host.ts'
+
+/** Ethernet frames of our protocol on one device. */
+export interface RawSocket {
+  /** Null when sent; else the kernel's errno. */
+  send(frame: Buffer): number | null
+  onFrame(take: (frame: Buffer, length: number) => void): void
+  close(): void
+}
 
 /** IEEE local experimental EtherType 1. */
 export const PROBE_PROTOCOL = 0x88b5

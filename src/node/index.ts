@@ -2,17 +2,12 @@
 // background that they look at.
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { agent } from '#src/contract/agent.ts'
-import type { monitoring } from '#src/contract/network/monitoring.ts'
-import type { mtu } from '#src/contract/network/mtu.ts'
+import type { NodeOperations } from '#src/contract/node-areas.ts'
 import type { agentBridges } from '#src/contract/nodes/agent-bridges.ts'
-import type { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
-import type { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
-import type { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { NodeFacts } from '#src/contract/nodes/registry.ts'
-import type { benchmarks } from '#src/contract/storage/benchmark.ts'
-import type { hostStorage } from '#src/contract/storage/host.ts'
+import type { Handlers } from '#src/contract/route.ts'
 import type { Host } from '#src/kernel/host.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { createBenchmarks } from './benchmark/index.ts'
 import { createFileHistory } from './benchmark/history.ts'
@@ -23,7 +18,6 @@ import { nodeFacts } from './facts.ts'
 import { createFrrCollector, type FrrCollector } from './frr/node.ts'
 import { gpuNodeHandlers } from './gpu/index.ts'
 import { mtuNodeHandlers } from './mtu/index.ts'
-import type { NodeHandlers } from './mounting.ts'
 import { createL2Probe } from './mtu/l2-probe.ts'
 import { readLinks } from './mtu/links.ts'
 import { createNodeApply } from './mtu/node-apply.ts'
@@ -42,21 +36,8 @@ export interface NodeOptions {
   log: Log
 }
 
-export interface NodeParts {
-  monitoring: NodeHandlers<typeof monitoring.routes>
-  mtu: NodeHandlers<typeof mtu.routes>
-  storage: NodeHandlers<typeof hostStorage.routes>
-  benchmarks: NodeHandlers<typeof benchmarks.routes>
-  /** Between nodes alone. */
-  network: NodeHandlers<typeof agentNetwork.routes>
-  mtu_state: NodeHandlers<typeof agentMtu.routes>
-  bridges: NodeHandlers<typeof agentBridges.routes>
-  gpu: NodeHandlers<typeof agentGpu.routes>
-  agent: NodeHandlers<typeof agent.routes>
-}
-
 export interface LocalNode {
-  handlers: NodeParts
+  handlers: Handlers<NodeOperations, RequestContext>
   facts(): Promise<NodeFacts>
   stop(): Promise<void>
 }
@@ -87,19 +68,15 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
   const facts = (): Promise<NodeFacts> => cache.get(FACTS, FACTS_KEPT_MS, () => nodeFacts(host, net, version))
   return {
     handlers: {
-      monitoring: network.handlers,
-      network: network.handlers,
-      storage: storage.handlers,
-      benchmarks: bench.handlers,
-      mtu: mtu_part.handlers,
-      mtu_state: mtu_part.handlers,
-      bridges,
-      gpu: gpuNodeHandlers(host),
-      agent: {
-        agentHealth: () => ({ status: 'ok', version, started_at }),
-        agentFacts: facts,
-        agentFrr: () => frr.node(),
-      },
+      ...network.handlers,
+      ...storage.handlers,
+      ...bench.handlers,
+      ...mtu_part.handlers,
+      ...bridges,
+      ...gpuNodeHandlers(host),
+      agentHealth: () => ({ status: 'ok', version, started_at }),
+      agentFacts: facts,
+      agentFrr: () => frr.node(),
     },
     facts,
     async stop() {
@@ -175,7 +152,12 @@ async function openMtu({ host, frr, settings, state_dir }: Site) {
   return { handlers: { ...mtuNodeHandlers({ apply, probe }), ...state }, stop: () => apply.stop() }
 }
 
-async function openBridges({ host, settings: { net }, state_dir, log }: Site): Promise<NodeParts['bridges']> {
+async function openBridges({
+  host,
+  settings: { net },
+  state_dir,
+  log,
+}: Site): Promise<Handlers<typeof agentBridges.routes, RequestContext>> {
   const bridges = createBridges({
     host,
     state_dir,

@@ -4,11 +4,10 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { Type } from 'typebox'
 import Value from 'typebox/value'
-import { type Area, routeEffect, type RouteSpec, type Routes } from '#src/contract/route.ts'
+import { type Area, type Handlers, routeEffect, type Routes } from '#src/contract/route.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { claimOf, type JobClaim } from '#src/kernel/job-claim.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type NodeHandlers, nodeRoutesOf } from './mounting.ts'
 import { writeDurably } from './mtu/journal.ts'
 
 export interface JobFence {
@@ -61,12 +60,11 @@ type Call = (input: unknown, ctx: RequestContext) => unknown
 /** The handlers of an area whose changes pass the fence first; reads need none. */
 export function fencedHandlers<A extends Routes>(
   area: Area<A>,
-  handlers: NodeHandlers<A>,
+  handlers: Handlers<A, RequestContext>,
   fence: JobFence,
-): NodeHandlers<A> {
-  const routes: Readonly<Record<string, RouteSpec>> = nodeRoutesOf(area).routes
+): Handlers<A, RequestContext> {
   const known: Readonly<Record<string, unknown>> = handlers
-  const entries = Object.entries(routes).map(([operation, route]) => {
+  const entries = Object.entries(area.routes).map(([operation, route]) => {
     const handler = known[operation]
     if (routeEffect(route) === 'read') return [operation, handler]
     const call: Call = async (input, ctx) => {
@@ -77,7 +75,7 @@ export function fencedHandlers<A extends Routes>(
     return [operation, call]
   })
   // Each entry calls the handler of the same name with the same input.
-  return Object.fromEntries(entries) as NodeHandlers<A>
+  return Object.fromEntries(entries) as Handlers<A, RequestContext>
 }
 
 function refuseLower(epochs: ReadonlyMap<string, number>, { job_id, epoch, step }: JobClaim): void {

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { after, before, suite, test } from 'node:test'
 import { agent } from '#src/contract/agent.ts'
-import { type AgentAddress, type Agents, createAgents } from '#src/kernel/agents.ts'
+import type { AgentAddress } from '#src/kernel/agent-exchange.ts'
+import { type Agents, createAgents } from '#src/kernel/agents.ts'
 import {
   createCa, createCertificateRequest, fingerprintOf, issueControlCertificate, issueNodeCertificate, type KeyedCertificate,
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list

@@ -16,10 +16,9 @@ import {
   guestNetworkCheck,
   guestNetworkCreate,
   guestNetworkDelete,
-  type GuestNetworkDeps,
-  type GuestNetworkInput,
 } from '#src/modules/network/guest-network-nodes.job.ts'
-import type { NodeCalls } from '#src/modules/network/node-calls.ts'
+import type { GuestNetworkDeps, GuestNetworkInput } from '#src/modules/network/guest-network-run.ts'
+import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { reserveSite } from '#src/store/guest-networks.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
@@ -93,7 +92,7 @@ suite('guest network jobs', () => {
       nodes: IDS.map((node_id, at) => ({ node_id, name: `n${at}`, fqdn: '', node_ip: `10.1.0.${at}` })),
       platform: args,
     }
-    const deps = { database, cloudstack, calls: fakeCalls(world, broken_node) }
+    const deps = { database, cloudstack, agents: fakeAgents(world, broken_node) }
     return { world, bound: bindJob(definition, deps), input, connection: test_database.connection }
   }
 
@@ -165,8 +164,8 @@ suite('guest network jobs', () => {
 })
 
 /** Nodes that keep their bridges; the last one cannot make any when `broken`. */
-function fakeCalls({ nodes, claims }: World, broken: boolean): NodeCalls {
-  const client: unknown = (row: { id: string }, _routes: unknown, { job }: Parameters<NodeCalls['client']>[2]) => {
+function fakeAgents({ nodes, claims }: World, broken: boolean): Pick<NodeAgents, 'client'> {
+  const client: unknown = (row: { id: string }, _routes: unknown, { job }: Parameters<NodeAgents['client']>[2]) => {
     const bridges = nodes.get(row.id)
     assert.ok(bridges !== undefined && job !== undefined)
     const report = (bridge: string): BridgeReport => {
@@ -190,5 +189,5 @@ function fakeCalls({ nodes, claims }: World, broken: boolean): NodeCalls {
       agentBridgeCheck: async ({ body: { bridge } }: { body: BridgeSpec }) => report(bridge),
     }
   }
-  return { client: client as NodeCalls['client'] }
+  return { client: client as NodeAgents['client'] }
 }

@@ -9,7 +9,7 @@ import { bindJob } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { mtuRollout, type RolloutInput } from '#src/modules/network/mtu-rollout.job.ts'
-import type { NodeCalls } from '#src/modules/network/node-calls.ts'
+import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
 import type { JobRow } from '#src/jobs/ledger.ts'
@@ -70,7 +70,7 @@ suite('MTU rollout job', () => {
         declared_by: 'test',
         window_secs: 60,
       } // biome-ignore format: records
-      const deps = { database, calls: fakeCalls(world, hole) }
+      const deps = { database, agents: fakeAgents(world, hole) }
       return { world, bound: bindJob(mtuRollout, deps), input, connection: test_database.connection }
     },
     async completed(world, job, where) {
@@ -103,7 +103,7 @@ suite('MTU rollout job', () => {
   })
 })
 
-function fakeCalls({ nodes, narrow }: World, hole: boolean): NodeCalls {
+function fakeAgents({ nodes, narrow }: World, hole: boolean): Pick<NodeAgents, 'client'> {
   const apply = (node: FakeNode, body: { mtu: number; phase?: string }): Partial<MtuNodeApplyResult> => {
     const { pending } = node
     const mine = pending !== null && pending.mtu === body.mtu
@@ -157,5 +157,5 @@ function fakeCalls({ nodes, narrow }: World, hole: boolean): NodeCalls {
       }),
     }
   }
-  return { client: client as unknown as NodeCalls['client'] }
+  return { client: client as unknown as NodeAgents['client'] }
 }

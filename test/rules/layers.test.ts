@@ -14,7 +14,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   modules: ['contract', 'kernel', 'store', 'drivers', 'jobs'],
 }
 /** Files of modules that all areas share. */
-const SHARED_MODULES = ['src/modules/operation.ts', 'src/modules/platform-rows.ts', 'src/modules/proxy.ts']
+const SHARED_MODULES = ['module', 'node-agents', 'operation', 'platform-rows'].map((name) => `src/modules/${name}.ts`)
 
 interface Import {
   from: string

@@ -1,22 +1,19 @@
-// Handlers of the alert area.
-import type { alerts } from '#src/contract/alerts.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { ChangeDeps } from '#src/store/app-events.ts'
+// Alerts of the platform, and those that were archived.
+import { alerts } from '#src/contract/alerts.ts'
+import { type Module, type Parts, serve } from '../module.ts'
 import { alertGet, alertIdGet, alertList, alertTypeList } from './alert-list.ts'
 import { alertArchive } from './archive.ts'
 
-interface AlertDeps extends ChangeDeps {
-  cloudstack: CloudStack
-}
-
-export function alertHandlers(deps: AlertDeps): Handlers<typeof alerts.routes, RequestContext> {
+export function alertsModule(parts: Parts): Module {
   return {
-    alertList: alertList(deps),
-    alertGet: alertGet(deps),
-    alertIdGet: alertIdGet(deps),
-    alertArchive: alertArchive(deps),
-    alertTypeList: alertTypeList(deps),
+    areas: [
+      serve(alerts, {
+        alertList: alertList(parts),
+        alertGet: alertGet(parts),
+        alertIdGet: alertIdGet(parts),
+        alertArchive: alertArchive(parts),
+        alertTypeList: alertTypeList(parts),
+      }),
+    ],
   }
 }

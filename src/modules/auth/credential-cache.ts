@@ -3,7 +3,6 @@ import { LRUCache } from 'lru-cache'
 import type { LiveCredential } from '#src/store/credentials.ts'
 import { REVOKE_NOTIFY } from '#src/store/database.ts'
 import type { Listener } from '#src/store/listener.ts'
-import type { OpenCredentials } from './open-credentials.ts'
 
 export interface CredentialCache {
   get(key: string): LiveCredential | undefined
@@ -75,7 +74,11 @@ export function createCredentialCache(): CredentialCache {
 }
 
 /** Hears what other replicas revoke; after a lost connection nothing that was kept is believed. */
-export function followRevocations(cache: CredentialCache, open: OpenCredentials, listener: Listener): void {
+export function followRevocations(
+  cache: CredentialCache,
+  open: { check(key: string): void; checkAll(): void },
+  listener: Listener,
+): void {
   listener.on(
     REVOKE_NOTIFY,
     (key) => {

@@ -1,56 +1,82 @@
-// Handlers of the virtual machine areas.
-import type { computeHooks } from '#src/contract/compute/hooks.ts'
-import type { vmMetrics } from '#src/contract/compute/metrics.ts'
+// Virtual machines with their disks, NICs, snapshots and settings, and the infrastructure that they run on.
+import { vmDisks } from '#src/contract/compute/disks.ts'
+import { vmGuests } from '#src/contract/compute/guests.ts'
+import { computeHooks } from '#src/contract/compute/hooks.ts'
+import { vmInventory } from '#src/contract/compute/inventory.ts'
+import { vmMetrics } from '#src/contract/compute/metrics.ts'
+import { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
+import { vmNics } from '#src/contract/compute/nics.ts'
+import { vmSettings } from '#src/contract/compute/settings.ts'
 import { vms } from '#src/contract/compute/vms.ts'
-import type { infrastructure } from '#src/contract/infrastructure.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type PlatformDeps, platformRows } from '../platform-rows.ts'
-import { computeHookReceive, type HookDeps } from './hook.ts'
+import { infrastructure } from '#src/contract/infrastructure.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { type Module, type Parts, serve } from '../module.ts'
+import { platformRows } from '../platform-rows.ts'
+import { computeCall } from './call.job.ts'
+import { diskCreateJob } from './disk-create.job.ts'
+import { vmDiskHandlers } from './disks.ts'
+import { vmGuestHandlers } from './guests.ts'
+import { computeHookReceive } from './hook.ts'
 import { clusterList, hostList, serviceOfferingList, templateList, zoneList } from './infrastructure.ts'
+import { vmInventoryHandlers } from './inventory.ts'
 import { vmMetricsAggregate } from './metrics.ts'
-import { provisionVm } from './provision.ts'
+import { vmMoveHandlers } from './moves.ts'
+import { vmNicHandlers } from './nics.ts'
+import { vmProvisionJob } from './provision.job.ts'
+import { vmProvision } from './provision.ts'
+import { vmSettingsHandlers } from './settings.ts'
+import { createStateWatcher, type StateWatcher } from './state-watcher.ts'
 import { vmUsageGet, vmUsageList } from './usage.ts'
 import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
+import { vmSnapshotHandlers } from './vm-snapshots.ts'
 
-export type ComputeDeps = PlatformDeps
-
-export function computeHandlers(deps: ComputeDeps): Handlers<typeof vms.routes, RequestContext> {
-  const { cloudstack } = deps
+export function computeModule(parts: Parts): Module {
+  const { cloudstack } = parts
+  const watcher = stateWatcher(parts)
   return {
-    ...platformRows(vms, deps, vmRows(cloudstack)),
-    vmProvision: provisionVm(deps),
-    vmList: vmList(cloudstack),
-    vmGet: vmGet(cloudstack),
-    vmGetByName: vmGetByName(cloudstack),
-    vmIdGet: vmIdGet(cloudstack),
-    isoList: isoList(cloudstack),
+    areas: [
+      serve(vms, {
+        ...platformRows(vms, parts, vmRows(cloudstack)),
+        vmProvision: vmProvision(parts),
+        vmList: vmList(cloudstack),
+        vmGet: vmGet(cloudstack),
+        vmGetByName: vmGetByName(cloudstack),
+        vmIdGet: vmIdGet(cloudstack),
+        isoList: isoList(cloudstack),
+      }),
+      serve(vmMetrics, {
+        vmMetricsAggregate: vmMetricsAggregate(cloudstack),
+        vmUsageList: vmUsageList(cloudstack),
+        vmUsageGet: vmUsageGet(cloudstack),
+      }),
+      serve(vmDisks, vmDiskHandlers(parts)),
+      serve(vmNics, vmNicHandlers(parts)),
+      serve(vmMoves, vmMoveHandlers(parts)),
+      serve(vmSnapshots, vmSnapshotHandlers(parts)),
+      serve(vmGuests, vmGuestHandlers(parts)),
+      serve(vmSettings, vmSettingsHandlers(parts)),
+      serve(vmInventory, vmInventoryHandlers(parts)),
+      serve(infrastructure, {
+        zoneList: zoneList(cloudstack),
+        clusterList: clusterList(cloudstack),
+        hostList: hostList(cloudstack),
+        templateList: templateList(cloudstack),
+        serviceOfferingList: serviceOfferingList(cloudstack),
+      }),
+      serve(computeHooks, { computeHookReceive: computeHookReceive(hookDeps(parts, watcher)) }),
+    ],
+    jobs: [bindJob(computeCall, parts), bindJob(vmProvisionJob, parts), bindJob(diskCreateJob, parts)],
+    watchers: [watcher],
   }
 }
 
-export function vmMetricsHandlers({
-  cloudstack,
-}: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof vmMetrics.routes, RequestContext> {
-  return {
-    vmMetricsAggregate: vmMetricsAggregate(cloudstack),
-    vmUsageList: vmUsageList(cloudstack),
-    vmUsageGet: vmUsageGet(cloudstack),
-  }
+function stateWatcher({ config, cloudstack, database, log }: Parts): StateWatcher {
+  const { events_poll_ms, states_poll_ms, hook_secret } = config.compute
+  const hook = { public_url: config.public_url, hook_secret }
+  return createStateWatcher({ cloudstack, database, events_poll_ms, states_poll_ms, hook, log })
 }
 
-export function infrastructureHandlers({
-  cloudstack,
-}: Pick<ComputeDeps, 'cloudstack'>): Handlers<typeof infrastructure.routes, RequestContext> {
-  return {
-    zoneList: zoneList(cloudstack),
-    clusterList: clusterList(cloudstack),
-    hostList: hostList(cloudstack),
-    templateList: templateList(cloudstack),
-    serviceOfferingList: serviceOfferingList(cloudstack),
-  }
-}
-
-export function computeHookHandlers(deps: HookDeps): Handlers<typeof computeHooks.routes, RequestContext> {
-  return { computeHookReceive: computeHookReceive(deps) }
+function hookDeps({ config, ...parts }: Parts, { look }: StateWatcher) {
+  return { ...parts, hook_secret: config.compute.hook_secret, look }
 }

@@ -19,7 +19,7 @@ import { vmOf } from './vm-view.ts'
 
 type In = Input<(typeof vms.routes)['vmProvision']>
 
-export function provisionVm(deps: PlatformDeps) {
+export function vmProvision(deps: PlatformDeps) {
   const admit = async ({ body }: In, ctx: RequestContext) => {
     checkBody(body)
     requireAdminFields(body, ctx)

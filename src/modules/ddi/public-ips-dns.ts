@@ -5,7 +5,7 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { type AddressDns, dnsNotConfigured } from './address-dns.ts'
-import type { PublicIpDeps } from './public-ips.ts'
+import type { PublicIpDeps } from './public-ips-deps.ts'
 import { requireOwned, requirePublicIp } from './public-ips-view.ts'
 
 type In = Input<(typeof publicIps.routes)['publicIpDnsSet']>

@@ -7,19 +7,16 @@ import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import type { Subject } from '../operation.ts'
-import { type PlatformDeps, submitCallToEnd } from '../platform-rows.ts'
+import { submitCallToEnd } from '../platform-rows.ts'
 import type { AddressDns } from './address-dns.ts'
 import { publicIpAcquire } from './public-ips-acquire.ts'
+import type { PublicIpDeps } from './public-ips-deps.ts'
 import { publicIpDnsSet } from './public-ips-dns.ts'
 import { publicIpList, withNames } from './public-ips-list.ts'
 import { requireOwned, requirePublicIp } from './public-ips-view.ts'
 import { enableNat, natTarget, requireNoOtherNat } from './static-nat.ts'
 
 type Routes = typeof publicIps.routes
-
-export interface PublicIpDeps extends PlatformDeps {
-  dns: AddressDns | undefined
-}
 
 export function publicIpHandlers(deps: PublicIpDeps): Handlers<Routes, RequestContext> {
   const { cloudstack, dns } = deps

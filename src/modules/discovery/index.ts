@@ -1,22 +1,20 @@
-// Handlers of the discovery area.
-import type { discovery } from '#src/contract/discovery.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
+// What the platform can do, how much room it has, and its own jobs.
+import { discovery } from '#src/contract/discovery.ts'
+import { type Module, type Parts, serve } from '../module.ts'
 import { discoveryApiList } from './apis.ts'
 import { discoveryCapabilityGet, discoveryCapacityList } from './capacity.ts'
 import { discoveryAsyncJobGet, discoveryAsyncJobList } from './platform-jobs.ts'
 
-export function discoveryHandlers({
-  cloudstack,
-}: {
-  cloudstack: CloudStack
-}): Handlers<typeof discovery.routes, RequestContext> {
+export function discoveryModule({ cloudstack }: Parts): Module {
   return {
-    discoveryApiList: discoveryApiList(cloudstack),
-    discoveryAsyncJobList: discoveryAsyncJobList(cloudstack),
-    discoveryAsyncJobGet: discoveryAsyncJobGet(cloudstack),
-    discoveryCapabilityGet: discoveryCapabilityGet(cloudstack),
-    discoveryCapacityList: discoveryCapacityList(cloudstack),
+    areas: [
+      serve(discovery, {
+        discoveryApiList: discoveryApiList(cloudstack),
+        discoveryAsyncJobList: discoveryAsyncJobList(cloudstack),
+        discoveryAsyncJobGet: discoveryAsyncJobGet(cloudstack),
+        discoveryCapabilityGet: discoveryCapabilityGet(cloudstack),
+        discoveryCapacityList: discoveryCapacityList(cloudstack),
+      }),
+    ],
   }
 }

@@ -1,18 +1,21 @@
-// Handlers of the disk offering area.
+// Disk offerings of the platform.
 import { diskOfferings } from '#src/contract/disk-offerings.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type PlatformDeps, platformRows } from '../platform-rows.ts'
+import { type Module, type Parts, serve } from '../module.ts'
+import { platformRows } from '../platform-rows.ts'
 import { diskOfferingGet, diskOfferingGetByName, diskOfferingIdGet, diskOfferingList } from './offering-list.ts'
 import { offeringRows } from './offering-rows.ts'
 
-export function diskOfferingHandlers(deps: PlatformDeps): Handlers<typeof diskOfferings.routes, RequestContext> {
-  const { cloudstack } = deps
+export function diskOfferingsModule(parts: Parts): Module {
+  const { cloudstack } = parts
   return {
-    ...platformRows(diskOfferings, deps, offeringRows(cloudstack)),
-    diskOfferingList: diskOfferingList(cloudstack),
-    diskOfferingGet: diskOfferingGet(cloudstack),
-    diskOfferingGetByName: diskOfferingGetByName(cloudstack),
-    diskOfferingIdGet: diskOfferingIdGet(cloudstack),
+    areas: [
+      serve(diskOfferings, {
+        ...platformRows(diskOfferings, parts, offeringRows(cloudstack)),
+        diskOfferingList: diskOfferingList(cloudstack),
+        diskOfferingGet: diskOfferingGet(cloudstack),
+        diskOfferingGetByName: diskOfferingGetByName(cloudstack),
+        diskOfferingIdGet: diskOfferingIdGet(cloudstack),
+      }),
+    ],
   }
 }

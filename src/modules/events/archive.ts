@@ -8,11 +8,15 @@ import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { archiveAppEvents } from '#src/store/app-event-list.ts'
-import { recordChange } from '#src/store/app-events.ts'
+import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import type { Db } from '#src/store/database.ts'
 import { eventScopeOf } from '#src/store/event-scope.ts'
-import type { EventsDeps } from './index.ts'
 import { timesOf } from './platform-events.ts'
+
+export interface ArchiveDeps extends ChangeDeps {
+  cloudstack: CloudStack
+  archive_after_days: number
+}
 
 interface ArchiveRequest {
   ids?: string[]
@@ -32,7 +36,7 @@ const DAY_MS = 86_400_000
 const QUICKLY_MS = 10_000
 const SAMPLE = 10
 
-export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: ArchiveRequest): Promise<ArchiveResult> {
+export function archiveEvents(deps: ArchiveDeps, ctx: RequestContext, request: ArchiveRequest): Promise<ArchiveResult> {
   const { from, to: named } = timesOf(request)
   if (from !== undefined && named === undefined) throw invalidField('body.end_date', 'is required with start_date')
   const unlimited = request.ids === undefined && request.type === undefined && named === undefined
@@ -54,7 +58,7 @@ export function archiveEvents(deps: EventsDeps, ctx: RequestContext, request: Ar
 
 /** The platform wants ids, a type or an end. Ids are narrowed here: it refuses all of them when one does not fit. */
 async function archiveOnPlatform(
-  { cloudstack, database }: EventsDeps,
+  { cloudstack, database }: ArchiveDeps,
   ctx: RequestContext,
   { ids, type }: ArchiveRequest,
   from: Date | undefined,

@@ -1,22 +1,31 @@
-// Handlers of the GPU area.
+// GPUs: what the platform knows of them, and the jobs that change what a node makes of its own.
 import { gpu } from '#src/contract/gpu.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { type Module, type Parts, serve } from '../module.ts'
 import { platformRows } from '../platform-rows.ts'
 import { gpuDeviceRepinInflight, gpuDeviceRepinStatus } from './change-status.ts'
-import { type GpuDeps, gpuDeviceConvert, gpuDeviceRepin, vgpuProfileSync } from './changes.ts'
+import { gpuDeviceConvert, gpuDeviceRepin, vgpuProfileSync } from './changes.ts'
+import { gpuConvertJob } from './convert.job.ts'
+import { createGpuNodes } from './gpu-nodes.ts'
 import { gpuLists, gpuRows } from './gpu-rows.ts'
+import { gpuProfileSyncJob } from './profile-sync.job.ts'
+import { gpuRepinJob } from './repin.job.ts'
 
-export function gpuHandlers(deps: GpuDeps): Handlers<typeof gpu.routes, RequestContext> {
-  const { cloudstack } = deps
-  const rows = platformRows(gpu, deps, gpuRows(cloudstack))
+export function gpuModule(parts: Parts): Module {
+  const { cloudstack, database, agents } = parts
+  const deps = { ...parts, nodes: createGpuNodes(database.db, agents) }
   return {
-    ...rows,
-    ...gpuLists(cloudstack),
-    gpuDeviceConvert: gpuDeviceConvert(deps),
-    gpuDeviceRepin: gpuDeviceRepin(deps),
-    gpuDeviceRepinInflight: gpuDeviceRepinInflight(deps),
-    gpuDeviceRepinStatus: gpuDeviceRepinStatus(deps),
-    vgpuProfileSync: vgpuProfileSync(deps),
+    areas: [
+      serve(gpu, {
+        ...platformRows(gpu, deps, gpuRows(cloudstack)),
+        ...gpuLists(cloudstack),
+        gpuDeviceConvert: gpuDeviceConvert(deps),
+        gpuDeviceRepin: gpuDeviceRepin(deps),
+        gpuDeviceRepinInflight: gpuDeviceRepinInflight(deps),
+        gpuDeviceRepinStatus: gpuDeviceRepinStatus(deps),
+        vgpuProfileSync: vgpuProfileSync(deps),
+      }),
+    ],
+    jobs: [bindJob(gpuConvertJob, deps), bindJob(gpuRepinJob, deps), bindJob(gpuProfileSyncJob, deps)],
   }
 }

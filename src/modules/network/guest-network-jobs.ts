@@ -22,14 +22,8 @@ import {
 } from '#src/store/guest-networks.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
-import {
-  guestNetworkCheck,
-  guestNetworkCreate,
-  guestNetworkDelete,
-  type GuestNetworkDeps,
-  type GuestNetworkInput,
-  type GuestNetworkState,
-} from './guest-network-nodes.job.ts'
+import { guestNetworkCheck, guestNetworkCreate, guestNetworkDelete } from './guest-network-nodes.job.ts'
+import type { GuestNetworkDeps, GuestNetworkInput, GuestNetworkState } from './guest-network-run.ts'
 import { isConfigured, nodeName } from './node-page.ts'
 
 export interface GuestNetworkJobDeps extends GuestNetworkDeps {

@@ -1,15 +1,11 @@
 // The jobs that make, check and delete a guest network on every hypervisor node and on the compute platform: all or nothing.
-import { type Static, Type } from 'typebox'
+import pLimit from 'p-limit'
 import type { BridgeResult } from '#src/contract/network/guest-network-jobs.ts'
-import { agentBridges, type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
-import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
-import { Submissions } from '#src/jobs/submit-once.ts'
+import { agentBridges, type BridgeReport } from '#src/contract/nodes/agent-bridges.ts'
+import { defineJob, type Step } from '#src/jobs/define.ts'
 import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts'
-import type { Database } from '#src/store/database.ts'
 import { dropSite, type GuestNetworkSite, nameSite, reserveSite, saveBridgeResult } from '#src/store/guest-networks.ts'
 import { allNodes } from '#src/store/nodes.ts'
-import pLimit from 'p-limit'
 import {
   createOnPlatform,
   deleteFromPlatform,
@@ -17,34 +13,13 @@ import {
   takeOffPlatform,
   usersOf,
 } from './guest-network-platform.ts'
-import type { NodeCalls } from './node-calls.ts'
+import {
+  type GuestNetworkDeps,
+  GuestNetworkInput,
+  type GuestNetworkRun,
+  GuestNetworkState,
+} from './guest-network-run.ts'
 
-export interface GuestNetworkDeps {
-  database: Database
-  calls: NodeCalls
-  cloudstack: CloudStack
-}
-
-const Node = Type.Object({ node_id: Type.String(), name: Type.String(), fqdn: Type.String(), node_ip: Type.String() })
-
-export const GuestNetworkInput = Type.Object({
-  name: Type.String(),
-  network_id: Type.Union([Type.String(), Type.Null()]),
-  bridge: BridgeSpec,
-  nodes: Type.Array(Node),
-  /** Arguments of the platform, for a network that is to be made. */
-  platform: Type.Record(Type.String(), Type.String()),
-})
-export type GuestNetworkInput = Static<typeof GuestNetworkInput>
-
-const GuestNetworkState = Type.Object({
-  /** Networks of this name that were there before. */
-  known_ids: Type.Array(Type.String()),
-  submissions: Submissions,
-})
-export type GuestNetworkState = Static<typeof GuestNetworkState>
-
-export type GuestNetworkRun = Run<GuestNetworkDeps, GuestNetworkInput, GuestNetworkState>
 type NetworkStep = Step<GuestNetworkDeps, GuestNetworkInput, GuestNetworkState>
 
 const CALL_MS = 30_000
@@ -197,7 +172,7 @@ async function onEveryNode(
     try {
       const row = rows.get(node.node_id)
       if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
-      const client = run.deps.calls.client(row, agentBridges.routes, { timeout_ms: CALL_MS, job: run })
+      const client = run.deps.agents.client(row, agentBridges.routes, { timeout_ms: CALL_MS, job: run })
       const body = run.input.bridge
       const report = await {
         create: client.agentBridgeCreate,

@@ -7,7 +7,7 @@ import { type Proof, seenInstead } from '#src/drivers/cloudstack/proof.ts'
 import { changeOnce, type FollowedChange } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
-import type { GuestNetworkRun } from './guest-network-nodes.job.ts'
+import type { GuestNetworkRun } from './guest-network-run.ts'
 
 /** The id of the network; made now, or by an attempt whose answer was lost. */
 export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {

@@ -10,14 +10,14 @@ import { ApiError, mapUpstreamError, UpstreamError } from '#src/kernel/errors.ts
 import type { Database } from '#src/store/database.ts'
 import { declaredMtus, restoreDeclaration } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
+import type { NodeAgents } from '../node-agents.ts'
 import { proveByFrames } from './mtu-frames.ts'
 import { ROLLOUT_TYPE } from './mtu-report.ts'
 import type { BridgeChange, MtuProbe, NodeChange } from './mtu-survey.ts'
-import type { NodeCalls } from './node-calls.ts'
 
 export interface RolloutDeps {
   database: Database
-  calls: NodeCalls
+  agents: Pick<NodeAgents, 'client'>
 }
 
 const Role = Type.Union([Type.Literal('management'), Type.Literal('public'), Type.Literal('storage')])
@@ -242,8 +242,8 @@ function nodeOf(run: RolloutRun, rows: ReadonlyMap<string, NodeRow>, node_id: st
   const name = run.input.nodes.find((one) => one.node_id === node_id)?.name ?? node_id
   const row = rows.get(node_id)
   if (row === undefined) throw failed(`${name} is not registered any more`)
-  const { calls } = run.deps
-  const client = (timeout_ms: number) => calls.client(row, mtu.routes, { timeout_ms, job: run })
+  const { agents } = run.deps
+  const client = (timeout_ms: number) => agents.client(row, mtu.routes, { timeout_ms, job: run })
   return {
     name,
     client,
@@ -253,7 +253,7 @@ function nodeOf(run: RolloutRun, rows: ReadonlyMap<string, NodeRow>, node_id: st
       return client(CALL_MS).mtuNodeApply({ body: { bridge, mtu: size, phase, self_revert_secs, ...target } })
     },
     async bridge(wanted) {
-      const state = await calls.client(row, agentMtu.routes, { timeout_ms: CALL_MS, job: run }).agentMtuRead()
+      const state = await agents.client(row, agentMtu.routes, { timeout_ms: CALL_MS, job: run }).agentMtuRead()
       return state.bridges.find((one) => one.bridge === wanted)
     },
   }

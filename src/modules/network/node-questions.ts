@@ -11,9 +11,9 @@ import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
+import type { NodeAgents } from '../node-agents.ts'
 import { type AlertCounts, alertCounts, type SnapshotDigest, snapshotDigest } from './fleet.ts'
 import { type RouterDigest, routerDigest } from './frr-summary.ts'
-import type { NodeRead } from './node-calls.ts'
 import type { NodePoll, View } from './node-poll.ts'
 
 export type Ask<T> = (rows: readonly NodeRow[]) => Promise<NodeOutcome<NodeRow, T>[]>
@@ -30,11 +30,11 @@ export interface FleetQuestions {
 /** An answer of a large node has some hundred kilobytes. */
 const MAX_BYTES = 4 * 1024 * 1024
 
-export function fleetQuestions(poll: NodePoll, read: NodeRead): FleetQuestions {
+export function fleetQuestions(poll: NodePoll, agents: Pick<NodeAgents, 'read'>): FleetQuestions {
   const reading =
     (route: RouteSpec, query: Record<string, unknown> = {}) =>
     (row: NodeRow, timeout_ms: number): Promise<Buffer> =>
-      read(row, route, query, { timeout_ms, max_bytes: MAX_BYTES })
+      agents.read(row, route, query, { timeout_ms, max_bytes: MAX_BYTES })
   /** Of nodes that are all shown nothing else is kept. */
   const shown = <S extends TSchema>(name: string, schema: S, ask: ReturnType<typeof reading>, no_cache = false) => {
     const view = poll.question({ name, read: ask, fits: checking(schema), digest: () => null, no_cache })

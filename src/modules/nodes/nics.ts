@@ -6,24 +6,22 @@ import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import { findNode, nodeIpOf, type NodeRow } from '#src/store/nodes.ts'
+import { type NodeAgents, type OwnNode, sameRequest } from '../node-agents.ts'
 import { addressOf } from './address.ts'
-import { type AgentAccess, agentClient, sameRequest } from './agent-access.ts'
 import { found } from './registry.ts'
 
-type NetworkRoutes = typeof agentNetwork.routes
-
-export interface NodeNicDeps extends ChangeDeps, AgentAccess {
-  /** Whether a registered node is the machine that this replica runs on. */
-  isOwn: (row: NodeRow) => boolean
-  network_of_own: () => Promise<Pick<Handlers<NetworkRoutes, RequestContext>, 'agentNicsList' | 'agentNicBlink'>>
+export interface NodeNicDeps extends ChangeDeps {
+  agents: Pick<NodeAgents, 'client'>
+  own_node: Pick<OwnNode, 'is' | 'handlers'>
 }
 
 const TIMEOUT_MS = 15_000
 
 export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.routes, RequestContext> {
   const nodeAt = async (path: string, text: string) => found(await findNode(deps.database.db, addressOf(path, text)))
-  const clientOf = (node: NodeRow, ctx: RequestContext) => agentClient(deps, node, agentNetwork.routes, ctx, TIMEOUT_MS)
-  const isHere = (node: NodeRow): boolean => node.certificate === null && deps.isOwn(node)
+  const clientOf = (node: NodeRow, { signal, traceparent }: RequestContext) =>
+    deps.agents.client(node, agentNetwork.routes, { timeout_ms: TIMEOUT_MS, signal, traceparent })
+  const isHere = (node: NodeRow): boolean => node.certificate === null && deps.own_node.is(node)
   return {
     async nodeNicsList({ params, query }, ctx) {
       const node = await nodeAt('params.bmcIP', params.bmcIP)
@@ -31,7 +29,7 @@ export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.rou
       const status = query.status?.toLowerCase()
       const asked = { ...(called_on === null ? {} : { called_on }), ...(status === undefined ? {} : { status }) }
       if (!isHere(node)) return clientOf(node, ctx).agentNicsList({ query: asked }, sameRequest(ctx))
-      const { agentNicsList } = await deps.network_of_own()
+      const { agentNicsList } = await deps.own_node.handlers()
       return agentNicsList({ params: undefined, query: asked, body: undefined }, ctx)
     },
     async nodeNicBlink({ params, body }, ctx) {
@@ -43,7 +41,7 @@ export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.rou
       }
       return recordChange(deps, ctx, about, async () => {
         if (!isHere(node)) return clientOf(node, ctx).agentNicBlink({ body }, sameRequest(ctx))
-        const { agentNicBlink } = await deps.network_of_own()
+        const { agentNicBlink } = await deps.own_node.handlers()
         return agentNicBlink({ params: undefined, query: undefined, body }, ctx)
       })
     },

@@ -14,12 +14,19 @@ import {
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
 import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
-import { endEvent, recordChange, startEvent } from '#src/store/app-events.ts'
+import { type ChangeDeps, endEvent, recordChange, startEvent } from '#src/store/app-events.ts'
+import type { CaStore } from '#src/store/ca.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { rejectionOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, recordHeartbeat } from '#src/store/nodes.ts'
 import { addressOf } from './address.ts'
-import type { RegistryDeps } from './registry.ts'
+
+export interface RegistryDeps extends ChangeDeps {
+  ca: CaStore
+  /** Silence after which a node counts as offline. */
+  offline_after_ms: number
+  heartbeat_interval_ms: number
+}
 
 type RegistryRoutes = typeof nodeRegistry.routes
 

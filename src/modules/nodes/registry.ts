@@ -7,8 +7,7 @@ import type { Handlers, Result } from '#src/contract/route.ts'
 import { caMark, fingerprintOf } from '#src/kernel/certificates.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import type { CaStore } from '#src/store/ca.ts'
+import { recordChange } from '#src/store/app-events.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import {
@@ -22,14 +21,7 @@ import {
   runningJobOf,
 } from '#src/store/nodes.ts'
 import { addressOf } from './address.ts'
-import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat } from './registry-agents.ts'
-
-export interface RegistryDeps extends ChangeDeps {
-  ca: CaStore
-  /** Silence after which a node counts as offline. */
-  offline_after_ms: number
-  heartbeat_interval_ms: number
-}
+import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat, type RegistryDeps } from './registry-agents.ts'
 
 export function registryHandlers(deps: RegistryDeps): Handlers<typeof nodeRegistry.routes, RequestContext> {
   const { database, offline_after_ms } = deps

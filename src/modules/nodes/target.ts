@@ -1,21 +1,17 @@
 // X-Target-Node: a call of a node-local route that names another node goes to that node's agent, and its answer back
 // (api-conventions.md, header table).
 import { requestOf } from '#src/contract/client.ts'
-import type { RouteSpec } from '#src/contract/route.ts'
-import { type AgentAddress, agentError, parsedAnswer } from '#src/kernel/agents.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { ForwardedCall } from '#src/kernel/http/mount.ts'
 import type { StoredAnswer } from '#src/kernel/http/idempotency.ts'
 import type { Db } from '#src/store/database.ts'
 import { fqdnOf, nodeIpOf, nodesCalled, type NodeRow } from '#src/store/nodes.ts'
-import { type AgentAccess, agentAddressOf } from './agent-access.ts'
+import type { NodeAgents, OwnNode } from '../node-agents.ts'
 
-export interface TargetDeps extends AgentAccess {
+export interface TargetDeps {
   db: Db
-  /** Names and addresses of the machine this replica runs on, in lower case. */
-  own_names: () => ReadonlySet<string>
-  /** Whether a registered node is that machine. */
-  isOwn: (row: NodeRow) => boolean
+  agents: Pick<NodeAgents, 'send'>
+  own_node: Pick<OwnNode, 'names' | 'is'>
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000
@@ -27,7 +23,7 @@ export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promis
   return async (call) => {
     const target = call.target.trim()
     // A node may be registered under the names of this very machine: then no detour over the network is needed.
-    if (deps.own_names().has(target.toLowerCase())) return undefined
+    if (deps.own_node.names().has(target.toLowerCase())) return undefined
     const rows = target === '' || target.length > 253 ? [] : await nodesCalled(deps.db, target)
     const [row, second] = rows
     if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `X-Target-Node: no node is called ${shown(target)}.`)
@@ -38,9 +34,8 @@ export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promis
         `X-Target-Node: several nodes are called ${shown(target)}; use the BMC address.`,
       )
     }
-    if (row.certificate === null && deps.isOwn(row)) return undefined
-    const node = agentAddressOf(row, deps.offline_after_ms)
-    return send(deps, node, call)
+    if (row.certificate === null && deps.own_node.is(row)) return undefined
+    return send(deps, row, call)
   }
 }
 
@@ -49,20 +44,15 @@ export function isCalled(row: NodeRow, names: ReadonlySet<string>): boolean {
   return [fqdnOf(row), row.hostname, nodeIpOf(row)].some((name) => name !== null && names.has(name.toLowerCase()))
 }
 
-async function send({ agents }: TargetDeps, node: AgentAddress, call: ForwardedCall): Promise<StoredAnswer> {
+async function send({ agents }: TargetDeps, row: NodeRow, call: ForwardedCall): Promise<StoredAnswer> {
   const { ctx, route } = call
-  const { status, text } = await agents.send(node, requestOf(route, call.input, { headers: passedHeaders(call) }), {
+  const request = requestOf(route, call.input, { headers: passedHeaders(call) })
+  const answer = await agents.send(row, route, request, {
     timeout_ms: route.timeout_ms ?? DEFAULT_TIMEOUT_MS,
     signal: ctx.signal,
     traceparent: ctx.traceparent,
   })
-  const body = parsedAnswer(node, text)
-  if (isSuccess(route, status)) return { status, headers: {}, body }
-  throw agentError(node, status, typeof body === 'object' && body !== null ? body : {})
-}
-
-function isSuccess(route: RouteSpec, status: number): boolean {
-  return Object.hasOwn(route.ok, status)
+  return { ...answer, headers: {} }
 }
 
 function passedHeaders({ ctx }: ForwardedCall): Record<string, string> {

@@ -1,45 +1,26 @@
-// The operations of the area `service`.
-import type { service } from '#src/contract/service.ts'
-import type { Handlers } from '#src/contract/route.ts'
-import { ApiError } from '#src/kernel/errors.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Metrics } from '#src/kernel/metrics.ts'
-import type { ReferencePage } from './reference-page.ts'
+// The service itself: health, readiness, metrics, and the published document.
+import { service } from '#src/contract/service.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import type { Background } from '#src/kernel/background.ts'
+import { type Check, type Module, type Parts, serve } from '../module.ts'
+import { serviceHandlers } from './handlers.ts'
+import { createReferencePage } from './reference-page.ts'
 
-export interface Check {
-  name: string
-  ok: boolean
-  detail: string
+export function serviceModule(parts: Parts): Module {
+  const subsystems = () => [...subsystemChecks(parts.cloudstack), ...failingTasks(parts.background)]
+  return { areas: [serve(service, serviceHandlers({ ...parts, page: createReferencePage(), subsystems }))] }
 }
 
-export interface ServiceDeps {
-  version: string
-  replica_id: string
-  metrics: Metrics
-  /** The published document, ready to send. */
-  document: string
-  page: ReferencePage
-  /** What must hold before this replica may serve. */
-  checks: () => Promise<Check[]>
-  /** Named for people; a subsystem that is down does not make the service unready. */
-  subsystems: () => Check[]
+function subsystemChecks(cloudstack: CloudStack): Check[] {
+  if (!cloudstack.configured) return [{ name: 'compute', ok: false, detail: 'not configured (compute.url)' }]
+  const open = cloudstack.state() === 'open'
+  return [{ name: 'compute', ok: !open, detail: open ? 'does not answer' : 'in use' }]
 }
 
-export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.routes, RequestContext> {
-  return {
-    healthGet: () => ({ status: 'ok' }),
-    async readinessGet() {
-      const checks = await deps.checks()
-      const failed = checks.filter((check) => !check.ok)
-      if (failed.length > 0) {
-        throw new ApiError('NOT_READY', failed.map((check) => `${check.name}: ${check.detail}`).join('; '))
-      }
-      return { status: 'ready', checks: [...checks, ...deps.subsystems()] }
-    },
-    versionGet: () => ({ version: deps.version, node: process.version, replica_id: deps.replica_id }),
-    metricsGet: async () => ({ media_type: deps.metrics.content_type, body: await deps.metrics.text() }),
-    openapiGet: () => ({ media_type: 'application/json; charset=utf-8', body: deps.document }),
-    docsPage: () => deps.page.html(),
-    docsScript: () => deps.page.script(),
-  }
+function failingTasks(background: Background): Check[] {
+  return background.failing().map(({ task, failures }) => ({
+    name: `background ${task}`,
+    ok: false,
+    detail: `failed ${failures} times in a row`,
+  }))
 }

@@ -1,49 +1,34 @@
-// Handlers of the area `tenants`.
-import type { tenants } from '#src/contract/tenants.ts'
-import type { Handlers, Input } from '#src/contract/route.ts'
-import type { RequestContext } from '#src/kernel/http/context.ts'
-import { recordChange } from '#src/store/app-events.ts'
-import { changeTenant } from '#src/store/tenants.ts'
+// Tenants: their domains on the platform, limits, address ranges and sign-in.
+import { tenants } from '#src/contract/tenants.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { type Module, type Parts, serve } from '../module.ts'
+import { tenantAccountModeSet } from './account-mode.ts'
 import { tenantAuthSourceSet } from './auth-source.ts'
+import { tenantCreateJob } from './create.job.ts'
 import { tenantCreate } from './create.ts'
-import type { TenantDeps } from './deps.ts'
 import { limitHandlers } from './limits.ts'
-import { requireLiveTenant } from './lookup.ts'
 import { networkHandlers } from './network.ts'
 import { readingHandlers } from './reading.ts'
+import { createTenantReconciler } from './reconciler.ts'
+import { tenantStatusJob } from './status.job.ts'
 import { tenantStatusSet } from './status.ts'
 
-export function tenantHandlers(deps: TenantDeps): Handlers<typeof tenants.routes, RequestContext> {
+export function tenantsModule(parts: Parts): Module {
+  const { config } = parts
+  const deps = { ...parts, oidc_ready: config.auth.oidc?.tenant_claim !== undefined }
   return {
-    ...readingHandlers(deps),
-    ...limitHandlers(deps),
-    ...networkHandlers(deps),
-    tenantCreate: tenantCreate(deps),
-    tenantStatusSet: tenantStatusSet(deps),
-    tenantAccountModeSet: tenantAccountModeSet(deps),
-    tenantAuthSourceSet: tenantAuthSourceSet(deps),
-  }
-}
-
-const MODE_SENTENCES = {
-  flat: 'All users stand in one account.',
-  departmental: 'Every department gets an account of its own; accounts that exist stay as they are.',
-} as const
-
-/** A setting of this service alone: accounts that exist are left as they are. */
-function tenantAccountModeSet(deps: TenantDeps) {
-  return async ({ params, body }: Input<(typeof tenants.routes)['tenantAccountModeSet']>, ctx: RequestContext) => {
-    const { account_mode } = body
-    const tenant = await requireLiveTenant(deps.database, params.id, ctx.caller)
-    const about = {
-      resource_type: 'TENANT',
-      resource_uuid: tenant.id,
-      tenant_id: tenant.id,
-      description: `Setting account mode of tenant ${tenant.name} to ${account_mode}.`,
-    }
-    return recordChange(deps, ctx, about, async () => {
-      await changeTenant(deps.database.db, tenant.id, { account_mode })
-      return { tenant_id: tenant.id, account_mode, message: MODE_SENTENCES[account_mode] }
-    })
+    areas: [
+      serve(tenants, {
+        ...readingHandlers(deps),
+        ...limitHandlers(deps),
+        ...networkHandlers(deps),
+        tenantCreate: tenantCreate(deps),
+        tenantStatusSet: tenantStatusSet(deps),
+        tenantAccountModeSet: tenantAccountModeSet(deps),
+        tenantAuthSourceSet: tenantAuthSourceSet(deps),
+      }),
+    ],
+    jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantStatusJob, deps)],
+    watchers: [createTenantReconciler({ ...parts, poll_ms: config.compute.tenants_poll_ms })],
   }
 }

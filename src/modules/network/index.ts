@@ -1,0 +1,48 @@
+// Networks: those of the platform, and what the nodes make of them.
+import { eligibleNics } from '#src/contract/network/eligible-nics.ts'
+import { guestNetworkJobs } from '#src/contract/network/guest-network-jobs.ts'
+import { guestNetworks } from '#src/contract/network/guest-networks.ts'
+import { monitoring } from '#src/contract/network/monitoring.ts'
+import { mtu } from '#src/contract/network/mtu.ts'
+import { portForwarding } from '#src/contract/network/port-forwarding.ts'
+import { serviceProviders } from '#src/contract/network/providers.ts'
+import { networkStats } from '#src/contract/network/stats.ts'
+import { bindJob } from '#src/jobs/define.ts'
+import { type Module, type Parts, serve } from '../module.ts'
+import { eligibleNicHandlers } from './eligible-nics.ts'
+import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
+import { guestNetworkCheck, guestNetworkCreate, guestNetworkDelete } from './guest-network-nodes.job.ts'
+import { guestNetworkHandlers } from './guest-networks.ts'
+import { monitoringHandlers } from './monitoring.ts'
+import { mtuRollout } from './mtu-rollout.job.ts'
+import { mtuHandlers } from './mtu.ts'
+import { createNodePoll } from './node-poll.ts'
+import { fleetQuestions } from './node-questions.ts'
+import { portForwardingHandlers } from './port-forwarding.ts'
+import { serviceProviderHandlers } from './providers.ts'
+import { networkStatsHandlers } from './stats.ts'
+
+export function networkModule(parts: Parts): Module {
+  const { agent_timeout_ms, agent_retry_ms, offline_after_ms } = parts.config.nodes
+  const poll = createNodePoll({ log: parts.log, timeout_ms: agent_timeout_ms, retry_ms: agent_retry_ms })
+  const deps = { ...parts, ask: fleetQuestions(poll, parts.agents), offline_after_ms }
+  return {
+    areas: [
+      serve(guestNetworks, guestNetworkHandlers(parts)),
+      serve(guestNetworkJobs, guestNetworkJobHandlers(deps)),
+      serve(eligibleNics, eligibleNicHandlers(deps)),
+      serve(mtu, mtuHandlers(deps)),
+      serve(monitoring, monitoringHandlers(deps)),
+      serve(serviceProviders, serviceProviderHandlers(parts)),
+      serve(portForwarding, portForwardingHandlers(parts)),
+      serve(networkStats, networkStatsHandlers(parts)),
+    ],
+    jobs: [
+      bindJob(mtuRollout, deps),
+      bindJob(guestNetworkCreate, deps),
+      bindJob(guestNetworkDelete, deps),
+      bindJob(guestNetworkCheck, deps),
+    ],
+    watchers: [{ stop: () => poll.close() }],
+  }
+}
