@@ -2,7 +2,7 @@
 import type { Caller, Operation } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
 import type { JobDefinition } from './define.ts'
-import type { JobRow } from './ledger.ts'
+import type { JobRow } from './job-row.ts'
 
 export interface Admission<Input> {
   /** Its id becomes the job's id and its event's correlation id, its name the event's `action`. */

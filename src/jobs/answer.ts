@@ -5,7 +5,7 @@ import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Jobs } from './admit.ts'
-import type { JobRow } from './ledger.ts'
+import type { JobRow } from './job-row.ts'
 
 interface AdmittedBy<In> {
   /**

@@ -1,7 +1,7 @@
 // The ledger: jobs, their steps and their audit log, the only truth about what was done. Every write of a running job
 // names the epoch it was claimed under, so that a process which lost the job writes nothing.
 import { createHash } from 'node:crypto'
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
@@ -10,13 +10,11 @@ import { holdKey } from '#src/store/idempotency.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { isAlive } from '#src/store/replicas.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
-import type { Tables } from '#src/store/tables.ts'
 import type { Admission } from './admit.ts'
 import { type JobDefinition, type LogLevel, type Milestone, MILESTONES } from './define.ts'
+import type { JobRow, StepRow } from './job-row.ts'
 import { jobMessage } from './view.ts'
 
-export type JobRow = Selectable<Tables['job']>
-export type StepRow = Selectable<Tables['job_step']>
 export type StepEnd = 'succeeded' | 'failed' | 'skipped' | 'unverified'
 
 /** Thrown by every write of a process that no longer holds the job. It must stop at once and write nothing. */

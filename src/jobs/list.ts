@@ -1,6 +1,6 @@
 // Lists jobs: filters and paging.
 import type { Db } from '#src/store/database.ts'
-import type { JobRow } from './ledger.ts'
+import type { JobRow } from './job-row.ts'
 
 export interface JobFilter {
   job_type?: string

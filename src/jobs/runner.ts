@@ -7,7 +7,8 @@ import type { Log } from '#src/kernel/log.ts'
 import { Value } from 'typebox/value'
 import { Type } from 'typebox'
 import type { AnyJob, BoundJob, Holds, NoState, Run, Step } from './define.ts'
-import { callerOf, type Claim, type Failure, FencedError, type JobRow, type Ledger, type StepEnd } from './ledger.ts'
+import type { JobRow } from './job-row.ts'
+import { callerOf, type Claim, type Failure, FencedError, type Ledger, type StepEnd } from './ledger.ts'
 import { createProgress, type ProgressSink } from './progress.ts'
 
 export interface RunnerDeps {

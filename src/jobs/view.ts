@@ -3,7 +3,7 @@ import type { Job, JobDetail } from '#src/contract/jobs.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { runsThePlatform } from '#src/kernel/http/errors.ts'
 import type { Db, StreamMessage } from '#src/store/database.ts'
-import type { JobRow } from './ledger.ts'
+import type { JobRow } from './job-row.ts'
 
 const LOG_LINES = 200
 

@@ -6,7 +6,7 @@ import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server
 import { seededId, wellKnown } from '../../lab/site.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type BoundJob, bindJob } from '#src/jobs/define.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import type { JobRow } from '#src/jobs/job-row.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type CallInput, computeCall } from '#src/modules/compute/call.job.ts'
 import type { Database } from '#src/store/database.ts'

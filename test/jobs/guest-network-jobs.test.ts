@@ -9,7 +9,7 @@ import { wellKnown } from '../../lab/site.ts'
 import type { BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob, type JobDefinition } from '#src/jobs/define.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import type { JobRow } from '#src/jobs/job-row.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
 import {

@@ -12,7 +12,7 @@ import { mtuRollout, type RolloutInput } from '#src/modules/network/mtu-rollout.
 import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import type { JobRow } from '#src/jobs/job-row.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 

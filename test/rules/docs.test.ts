@@ -25,7 +25,7 @@ const DOCUMENTS = [
 
 interface Block {
   document: string
-  /** What stands after the three backticks: `ts src/x.ts`, `ts edit:bin/areas.ts`, `sh`. */
+  /** What stands after the three backticks: `ts src/x.ts`, `ts edit:bin/modules.ts`, `sh`. */
   info: string
   text: string
 }
@@ -236,24 +236,16 @@ after(() => {
   if (copy !== undefined) rmSync(copy, { recursive: true, force: true })
 })
 
-/** Imports go to the imports, a mount to the other mounts, an area into the list of areas. */
+/** Imports go to the imports, what they name into the list that the file is about. */
 function applyEdit({ path, text }: { path: string; text: string }): void {
   const file = join(copy, path)
   const lines = text.split('\n')
   const imports = lines.filter((line) => line.startsWith('import '))
-  const mounts = lines.filter((line) => line.includes('mountArea('))
-  let source = `${imports.join('\n')}\n${readFileSync(file, 'utf8')}`
-  for (const line of mounts) source = insertOnce(source, /^ {2}mountArea\(/m, (found) => `${line}\n${found}`)
-  if (path === 'src/contract/index.ts') {
-    const name = /import \{ (\w+) \}/.exec(text)?.[1] ?? ''
-    source = insertOnce(source, /export const areas = \[/, (found) => `${found}${name}, `)
-  }
-  writeFileSync(file, source)
-}
-
-function insertOnce(source: string, where: RegExp, what: (found: string) => string): string {
-  assert.match(source, where)
-  return source.replace(where, what)
+  const name = /import \{ (\w+) \}/.exec(text)?.[1] ?? ''
+  const source = readFileSync(file, 'utf8')
+  const list = /^export const .* = \[$/m
+  assert.match(source, list)
+  writeFileSync(file, `${imports.join('\n')}\n${source.replace(list, (found) => `${found}\n${name},`)}`)
 }
 
 test('the code of the guides is free of type errors where the guides put it', async () => {

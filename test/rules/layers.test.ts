@@ -54,6 +54,25 @@ test('modules do not import each other', () => {
   assert.deepEqual(broken, [])
 })
 
+test('no file of src or bin imports in a circle', () => {
+  assert.deepEqual(circles(importsOf('{src,bin}/**/*.ts')), [])
+  const chain = [
+    { from: 'a', to: 'b' },
+    { from: 'b', to: 'c' },
+    { from: 'c', to: 'd' },
+  ]
+  assert.deepEqual(circles(chain), [])
+  assert.deepEqual(circles([...chain, { from: 'c', to: 'b' }]), ['b', 'c'])
+})
+
+/** Takes away files that import none of the rest, and files that none of the rest imports, until only circles are left. */
+function circles(imports: readonly Import[]): string[] {
+  const importing = new Set(imports.map(({ from }) => from))
+  const imported = new Set(imports.map(({ to }) => to))
+  const left = imports.filter(({ from, to }) => importing.has(to) && imported.has(from))
+  return left.length === imports.length ? [...importing].sort() : circles(left)
+}
+
 test('the lab shares no code with the service: it imports nothing from src', () => {
   const broken = importsOf('lab/**/*.ts').filter(({ from, to }) => !isTest(from) && to.startsWith('src/'))
   assert.deepEqual(broken, [])

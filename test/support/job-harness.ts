@@ -2,7 +2,7 @@
 // each the next process must bring the job to its end, and the world must be as one clean run leaves it.
 import type { BoundJob, Run, Step } from '#src/jobs/define.ts'
 import { bindJob } from '#src/jobs/define.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { admit, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'

@@ -3,7 +3,7 @@ import type { PublicIpAcquire, publicIps } from '#src/contract/ddi/public-ips.ts
 import type { Input } from '#src/contract/route.ts'
 import { encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import { completedJob } from '#src/jobs/answer.ts'
-import type { JobRow } from '#src/jobs/ledger.ts'
+import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { missingDnsNote, publicIpAcquireJob } from './public-ips-acquire.job.ts'
