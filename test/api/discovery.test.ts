@@ -40,9 +40,9 @@ test('jobs of the platform are listed by their status, whole pages of it', async
     [start.body.job_id],
   )
   assert.equal(running.body.count, 1)
+  // What has ended is asked for by its id alone.
   const done = await lab.call('POST', '/discovery/asyncjobs', { status: 'SUCCESS', keyword: 'StopVM', page_size: 1 })
-  const [job] = done.body.async_jobs
-  assert.deepEqual([job.job_id, job.status, job.resource_id], [stop.body.job_id, 'SUCCESS', wellKnown.vms['web-01']])
+  assert.equal(done.body.count, 0)
   const future = await lab.call('POST', '/discovery/asyncjobs', { start_date: '2999-01-01T00:00:00Z' })
   assert.equal(future.body.count, 0)
 })

@@ -238,6 +238,7 @@ function diskView(call: Call, one: DiskOffering): Record<string, Json> {
     displaytext: one.displaytext,
     disksize: one.disksize,
     iscustomized: one.iscustomized,
+    iscustomizediops: one.iscustomizediops ? true : null,
     storagetype: one.storagetype,
     provisioningtype: one.provisioningtype,
     tags: one.tags,
