@@ -1,4 +1,4 @@
-// Application events and their live stream, over HTTP.
+// Application events and their live stream (`eventStream`), over HTTP.
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'

@@ -10,7 +10,7 @@ import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { diskCreateJob } from '#src/modules/compute/disk-create.job.ts'
+import { vmDiskCreateJob } from '#src/modules/compute/disk-create.job.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { NOBODY } from '../support/platform-calls.ts'
 
@@ -63,7 +63,7 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
   }
   return {
     world: { platform, count: platform.state.tables.volumes.size },
-    bound: bindJob(diskCreateJob, { cloudstack }),
+    bound: bindJob(vmDiskCreateJob, { cloudstack }),
     input,
   }
 }

@@ -10,9 +10,9 @@ import { bindJob, type BoundJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { createLog } from '#src/kernel/log.ts'
 import type { ChangeDeps } from '#src/modules/gpu/change-steps.ts'
-import { gpuConvertJob } from '#src/modules/gpu/convert.job.ts'
-import { gpuProfileSyncJob } from '#src/modules/gpu/profile-sync.job.ts'
-import { gpuRepinJob } from '#src/modules/gpu/repin.job.ts'
+import { gpuDeviceConvertJob } from '#src/modules/gpu/convert.job.ts'
+import { vgpuProfileSyncJob } from '#src/modules/gpu/profile-sync.job.ts'
+import { gpuDeviceRepinJob } from '#src/modules/gpu/repin.job.ts'
 import { assignVgpus } from '#src/node/gpu/assign.ts'
 import { convertGpus } from '#src/node/gpu/convert.ts'
 import { readGpus } from '#src/node/gpu/inventory.ts'
@@ -88,7 +88,7 @@ async function modeOf({ kernel }: World): Promise<string | undefined> {
 const converting: Walk<World> = {
   make: async () => {
     const { world, deps } = await site('vfio-pci')
-    return { world, bound: bindJob(gpuConvertJob, deps), input: { host, bus_addresses: [A], mode: 'vgpu' } }
+    return { world, bound: bindJob(gpuDeviceConvertJob, deps), input: { host, bus_addresses: [A], mode: 'vgpu' } }
   },
   completed: async (world, job, where) => {
     assert.equal(await modeOf(world), 'vgpu', where)
@@ -111,7 +111,7 @@ const repinning: Walk<World> = {
     await assignVgpus(world.kernel.host, { bus_address: A, vgpus: [one] })
     world.before_vgpus = [one]
     const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
-    return { world, bound: bindJob(gpuRepinJob, deps), input: { host, bus_addresses: [A], count: 3, ...profile } }
+    return { world, bound: bindJob(gpuDeviceRepinJob, deps), input: { host, bus_addresses: [A], count: 3, ...profile } }
   },
   completed: async (world, _job, where) => {
     assert.deepEqual(
@@ -131,7 +131,7 @@ const repinning: Walk<World> = {
 const syncing: Walk<World> = {
   make: async () => {
     const { world, deps } = await site('nvidia')
-    return { world, bound: bindJob(gpuProfileSyncJob, deps), input: { host } }
+    return { world, bound: bindJob(vgpuProfileSyncJob, deps), input: { host } }
   },
   completed: ({ platform }, _job, where) => {
     const names = [...platform.state.tables.vgpuprofiles.values()].map(({ name }) => name)
@@ -152,7 +152,7 @@ test('a node that stops showing the GPU loses no record of it', async () => {
   deps.nodes.list = async (...args) => ((asked += 1) <= 3 ? list(...args) : [])
   const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
   const input = { host, bus_addresses: [A], count: 1, ...profile }
-  const job = await runToEnd(bindJob(gpuRepinJob, deps), input)
+  const job = await runToEnd(bindJob(gpuDeviceRepinJob, deps), input)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'GPU_DEVICE_NOT_FOUND'], job.status)
   assertPoolWhole(world, 'after the failure')
 })

@@ -13,9 +13,9 @@ import type { JobRow } from '#src/jobs/job-row.ts'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
 import {
-  guestNetworkCheck,
-  guestNetworkCreate,
-  guestNetworkDelete,
+  guestNetworkCheckJob,
+  guestNetworkCreateJob,
+  guestNetworkDeleteJob,
 } from '#src/modules/network/guest-network-nodes.job.ts'
 import type { GuestNetworkDeps, GuestNetworkInput } from '#src/modules/network/guest-network-run.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
@@ -119,17 +119,17 @@ suite('guest network jobs', () => {
     {
       title: 'created',
       steps: 3,
-      walk: { make: () => make(guestNetworkCreate, false), completed: everywhere, failed: nowhere },
+      walk: { make: () => make(guestNetworkCreateJob, false), completed: everywhere, failed: nowhere },
     },
     {
       title: 'deleted',
       steps: 4,
-      walk: { make: () => make(guestNetworkDelete, true), completed: nowhere, failed: deletable },
+      walk: { make: () => make(guestNetworkDeleteJob, true), completed: nowhere, failed: deletable },
     },
     {
       title: 'checked',
       steps: 2,
-      walk: { make: () => make(guestNetworkCheck, true), completed: everywhere, failed: everywhere },
+      walk: { make: () => make(guestNetworkCheckJob, true), completed: everywhere, failed: everywhere },
     },
   ]
   for (const { title, steps, walk } of walks) {
@@ -147,7 +147,7 @@ suite('guest network jobs', () => {
 
   test('one node that fails leaves no bridge on the others, however often the process dies meanwhile', async () => {
     const walk: Walk<World> = {
-      make: () => make(guestNetworkCreate, false, true),
+      make: () => make(guestNetworkCreateJob, false, true),
       completed: (_world, job, where) => assert.fail(`${where}: ${job.status}`),
       failed: nowhere,
     }
@@ -157,7 +157,7 @@ suite('guest network jobs', () => {
   test('a process that took the job over tells nodes so with a higher epoch', async () => {
     const seen: string[][] = []
     const note = ({ claims }: World): void => void seen.push([...claims])
-    await crashEverywhere({ make: () => make(guestNetworkCreate, false), completed: note, failed: note })
+    await crashEverywhere({ make: () => make(guestNetworkCreateJob, false), completed: note, failed: note })
     assert.ok(seen.some((claims) => claims.join() === 'nodes 1'))
     assert.ok(seen.some((claims) => claims.join() === 'nodes 1,nodes 2'))
   })

@@ -8,7 +8,7 @@ import type { MtuNodeApplyResult } from '#src/contract/network/mtu.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { mtuRollout, type RolloutInput } from '#src/modules/network/mtu-rollout.job.ts'
+import { mtuDeclareJob, type RolloutInput } from '#src/modules/network/mtu-rollout.job.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
@@ -71,7 +71,7 @@ suite('MTU rollout job', () => {
         window_secs: 60,
       } // biome-ignore format: records
       const deps = { database, agents: fakeAgents(world, hole) }
-      return { world, bound: bindJob(mtuRollout, deps), input, connection: test_database.connection }
+      return { world, bound: bindJob(mtuDeclareJob, deps), input, connection: test_database.connection }
     },
     async completed(world, job, where) {
       assert.equal(hole, false, where)

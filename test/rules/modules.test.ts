@@ -93,7 +93,7 @@ test('agents mount exactly what the contract says runs on nodes', () => {
   assert.equal(mounted.size, local.length + hidden.length)
 })
 
-test('every job is declared by its module', () => {
+test('every job is declared by its module, and called after the operation that admits it', () => {
   const jobs = globSync('src/modules/**/*.ts').flatMap((file) =>
     [...readFileSync(file, 'utf8').matchAll(/^export const (\w+)[^=]* = defineJob</gm)].map(([, name = '']) => ({
       file,
@@ -106,7 +106,13 @@ test('every job is declared by its module', () => {
     return !readFileSync(join(module, 'index.ts'), 'utf8').includes(`bindJob(${name},`)
   })
   assert.deepEqual(undeclared, [])
+  const operations = new Set(areas.flatMap((area) => Object.keys(area.routes)))
+  const unknown = jobs.filter(({ name }) => name !== ANY_CALL && !operations.has(name.replace(/Job$/, '')))
+  assert.deepEqual(unknown, [])
 })
+
+/** Whatever is one call of the platform. */
+const ANY_CALL = 'computeCall'
 
 test('every folder of src/modules is a module of the list', () => {
   const list = readFileSync('bin/modules.ts', 'utf8')

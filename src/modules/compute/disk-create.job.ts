@@ -36,7 +36,7 @@ const STEP_TIMEOUT_MS = 15 * 60_000
 /** A volume made from a snapshot is copied. */
 const FOLLOW_TIMEOUT_MS = 75 * 60_000
 
-export const diskCreateJob = defineJob<DiskDeps>()({
+export const vmDiskCreateJob = defineJob<DiskDeps>()({
   type: 'vm.disk-create',
   input: DiskCreateInput,
   state: DiskState,

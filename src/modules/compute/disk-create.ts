@@ -13,14 +13,14 @@ import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
-import { diskCreateJob } from './disk-create.job.ts'
+import { vmDiskCreateJob } from './disk-create.job.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
 
 type In = Input<(typeof vmDisks.routes)['vmDiskCreate']>
 
-export function createAndAttachDisk(deps: PlatformDeps) {
+export function vmDiskCreate(deps: PlatformDeps) {
   const { cloudstack, jobs } = deps
   const admit = async ({ body }: In, ctx: RequestContext) => {
     const vm = await requireReady(cloudstack, body, ctx)
@@ -35,7 +35,7 @@ export function createAndAttachDisk(deps: PlatformDeps) {
       snapshotid: body.snapshot_id,
       ...ownerOf(vm),
     })
-    await jobs.admit(diskCreateJob, {
+    await jobs.admit(vmDiskCreateJob, {
       operation: ctx,
       input: {
         name,

@@ -13,7 +13,7 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
-import { createAndAttachDisk } from './disk-create.ts'
+import { vmDiskCreate } from './disk-create.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
@@ -28,7 +28,7 @@ export function vmDiskHandlers(deps: PlatformDeps): Handlers<Routes, RequestCont
   return {
     ...platformRows(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
     vmDiskDetach: detachDisk(deps),
-    vmDiskCreate: createAndAttachDisk(deps),
+    vmDiskCreate: vmDiskCreate(deps),
     vmDiskResize: resizeDisk(deps),
     volumeList: volumeList(cloudstack),
   }

@@ -13,7 +13,7 @@ import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { platformRows } from '../platform-rows.ts'
 import { computeCall } from './call.job.ts'
-import { diskCreateJob } from './disk-create.job.ts'
+import { vmDiskCreateJob } from './disk-create.job.ts'
 import { vmDiskHandlers } from './disks.ts'
 import { vmGuestHandlers } from './guests.ts'
 import { computeHookReceive } from './hook.ts'
@@ -66,7 +66,7 @@ export function computeModule(parts: Parts): Module {
       }),
       serve(computeHooks, { computeHookReceive: computeHookReceive(hookDeps(parts, watcher)) }),
     ],
-    jobs: [bindJob(computeCall, parts), bindJob(vmProvisionJob, parts), bindJob(diskCreateJob, parts)],
+    jobs: [bindJob(computeCall, parts), bindJob(vmProvisionJob, parts), bindJob(vmDiskCreateJob, parts)],
     watchers: [watcher],
   }
 }

@@ -10,11 +10,11 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import type { ChangeDeps } from './change-steps.ts'
-import { gpuConvertJob } from './convert.job.ts'
+import { gpuDeviceConvertJob } from './convert.job.ts'
 import { devicesOfHost, requireProfile, requireUnused, requireUpHost } from './gpu-lookup.ts'
 import type { GpuHost, GpuNodes } from './gpu-nodes.ts'
-import { gpuProfileSyncJob } from './profile-sync.job.ts'
-import { gpuRepinJob, wantedParts } from './repin.job.ts'
+import { vgpuProfileSyncJob } from './profile-sync.job.ts'
+import { gpuDeviceRepinJob, wantedParts } from './repin.job.ts'
 
 export interface GpuDeps extends PlatformDeps {
   nodes: GpuNodes
@@ -41,7 +41,7 @@ export function gpuDeviceConvert(deps: GpuDeps) {
       deps,
       ctx,
       host,
-      gpuConvertJob,
+      gpuDeviceConvertJob,
       { host, bus_addresses, mode: body.mode },
       {
         description: `Converting ${gpus_text} of ${host.name} to ${body.mode}.`,
@@ -68,7 +68,7 @@ export function gpuDeviceRepin(deps: GpuDeps) {
       deps,
       ctx,
       host,
-      gpuRepinJob,
+      gpuDeviceRepinJob,
       { host, bus_addresses: [bus_address], ...order },
       {
         description: `Repinning ${bus_address} of ${host.name} to ${profile.name}.`,
@@ -87,7 +87,7 @@ export function vgpuProfileSync(deps: GpuDeps) {
       deps,
       ctx,
       host,
-      gpuProfileSyncJob,
+      vgpuProfileSyncJob,
       { host },
       {
         description: `Syncing the vGPU profiles of ${host.name}.`,

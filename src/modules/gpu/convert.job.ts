@@ -29,7 +29,7 @@ type ConvertRun = Run<ChangeDeps, ConvertInput, Static<typeof ConvertState>>
 
 const NODE_TIMEOUT_MS = 5 * 60_000
 
-export const gpuConvertJob = defineJob<ChangeDeps>()({
+export const gpuDeviceConvertJob = defineJob<ChangeDeps>()({
   type: 'gpu.convert',
   input: ConvertInput,
   state: ConvertState,

@@ -5,11 +5,11 @@ import { type Module, type Parts, serve } from '../module.ts'
 import { platformRows } from '../platform-rows.ts'
 import { gpuDeviceRepinInflight, gpuDeviceRepinStatus } from './change-status.ts'
 import { gpuDeviceConvert, gpuDeviceRepin, vgpuProfileSync } from './changes.ts'
-import { gpuConvertJob } from './convert.job.ts'
+import { gpuDeviceConvertJob } from './convert.job.ts'
 import { createGpuNodes } from './gpu-nodes.ts'
 import { gpuLists, gpuRows } from './gpu-rows.ts'
-import { gpuProfileSyncJob } from './profile-sync.job.ts'
-import { gpuRepinJob } from './repin.job.ts'
+import { vgpuProfileSyncJob } from './profile-sync.job.ts'
+import { gpuDeviceRepinJob } from './repin.job.ts'
 
 export function gpuModule(parts: Parts): Module {
   const { cloudstack, database, agents } = parts
@@ -26,6 +26,6 @@ export function gpuModule(parts: Parts): Module {
         vgpuProfileSync: vgpuProfileSync(deps),
       }),
     ],
-    jobs: [bindJob(gpuConvertJob, deps), bindJob(gpuRepinJob, deps), bindJob(gpuProfileSyncJob, deps)],
+    jobs: [bindJob(gpuDeviceConvertJob, deps), bindJob(gpuDeviceRepinJob, deps), bindJob(vgpuProfileSyncJob, deps)],
   }
 }

@@ -20,7 +20,7 @@ type Wanted = Static<typeof Wanted>
 const SyncState = Type.Object({ wanted: Type.Array(Wanted) })
 type SyncRun = Run<ChangeDeps, Static<typeof SyncInput>, Static<typeof SyncState>>
 
-export const gpuProfileSyncJob = defineJob<ChangeDeps>()({
+export const vgpuProfileSyncJob = defineJob<ChangeDeps>()({
   type: 'gpu.profile-sync',
   input: SyncInput,
   state: SyncState,

@@ -32,7 +32,7 @@ type RepinRun = Run<ChangeDeps, RepinInput, Static<typeof RepinState>>
 
 const NODE_TIMEOUT_MS = 5 * 60_000
 
-export const gpuRepinJob = defineJob<ChangeDeps>()({
+export const gpuDeviceRepinJob = defineJob<ChangeDeps>()({
   type: 'gpu.repin',
   input: RepinInput,
   state: RepinState,

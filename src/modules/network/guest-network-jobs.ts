@@ -22,7 +22,7 @@ import {
 } from '#src/store/guest-networks.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
-import { guestNetworkCheck, guestNetworkCreate, guestNetworkDelete } from './guest-network-nodes.job.ts'
+import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import type { GuestNetworkDeps, GuestNetworkInput, GuestNetworkState } from './guest-network-run.ts'
 import { isConfigured, nodeName } from './node-page.ts'
 
@@ -52,12 +52,12 @@ export function guestNetworkJobHandlers(
         const site = siteOf(body)
         const platform = await platformArgs(deps, body)
         return begin(deps, ctx, {
-          definition: guestNetworkCreate, operation: 'create', verb: 'Creating', site, platform, reserve: true,
+          definition: guestNetworkCreateJob, operation: 'create', verb: 'Creating', site, platform, reserve: true,
         }) // biome-ignore format: one record
       },
     }),
-    guestNetworkDelete: onSite(guestNetworkDelete, 'delete', 'Deleting'),
-    guestNetworkCheck: onSite(guestNetworkCheck, 'check', 'Checking'),
+    guestNetworkDelete: onSite(guestNetworkDeleteJob, 'delete', 'Deleting'),
+    guestNetworkCheck: onSite(guestNetworkCheckJob, 'check', 'Checking'),
     guestNetworkJobsLast: () => lastNetworkJobs(database.db),
     async guestNetworkJobLatest({ query }: { query: { network?: string } }) {
       const found = await latestNetworkJob(database.db, query.network)

@@ -38,7 +38,7 @@ const makeOnNodes: NetworkStep = {
   },
 }
 
-export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
+export const guestNetworkCreateJob = defineJob<GuestNetworkDeps>()({
   ...shared,
   type: 'network.create',
   steps: [
@@ -68,7 +68,7 @@ export const guestNetworkCreate = defineJob<GuestNetworkDeps>()({
   done: ({ input }) => `Guest network ${input.name} is there, on ${input.nodes.length} nodes.`,
 })
 
-export const guestNetworkDelete = defineJob<GuestNetworkDeps>()({
+export const guestNetworkDeleteJob = defineJob<GuestNetworkDeps>()({
   ...shared,
   type: 'network.delete',
   steps: [
@@ -114,7 +114,7 @@ export const guestNetworkDelete = defineJob<GuestNetworkDeps>()({
   done: ({ input }) => `Guest network ${input.name} is deleted from ${input.nodes.length} nodes.`,
 })
 
-export const guestNetworkCheck = defineJob<GuestNetworkDeps>()({
+export const guestNetworkCheckJob = defineJob<GuestNetworkDeps>()({
   ...shared,
   type: 'network.check',
   steps: [

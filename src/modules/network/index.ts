@@ -11,11 +11,12 @@ import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { eligibleNicHandlers } from './eligible-nics.ts'
 import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
-import { guestNetworkCheck, guestNetworkCreate, guestNetworkDelete } from './guest-network-nodes.job.ts'
+import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import { guestNetworkHandlers } from './guest-networks.ts'
 import { monitoringHandlers } from './monitoring.ts'
-import { mtuRollout } from './mtu-rollout.job.ts'
-import { mtuHandlers } from './mtu.ts'
+import { readMtuReport } from './mtu-report.ts'
+import { mtuDeclareJob } from './mtu-rollout.job.ts'
+import { mtuDeclare } from './mtu.ts'
 import { createNodePoll } from './node-poll.ts'
 import { fleetQuestions } from './node-questions.ts'
 import { portForwardingHandlers } from './port-forwarding.ts'
@@ -31,17 +32,17 @@ export function networkModule(parts: Parts): Module {
       serve(guestNetworks, guestNetworkHandlers(parts)),
       serve(guestNetworkJobs, guestNetworkJobHandlers(deps)),
       serve(eligibleNics, eligibleNicHandlers(deps)),
-      serve(mtu, mtuHandlers(deps)),
+      serve(mtu, { mtuReport: () => readMtuReport(deps), mtuDeclare: mtuDeclare(deps) }),
       serve(monitoring, monitoringHandlers(deps)),
       serve(serviceProviders, serviceProviderHandlers(parts)),
       serve(portForwarding, portForwardingHandlers(parts)),
       serve(networkStats, networkStatsHandlers(parts)),
     ],
     jobs: [
-      bindJob(mtuRollout, deps),
-      bindJob(guestNetworkCreate, deps),
-      bindJob(guestNetworkDelete, deps),
-      bindJob(guestNetworkCheck, deps),
+      bindJob(mtuDeclareJob, deps),
+      bindJob(guestNetworkCreateJob, deps),
+      bindJob(guestNetworkDeleteJob, deps),
+      bindJob(guestNetworkCheckJob, deps),
     ],
     watchers: [{ stop: () => poll.close() }],
   }

@@ -57,7 +57,7 @@ const STEP_MS = 10 * 60_000
 const CALL_MS = 60_000
 const AT_ONCE = 16
 
-export const mtuRollout = defineJob<RolloutDeps>()({
+export const mtuDeclareJob = defineJob<RolloutDeps>()({
   type: ROLLOUT_TYPE,
   input: RolloutInput,
   state: RolloutState,

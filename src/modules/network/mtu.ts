@@ -1,7 +1,7 @@
-// Declared MTU of the roles: the report, and the rollout that brings a declaration to every node.
+// PUT /network/mtu: checks a declared MTU against every node, then admits the rollout that brings it there.
 import { sql } from 'kysely'
 import type { MtuRolloutPlan, mtu } from '#src/contract/network/mtu.ts'
-import type { Handlers, Input } from '#src/contract/route.ts'
+import type { Input } from '#src/contract/route.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -10,8 +10,8 @@ import type { Database, Trx } from '#src/store/database.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
-import { readMtuReport, ROLLOUT_TYPE } from './mtu-report.ts'
-import { mtuRollout } from './mtu-rollout.job.ts'
+import { ROLLOUT_TYPE } from './mtu-report.ts'
+import { mtuDeclareJob } from './mtu-rollout.job.ts'
 import { bridgesOf, type MtuSurvey, surveyMtu, type WantedMtu, wantedOf } from './mtu-survey.ts'
 import { isConfigured } from './node-page.ts'
 import type { FleetQuestions } from './node-questions.ts'
@@ -30,9 +30,7 @@ export interface MtuDeps {
 /** Long enough for a large fleet; a node that is never told to keep the value reverts after it. */
 const WINDOW_SECS = 300
 
-export function mtuHandlers(
-  deps: MtuDeps,
-): Pick<Handlers<typeof mtu.routes, RequestContext>, 'mtuReport' | 'mtuDeclare'> {
+export function mtuDeclare(deps: MtuDeps) {
   const checked = async ({ body, query }: DeclareInput) => {
     const wanted = wantedOf(body)
     const rows = (await allNodes(deps.database.db)).filter(takesPart)
@@ -46,13 +44,10 @@ export function mtuHandlers(
       return admit(deps, ctx, survey, wanted)
     },
   })
-  return {
-    mtuReport: () => readMtuReport(deps),
-    async mtuDeclare(input, ctx) {
-      if (!ctx.dry_run) return declare(input, ctx)
-      const { survey, wanted } = await checked(input)
-      return planOf(survey, wanted)
-    },
+  return async (input: DeclareInput, ctx: RequestContext) => {
+    if (!ctx.dry_run) return declare(input, ctx)
+    const { survey, wanted } = await checked(input)
+    return planOf(survey, wanted)
   }
 }
 
@@ -89,7 +84,7 @@ async function admit(
   const before = declared.filter(({ role }) => roles.some((one) => one.role === role))
   const declared_by = ctx.caller.username
   const input = { nodes, probes, before, roles: [...roles], declared_by, window_secs: deps.window_secs ?? WINDOW_SECS }
-  return deps.jobs.admit(mtuRollout, {
+  return deps.jobs.admit(mtuDeclareJob, {
     operation: ctx,
     input,
     description: `Rolling out MTU: ${roles.map(({ role, mtu: size }) => `${role} ${size}`).join(', ')}.`,

@@ -10,7 +10,7 @@ import { limitHandlers } from './limits.ts'
 import { networkHandlers } from './network.ts'
 import { readingHandlers } from './reading.ts'
 import { createTenantReconciler } from './reconciler.ts'
-import { tenantStatusJob } from './status.job.ts'
+import { tenantStatusSetJob } from './status.job.ts'
 import { tenantStatusSet } from './status.ts'
 
 export function tenantsModule(parts: Parts): Module {
@@ -28,7 +28,7 @@ export function tenantsModule(parts: Parts): Module {
         tenantAuthSourceSet: tenantAuthSourceSet(deps),
       }),
     ],
-    jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantStatusJob, deps)],
+    jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantStatusSetJob, deps)],
     watchers: [createTenantReconciler({ ...parts, poll_ms: config.compute.tenants_poll_ms })],
   }
 }

@@ -29,7 +29,7 @@ const StatusState = Type.Object({
 })
 type StatusRun = Run<TenantCreateDeps, StatusInput, Static<typeof StatusState>>
 
-export const tenantStatusJob = defineJob<TenantCreateDeps>()({
+export const tenantStatusSetJob = defineJob<TenantCreateDeps>()({
   type: 'tenant.status',
   input: StatusInput,
   state: StatusState,

@@ -6,7 +6,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { TenantDeps } from './deps.ts'
 import { requireLiveTenant } from './lookup.ts'
-import { tenantStatusJob } from './status.job.ts'
+import { tenantStatusSetJob } from './status.job.ts'
 
 type In = Input<(typeof tenants.routes)['tenantStatusSet']>
 
@@ -15,7 +15,7 @@ export function tenantStatusSet(deps: TenantDeps) {
     const { is_active, stop_instances = false } = body
     if (is_active && stop_instances) throw invalidField('body.stop_instances', 'goes with is_active false')
     const tenant = await requireLiveTenant(deps.database, params.id, ctx.caller)
-    await deps.jobs.admit(tenantStatusJob, {
+    await deps.jobs.admit(tenantStatusSetJob, {
       operation: ctx,
       input: { id: tenant.id, name: tenant.name, is_active, stop_instances },
       description: `${is_active ? 'Activating' : 'Deactivating'} tenant ${tenant.name}.`,
@@ -28,7 +28,7 @@ export function tenantStatusSet(deps: TenantDeps) {
   return completedJob(deps.jobs, {
     admit,
     completed(job) {
-      const result = deps.jobs.result(tenantStatusJob, job)
+      const result = deps.jobs.result(tenantStatusSetJob, job)
       if (result === undefined) throw new Error(`the job ${job.id} has no result`)
       return result
     },
