@@ -13,7 +13,7 @@ import { isCalled } from '#src/modules/nodes/target.ts'
 import { checkNodeSettings, hostOptionsOf, type NodeSettings } from '#src/node/config.ts'
 import type { LocalNode } from '#src/node/index.ts'
 import type { Database } from '#src/store/database.ts'
-import { allNodes, fqdnOf, type NodeRow } from '#src/store/nodes.ts'
+import { allNodes, type NodeRow } from '#src/store/nodes.ts'
 
 export interface OwnNodeDeps {
   config: Config
@@ -79,7 +79,7 @@ export function ownNodeHandlers(own: OwnNode): AnyHandlers {
 
 /** Names as X-Target-Node takes them. */
 function noMachine(nodes: readonly NodeRow[]): string {
-  const names = nodes.map((node) => fqdnOf(node) ?? node.bmc_ip)
+  const names = nodes.map((node) => node.fqdn ?? node.bmc_ip)
   const known =
     names.length === 0 ? 'No node is registered yet.' : `Registered: ${names.slice(0, NAMED_MOST).join(', ')}.`
   return `This replica answers for no machine of its own; name a node in X-Target-Node. ${known}`

@@ -85,6 +85,7 @@ const node_errors = {
 const registry_errors = {
   NODE_NOT_FOUND: entry(404, 'There is no such node'),
   NODE_EXISTS: entry(409, 'A node with this BMC address is registered'),
+  NODE_REPORT_CONFLICT: entry(409, 'What the node reports cannot be accepted'),
   NODE_JOB_RUNNING: entry(409, 'A job of this node is running'),
   ENROLMENT_REJECTED: entry(401, 'The enrolment was refused'),
   NODE_CREDENTIAL_REJECTED: entry(401, 'The node did not prove who it is'),

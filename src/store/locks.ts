@@ -18,6 +18,8 @@ export const LOCKS = {
   vm_settings: 7_405_008,
   /** Jobs are taken by one process at a time, so that limits over all of them hold. */
   job_claims: 7_405_010,
+  /** Names and addresses of nodes are given one after the other, so that no two nodes get the same. */
+  node_identities: 7_405_011,
   /** Two rotations of the key at once would lose a key. */
   key_rotation: 7_405_009,
 } as const

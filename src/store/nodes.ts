@@ -2,6 +2,7 @@
 import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { NodeFacts, NodeRecord } from '#src/contract/nodes/registry.ts'
 import type { Db, Trx } from './database.ts'
+import { reportedIdentity, reportOf } from './node-identity.ts'
 import type { Tables } from './tables.ts'
 
 export type NodeRow = Selectable<Tables['node']>
@@ -19,18 +20,19 @@ export interface NodeFilter {
   keyword?: string
 }
 
-const NODE_IP = sql<string | null>`coalesce(node_ip, reported_node_ip)`
-const FQDN = sql<string | null>`coalesce(fqdn, reported_fqdn)`
-
 export function nodeRecordOf(row: NodeRow, offline_after_ms: number, now: number = Date.now()): NodeRecord {
+  const report = reportOf(row)
   return {
     node_id: row.node_id,
     id: row.id,
     bmc_ip: row.bmc_ip,
-    node_ip: nodeIpOf(row),
+    node_ip: row.node_ip,
     addresses: row.addresses,
-    fqdn: fqdnOf(row),
-    hostname: row.hostname ?? row.reported_hostname,
+    fqdn: row.fqdn,
+    hostname: row.hostname,
+    reported_name: report.name,
+    reported_address: report.address,
+    reported_since: row.reported_since?.toISOString() ?? null,
     role: row.role,
     zone: row.zone,
     provision_status: row.provision_status,
@@ -49,22 +51,14 @@ export function nodeRecordOf(row: NodeRow, offline_after_ms: number, now: number
   }
 }
 
-export function nodeIpOf(row: NodeRow): string | null {
-  return row.node_ip ?? row.reported_node_ip
-}
-
-export function fqdnOf(row: NodeRow): string | null {
-  return row.fqdn ?? row.reported_fqdn
-}
-
 /** Whether the agent sent a heartbeat within the limit, whatever else is missing about the node. */
 export function isOnline(row: NodeRow, offline_after_ms: number, now: number = Date.now()): boolean {
   return row.seen_at !== null && now - row.seen_at.getTime() <= offline_after_ms
 }
 
 export function statusOf(row: NodeRow, offline_after_ms: number, now: number = Date.now()): NodeRecord['status'] {
-  if (nodeIpOf(row) === null) return 'unconfigured-noIP'
-  if (fqdnOf(row) === null) return 'unconfigured-noFQDN'
+  if (row.node_ip === null) return 'unconfigured-noIP'
+  if (row.fqdn === null) return 'unconfigured-noFQDN'
   return isOnline(row, offline_after_ms, now) ? 'online' : 'offline'
 }
 
@@ -93,7 +87,7 @@ export async function configuredNodesAfter(
   after_id: number,
   page_size: number,
 ): Promise<{ rows: NodeRow[]; has_more: boolean; next_id: number; count: number }> {
-  const configured = db.selectFrom('node').where(NODE_IP, 'is not', null).where(FQDN, 'is not', null)
+  const configured = db.selectFrom('node').where('node_ip', 'is not', null).where('fqdn', 'is not', null)
   const [found, total] = await Promise.all([
     configured
       .selectAll()
@@ -129,9 +123,9 @@ export function nodesCalled(db: Db, name: string): Promise<NodeRow[]> {
     .where((eb) =>
       eb.or([
         eb('bmc_ip', '=', name),
-        eb(NODE_IP, '=', name),
-        eb(sql`lower(coalesce(fqdn, reported_fqdn))`, '=', name.toLowerCase()),
-        eb(sql`lower(coalesce(hostname, reported_hostname))`, '=', name.toLowerCase()),
+        eb('node_ip', '=', name),
+        eb(sql`lower(fqdn)`, '=', name.toLowerCase()),
+        eb(sql`lower(hostname)`, '=', name.toLowerCase()),
         eb(sql`id::text`, '=', name.toLowerCase()),
       ]),
     )
@@ -190,6 +184,7 @@ export async function enrolNode(trx: Trx, node_id: number, issued: NewCertificat
     .updateTable('node')
     .set({
       ...reported(facts),
+      ...(await reportedIdentity(trx, before, facts)),
       certificate: issued.certificate,
       certificate_serial: issued.serial,
       certificate_expires_at: issued.expires_at,
@@ -237,22 +232,28 @@ export interface Heartbeat {
   agent_port: number
 }
 
-/** Answers the row as it was told: `told_online` false means that the node comes back. */
-export async function recordHeartbeat(trx: Trx, id: string, sign: Heartbeat): Promise<NodeRow | undefined> {
+/** Answers the row before and after: `told_online` false before means that the node comes back. */
+export async function recordHeartbeat(
+  trx: Trx,
+  id: string,
+  sign: Heartbeat,
+): Promise<{ before: NodeRow; after: NodeRow } | undefined> {
   const before = await trx.selectFrom('node').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
   if (before === undefined) return undefined
-  await trx
+  const after = await trx
     .updateTable('node')
     .set({
       ...reported(sign.facts),
+      ...(await reportedIdentity(trx, before, sign.facts)),
       agent_address: sign.agent_address,
       agent_port: sign.agent_port,
       seen_at: sql<Date>`now()`,
       told_online: true,
     })
     .where('id', '=', id)
-    .execute()
-  return before
+    .returningAll()
+    .executeTakeFirstOrThrow()
+  return { before, after }
 }
 
 /** Nodes that fell silent since they were last told of; each is answered to one caller alone. */
@@ -268,9 +269,6 @@ export function takeSilentNodes(trx: Trx, offline_after_ms: number): Promise<Nod
 
 function reported(facts: NodeFacts) {
   return {
-    reported_hostname: facts.hostname,
-    reported_fqdn: facts.fqdn,
-    reported_node_ip: facts.node_ip,
     addresses: facts.addresses === null ? null : JSON.stringify(facts.addresses),
     boot_id: facts.boot_id,
     agent_version: facts.agent_version,
@@ -310,12 +308,12 @@ function statusIs(status: NodeRecord['status'], offline_after_ms: number): Expre
   const seen = sql<SqlBool>`coalesce(seen_at >= now() - make_interval(secs => ${offline_after_ms / 1000}), false)`
   switch (status) {
     case 'unconfigured-noIP':
-      return sql<SqlBool>`${NODE_IP} is null`
+      return sql<SqlBool>`node_ip is null`
     case 'unconfigured-noFQDN':
-      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is null`
+      return sql<SqlBool>`node_ip is not null and fqdn is null`
     case 'online':
-      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is not null and ${seen}`
+      return sql<SqlBool>`node_ip is not null and fqdn is not null and ${seen}`
     case 'offline':
-      return sql<SqlBool>`${NODE_IP} is not null and ${FQDN} is not null and not ${seen}`
+      return sql<SqlBool>`node_ip is not null and fqdn is not null and not ${seen}`
   }
 }

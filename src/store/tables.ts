@@ -199,6 +199,7 @@ export interface Tables {
     reported_node_ip: string | null
     reported_fqdn: string | null
     reported_hostname: string | null
+    reported_since: NullableTime
     addresses: JSONColumnType<string[] | null, string | null, string | null>
     agent_address: string | null
     agent_port: number | null

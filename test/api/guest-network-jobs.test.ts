@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
 import { wellKnown } from '../../lab/site.ts'
-import { FACTS, type FakeAgent, enrolNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { type FakeAgent, enrolNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
@@ -124,7 +124,7 @@ suite('guest networks on nodes', () => {
   test('a node that fails half-way: what the others did is taken back, the unreachable one is named as such', async () => {
     let broken = true
     const claims = new Set<string>()
-    const who = await enrolNode(lab, '10.8.9.1', FACTS)
+    const who = await enrolNode(lab, '10.8.9.1')
     const fake: FakeAgent = await serveAs(who, (request, response) => {
       const report = { bridge: 'gn704', present: false, problems: [], members: [] }
       const create_call = request.url?.includes('create') ?? false
@@ -138,7 +138,7 @@ suite('guest networks on nodes', () => {
     await sendHeartbeat(lab, who, fake.port)
     const failed = await create('office-704', 704)
     assert.deepEqual([failed.status, failed.body.code], [500, 'NETWORK_NODES_FAILED'])
-    assert.match(failed.body.detail, /fake-01.*disk is full/)
+    assert.match(failed.body.detail, /fake-10-8-9-1.*disk is full/)
     assert.deepEqual([...claims], ['nodes 1'], 'an agent can tell a process that lost the job')
     assert.deepEqual((await latest('office-704')).bridge_result.nodes.length, 2)
     for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn704'), false, node)

@@ -15,7 +15,15 @@ export const FACTS = {
   agent_version: '9.9.9',
 }
 
+/** What the agent of this node reports: names and an address of its own. */
+export function factsOf(bmc_ip: string): typeof FACTS {
+  const hostname = `fake-${bmc_ip.replace(/[^0-9a-f]/g, '-')}`
+  const node_ip = bmc_ip.replace(/^10\./, '10.1')
+  return { ...FACTS, hostname, fqdn: `${hostname}.example.internal`, node_ip, addresses: [node_ip] }
+}
+
 export interface FakeIdentity {
+  facts: typeof FACTS
   node_id: string
   key: string
   certificate: string
@@ -49,12 +57,12 @@ export async function sendEnrolment(
 }
 
 /** Registers the node, makes a token and enrols. */
-export async function enrolNode(lab: Lab, bmc_ip: string, facts: object = FACTS): Promise<FakeIdentity> {
+export async function enrolNode(lab: Lab, bmc_ip: string, facts = factsOf(bmc_ip)): Promise<FakeIdentity> {
   await registerNode(lab, bmc_ip)
   const { reply, key } = await sendEnrolment(lab, await enrolmentToken(lab, bmc_ip), facts)
   if (reply.status !== 200) throw new Error(`enrolment answered ${reply.status}: ${reply.text}`)
   const { node_id, certificate, authority } = reply.body
-  return { node_id, certificate, authority, key }
+  return { node_id, certificate, authority, key, facts }
 }
 
 export interface SignedOptions {
@@ -81,7 +89,7 @@ export async function sendSigned(
 }
 
 export function sendHeartbeat(lab: Lab, who: FakeIdentity, port = 9, options: SignedOptions = {}): Promise<Reply> {
-  const body = { facts: FACTS, agent: { address: '127.0.0.1', port } }
+  const body = { facts: who.facts, agent: { address: '127.0.0.1', port } }
   return sendSigned(lab, who, '/configure/nodes/heartbeat', body, options)
 }
 
@@ -91,7 +99,7 @@ export interface FakeAgent {
 }
 
 /** Serves under this identity's certificate; callers must show one of its CA. */
-export async function serveAs(identity: FakeIdentity, answer: RequestListener): Promise<FakeAgent> {
+export async function serveAs(identity: Omit<FakeIdentity, 'facts'>, answer: RequestListener): Promise<FakeAgent> {
   const server: Server = createServer(
     {
       key: identity.key,

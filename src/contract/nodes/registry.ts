@@ -48,10 +48,23 @@ export const NodeRecord = Type.Object(
     node_id: Type.Integer({ minimum: 1, description: 'Number of the node; keyset pages run by it.' }),
     id: Id,
     bmc_ip: Type.String({ description: 'Address of the BMC: names the node in paths.' }),
-    node_ip: Nullable(Type.String({ description: 'Management address: as declared, else as its agent reports.' })),
+    node_ip: Nullable(
+      Type.String({ description: 'Management address: as declared, else as its agent first reported.' }),
+    ),
     addresses: Nullable(Type.Array(Type.String(), { description: 'Addresses of the operating system, as reported.' })),
-    fqdn: Nullable(Type.String({ description: 'Full name: as declared, else as its agent reports.' })),
+    fqdn: Nullable(Type.String({ description: 'Full name: as declared, else as its agent first reported.' })),
     hostname: Nullable(Type.String()),
+    reported_name: Nullable(
+      Type.String({ description: 'Another name that its agent reports; it counts once an admin accepts it.' }),
+    ),
+    reported_address: Nullable(
+      Type.String({
+        description: 'Another management address that its agent reports; it counts once an admin accepts it.',
+      }),
+    ),
+    reported_since: Nullable(
+      Type.String({ format: 'date-time', description: 'Since when the report differs from what is confirmed.' }),
+    ),
     role: Nullable(OneOf([...NODE_ROLES])),
     zone: Nullable(Type.String()),
     provision_status: KnownText(PROVISION_STATES, 'What the node is in its life.'),
@@ -133,6 +146,9 @@ const exampleNode: NodeRecord = {
   addresses: ['10.0.0.11'],
   fqdn: 'kvm-01.example.internal',
   hostname: 'kvm-01',
+  reported_name: null,
+  reported_address: null,
+  reported_since: null,
   role: 'compute',
   zone: null,
   provision_status: 'discovered',
@@ -233,6 +249,32 @@ export const nodeRegistry = defineArea({
       event: { resource_type: 'NODE' },
       extension: true,
       example: { params: { bmcIP: '10.1.0.11' }, answer: { message: 'Node 10.1.0.11 is deleted.' } },
+    },
+    nodeReportAccept: {
+      method: 'POST',
+      path: '/configure/nodes/{bmcIP}/accept-report',
+      summary: 'Accept reported name and address of node',
+      description:
+        'Makes confirmed what the agent reports (`reported_name`, `reported_address`). 409 while another node has that name or address. Without a report nothing changes.',
+      access: 'admin',
+      params: NodePath,
+      body: Closed(
+        {
+          reported_since: Type.Optional(
+            Type.String({
+              format: 'date-time',
+              description: 'As `reported_since` was shown: 409 when the agent has reported something else since.',
+            }),
+          ),
+        },
+        { title: 'AcceptNodeReport' },
+      ),
+      body_optional: true,
+      ok: { 200: NodeRecord },
+      errors: [400, 404, 409, 500],
+      event: { resource_type: 'NODE' },
+      extension: true,
+      example: { params: { bmcIP: '10.1.0.11' }, answer: exampleNode },
     },
     nodeEnrolmentTokenCreate: {
       method: 'POST',

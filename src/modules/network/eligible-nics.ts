@@ -4,7 +4,7 @@ import type { eligibleNics } from '#src/contract/network/eligible-nics.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
-import { configuredNodesAfter, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
+import { configuredNodesAfter } from '#src/store/nodes.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
 export interface EligibleNicDeps {
@@ -25,8 +25,8 @@ export function eligibleNicHandlers({
       const nodes = outcomes.map((outcome) => {
         const interfaces = 'value' in outcome ? outcome.value.interfaces : []
         return {
-          fqdn: fqdnOf(outcome.node),
-          node_ip: nodeIpOf(outcome.node),
+          fqdn: outcome.node.fqdn,
+          node_ip: outcome.node.node_ip,
           error: 'value' in outcome ? null : outcome.error,
           nic_count: 'value' in outcome ? interfaces.length : null,
           interfaces,

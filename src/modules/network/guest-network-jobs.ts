@@ -21,7 +21,7 @@ import {
   startNetworkJob,
 } from '#src/store/guest-networks.ts'
 import { LOCKS } from '#src/store/locks.ts'
-import { allNodes, fqdnOf, nodeIpOf } from '#src/store/nodes.ts'
+import { allNodes } from '#src/store/nodes.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import type { GuestNetworkDeps, GuestNetworkInput, GuestNetworkState } from './guest-network-run.ts'
 import { isConfigured, nodeName } from './node-page.ts'
@@ -115,8 +115,8 @@ async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetw
   return rows.map((row) => ({
     node_id: row.id,
     name: nodeName(row),
-    fqdn: fqdnOf(row) ?? '',
-    node_ip: nodeIpOf(row) ?? '',
+    fqdn: row.fqdn ?? '',
+    node_ip: row.node_ip ?? '',
   }))
 }
 

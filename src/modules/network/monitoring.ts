@@ -5,7 +5,7 @@ import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
 import { declaredMtuByDevice } from '#src/store/mtu-declarations.ts'
-import { allNodes, fqdnOf, nodeIpOf, type NodeRow, statusOf } from '#src/store/nodes.ts'
+import { allNodes, type NodeRow, statusOf } from '#src/store/nodes.ts'
 import {
   type AlertCounts, alertCounts, alertName, dashboardSummary, fleetAlerts, type FleetNode, mtuDrifts, type SnapshotDigest,
 } from './fleet.ts' // biome-ignore format: one list
@@ -114,7 +114,7 @@ function fabricOf(routers: readonly Seen<RouterDigest>[], tunnelled: readonly Fl
   const wanted = new Set(tunnelled.map(({ row }) => row.node_id))
   const fabric = new Map<string, RouterDigest>()
   for (const router of routers) {
-    if ('value' in router && wanted.has(router.node.node_id)) fabric.set(nodeIpOf(router.node) ?? '', router.value)
+    if ('value' in router && wanted.has(router.node.node_id)) fabric.set(router.node.node_ip ?? '', router.value)
   }
   return fabric
 }
@@ -124,8 +124,8 @@ function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<Sna
   const data = seen !== undefined && 'value' in seen ? seen.value : null
   const error = seen !== undefined && 'error' in seen ? seen.error : null
   return {
-    fqdn: fqdnOf(row),
-    node_ip: nodeIpOf(row),
+    fqdn: row.fqdn,
+    node_ip: row.node_ip,
     node_role: row.role === 'management' ? 'management' : 'kvm_host',
     status: unconfigured ? status : data === null ? 'offline' : 'online',
     error: unconfigured ? 'The node record lacks an address or a full name, so the node is not watched.' : error,
@@ -197,8 +197,8 @@ function silentRouter(row: NodeRow, error: string): FrrNode {
   ]
   return {
     name: null,
-    fqdn: fqdnOf(row),
-    ip_address: nodeIpOf(row),
+    fqdn: row.fqdn,
+    ip_address: row.node_ip,
     status: 'offline',
     error,
     as: null,

@@ -4,7 +4,7 @@ import type { AgentMtu, AgentMtuBridge } from '#src/contract/nodes/agent-mtu.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
 import type { Database } from '#src/store/database.ts'
 import { declaredMtus } from '#src/store/mtu-declarations.ts'
-import { allNodes, fqdnOf, nodeIpOf, type NodeRow, statusOf } from '#src/store/nodes.ts'
+import { allNodes, type NodeRow, statusOf } from '#src/store/nodes.ts'
 import { isConfigured } from './node-page.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
@@ -78,8 +78,8 @@ function judgeNode(
   const row = outcome.node
   const about = {
     error: 'error' in outcome ? outcome.error : '',
-    fqdn: fqdnOf(row) ?? '',
-    node_ip: nodeIpOf(row) ?? '',
+    fqdn: row.fqdn ?? '',
+    node_ip: row.node_ip ?? '',
     node_role: row.role === 'management' ? 'management' : 'kvm_host',
     status: 'error' in outcome ? 'offline' : statusOf(row, offline_after_ms),
     zone: row.zone ?? '',

@@ -1,5 +1,5 @@
 // Keyset pages over the nodes of the registry.
-import { fqdnOf, nodeIpOf, type NodeRow } from '#src/store/nodes.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 
 const PAGE_SIZE = 50
 
@@ -17,10 +17,10 @@ export function pageOfNodes<T extends { row: NodeRow }>(
 
 /** With an address and a full name: only such nodes are asked. */
 export function isConfigured(row: NodeRow): boolean {
-  return nodeIpOf(row) !== null && fqdnOf(row) !== null
+  return row.node_ip !== null && row.fqdn !== null
 }
 
 /** What people call the node. */
 export function nodeName(row: NodeRow): string {
-  return fqdnOf(row) ?? nodeIpOf(row) ?? row.bmc_ip
+  return row.fqdn ?? row.node_ip ?? row.bmc_ip
 }

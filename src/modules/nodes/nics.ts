@@ -5,7 +5,7 @@ import type { nodeNics } from '#src/contract/nodes/nics.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import { findNode, nodeIpOf, type NodeRow } from '#src/store/nodes.ts'
+import { findNode, type NodeRow } from '#src/store/nodes.ts'
 import { type NodeAgents, type OwnNode, sameRequest } from '../node-agents.ts'
 import { addressOf } from './address.ts'
 import { found } from './registry.ts'
@@ -51,5 +51,5 @@ export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.rou
 /** Where the agent is called, as long as that is an address of the machine itself and not of something in front of it. */
 function managementAddress(node: NodeRow): string | null {
   const { agent_address, addresses } = node
-  return agent_address !== null && addresses?.includes(agent_address) === true ? agent_address : nodeIpOf(node)
+  return agent_address !== null && addresses?.includes(agent_address) === true ? agent_address : node.node_ip
 }

@@ -18,6 +18,7 @@ import { type ChangeDeps, endEvent, recordChange, startEvent } from '#src/store/
 import type { CaStore } from '#src/store/ca.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { rejectionOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
+import { reportOf } from '#src/store/node-identity.ts'
 import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, recordHeartbeat } from '#src/store/nodes.ts'
 import { addressOf } from './address.ts'
 
@@ -104,8 +105,10 @@ export async function nodeHeartbeat(
     agent_port: body.agent.port,
   }
   await deps.database.transact(async (trx, publish) => {
-    const before = await recordHeartbeat(trx, node.id, sign)
-    if (before === undefined || before.told_online) return
+    const recorded = await recordHeartbeat(trx, node.id, sign)
+    if (recorded === undefined) return
+    noteReport(ctx, recorded.before, recorded.after)
+    if (recorded.before.told_online) return
     const correlation_id = randomUUIDv7()
     await startEvent(trx, publish, {
       correlation_id, action: 'nodeOnline', resource_type: 'NODE', resource_uuid: node.id,
@@ -114,6 +117,13 @@ export async function nodeHeartbeat(
     await endEvent(trx, publish, correlation_id, { status: 'SUCCESS' })
   })
   return { interval_ms: deps.heartbeat_interval_ms, renew: isHalfLived(signed_with) }
+}
+
+/** Once for each change of what is reported; it waits in the registry for an admin. */
+function noteReport(ctx: RequestContext, before: NodeRow, after: NodeRow): void {
+  const since = after.reported_since?.getTime()
+  if (since === undefined || since === before.reported_since?.getTime()) return
+  ctx.log.warn({ bmc_ip: after.bmc_ip, ...reportOf(after) }, 'node reports another name or address')
 }
 
 /** The node that signed this request, and with which certificate's key. Throws when none did. */

@@ -9,6 +9,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { credentialHash } from '#src/store/credentials.ts'
+import { acceptReport, reportOf } from '#src/store/node-identity.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import {
   deleteNode,
@@ -34,6 +35,8 @@ export function registryHandlers(deps: RegistryDeps): Handlers<typeof nodeRegist
       nodeRecordOf(found(await findNode(database.db, addressOf('params.bmcIP', params.bmcIP))), offline_after_ms),
     nodeRegister: async ({ body }, ctx) => register(deps, ctx, body),
     nodeDelete: ({ params }, ctx) => remove(deps, ctx, addressOf('params.bmcIP', params.bmcIP)),
+    nodeReportAccept: ({ params, body }, ctx) =>
+      accept(deps, ctx, addressOf('params.bmcIP', params.bmcIP), body?.reported_since),
     nodeEnrolmentTokenCreate: ({ body }, ctx) => createToken(deps, ctx, body),
     nodeEnrol: ({ body }, ctx) => nodeEnrol(deps, ctx, body),
     nodeCertificateRenew: ({ body }, ctx) => nodeCertificateRenew(deps, ctx, body),
@@ -75,6 +78,27 @@ async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): 
     })
     return { message: `Node ${bmc_ip} is deleted.` }
   })
+}
+
+async function accept(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string, since: string | undefined) {
+  const node = found(await findNode(deps.database.db, bmc_ip))
+  const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Accept report of node ${bmc_ip}` }
+  const row = await recordChange(deps, ctx, about, (note) =>
+    deps.database.transact(async (trx) => {
+      const locked = found(await lockNode(trx, bmc_ip))
+      if (since !== undefined && locked.reported_since?.getTime() !== Date.parse(since)) {
+        throw new ApiError(
+          'NODE_REPORT_CONFLICT',
+          `Node ${bmc_ip} reports something else since ${since}; read it again.`,
+        )
+      }
+      const { name, address } = reportOf(locked)
+      const parts = [name === null ? [] : `name ${name}`, address === null ? [] : `address ${address}`].flat()
+      note.description = `Accept ${parts.join(' and ') || 'nothing new'} of node ${bmc_ip}`
+      return acceptReport(trx, locked)
+    }),
+  )
+  return nodeRecordOf(row, deps.offline_after_ms)
 }
 
 type TokenRoute = (typeof nodeRegistry.routes)['nodeEnrolmentTokenCreate']

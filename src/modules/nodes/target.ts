@@ -5,7 +5,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { ForwardedCall } from '#src/kernel/http/mount.ts'
 import type { StoredAnswer } from '#src/kernel/http/idempotency.ts'
 import type { Db } from '#src/store/database.ts'
-import { fqdnOf, nodeIpOf, nodesCalled, type NodeRow } from '#src/store/nodes.ts'
+import { nodesCalled, type NodeRow } from '#src/store/nodes.ts'
 import type { NodeAgents, OwnNode } from '../node-agents.ts'
 
 export interface TargetDeps {
@@ -41,7 +41,7 @@ export function createForward(deps: TargetDeps): (call: ForwardedCall) => Promis
 
 /** Whether the node has one of these names or addresses, in lower case. */
 export function isCalled(row: NodeRow, names: ReadonlySet<string>): boolean {
-  return [fqdnOf(row), row.hostname, nodeIpOf(row)].some((name) => name !== null && names.has(name.toLowerCase()))
+  return [row.fqdn, row.hostname, row.node_ip].some((name) => name !== null && names.has(name.toLowerCase()))
 }
 
 async function send({ agents }: TargetDeps, row: NodeRow, call: ForwardedCall): Promise<StoredAnswer> {
