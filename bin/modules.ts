@@ -21,7 +21,7 @@ import { serviceModule } from '#src/modules/service/index.ts'
 import { tenantsModule } from '#src/modules/tenants/index.ts'
 import { ownNodeHandlers } from './own-node.ts'
 
-export const MODULES: readonly ((parts: Parts) => Module)[] = [
+const MODULES: readonly ((parts: Parts) => Module)[] = [
   serviceModule,
   authModule,
   eventsModule,

@@ -15,7 +15,7 @@ import type { LocalNode } from '#src/node/index.ts'
 import type { Database } from '#src/store/database.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
 
-export interface OwnNodeDeps {
+interface OwnNodeDeps {
   config: Config
   database: Database
   version: string

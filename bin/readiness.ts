@@ -10,7 +10,7 @@ const KEEP_MS = 500
 /** A lost connection comes back by itself; until then streams are silent and revocations come late. */
 const DEAF_MS = 5000
 
-export interface Phase {
+interface Phase {
   /** Why it does not serve yet. */
   starting(): string | undefined
   /** Aborted when it begins to stop. */

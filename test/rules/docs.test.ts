@@ -243,7 +243,7 @@ function applyEdit({ path, text }: { path: string; text: string }): void {
   const imports = lines.filter((line) => line.startsWith('import '))
   const name = /import \{ (\w+) \}/.exec(text)?.[1] ?? ''
   const source = readFileSync(file, 'utf8')
-  const list = /^export const .* = \[$/m
+  const list = /^(?:export )?const .* = \[$/m
   assert.match(source, list)
   writeFileSync(file, `${imports.join('\n')}\n${source.replace(list, (found) => `${found}\n${name},`)}`)
 }
