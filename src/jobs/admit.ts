@@ -1,24 +1,13 @@
 // The engine as the rest of the service sees it.
+import type { Static, TSchema } from 'typebox'
 import type { Caller, Operation } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
-import type { JobDefinition } from './define.ts'
+import type { AdmissionOf, JobDefinition, Signal } from './define.ts'
 import type { JobRow } from './job-row.ts'
 
-export interface Admission<Input> {
+export interface Admission<Input> extends AdmissionOf<Input> {
   /** Its id becomes the job's id and its event's correlation id, its name the event's `action`. */
   operation: Operation
-  input: Input
-  /** One sentence for the timeline while it runs. */
-  description: string
-  resource_id?: string
-  resource_name?: string
-  tenant_id?: string | null
-  node_ip?: string
-  parent_id?: string
-  /** Shown in the job's record: what was asked for, without secrets. */
-  metadata?: Record<string, unknown>
-  /** Written in the same transaction as the job and its event. */
-  also?: (trx: Trx) => Promise<void>
 }
 
 export interface WaitOptions {
@@ -36,11 +25,17 @@ export interface Jobs {
   ): Promise<JobRow>
   /** The job when it has ended (or `until` holds), else as it is when the time is over. */
   wait(id: string, options: WaitOptions): Promise<JobRow>
-  /** What the completed job handed over; undefined before, and after a failure. */
+  /** What the completed job handed over; undefined before, after a failure, and of a kind that hands nothing over. */
   result<Deps, Input, State, Result>(
     definition: JobDefinition<Deps, Input, State, Result>,
     row: JobRow,
   ): Result | undefined
   find(id: string): Promise<JobRow | undefined>
+  /** Its running children are cancelled with it. */
   cancel(id: string, caller: Caller): Promise<JobRow>
+  /**
+   * Stores the signal for the job, which may not wait for it yet, and wakes it. False: it has come before, or the job has
+   * ended, and nothing was stored.
+   */
+  signal<P extends TSchema>(id: string, signal: Signal<P>, payload: Static<P>, trx?: Trx): Promise<boolean>
 }

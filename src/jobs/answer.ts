@@ -1,11 +1,11 @@
 // Makes the answer of an operation that is a job. It reads the job's row and nothing else, so that the request which
 // admitted the job and a repeat of it, in another process after a crash, are answered by the same function.
 import type { ActionAccepted } from '#src/contract/common.ts'
-import { ERRORS, type ErrorCode } from '#src/contract/errors.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Jobs } from './admit.ts'
 import type { JobRow } from './job-row.ts'
+import { throwIfFailed } from './run.ts'
 
 interface AdmittedBy<In> {
   /**
@@ -61,15 +61,6 @@ export function completedJob<In, Out>(jobs: Jobs, { admit, completed }: Complete
       throw new ApiError('WAIT_TIMEOUT', `${job.description} This still goes on; follow the job ${job.id}.`)
     return completed(job, input, ctx)
   }
-}
-
-function throwIfFailed(row: JobRow): void {
-  if (row.job_status !== 'failed') return
-  const code = row.failure_code ?? ''
-  const known = (name: string): name is ErrorCode => name in ERRORS
-  throw new ApiError(known(code) ? code : 'INTERNAL_ERROR', row.failure_reason ?? 'The operation failed.', {
-    upstream_message: row.upstream_message ?? undefined,
-  })
 }
 
 function acceptedOf(row: JobRow): ActionAccepted {

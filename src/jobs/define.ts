@@ -1,5 +1,6 @@
 // What a job is: named steps that probe, act and verify. A job file is this data at its top and plain functions below.
 import type { Static, TNull, TObject, TSchema } from 'typebox'
+import type { ErrorCode } from '#src/contract/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Trx } from '#src/store/database.ts'
@@ -19,7 +20,7 @@ export type Milestone = (typeof MILESTONES)[number]
 export type NoState = Record<never, never>
 
 export interface Step<Deps, Input, State = NoState> {
-  /** Stable slug; what the status views and the log call it. */
+  /** Stable slug; what the views and the log call it, and by which another version of the service finds it again. */
   name: string
   /** What a person reads while it runs. */
   title: string
@@ -39,7 +40,7 @@ export interface Step<Deps, Input, State = NoState> {
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /** What a person must still check when nobody can tell whether the goal holds. */
   outstanding?: string
-  /** The whole step, waiting included; 15 minutes when left out. */
+  /** The whole step, waiting included; 15 minutes when left out. With `outstanding`, a wait that takes longer ends unverified. */
   timeout_ms?: number
   /** Automatic repeats for errors that say they may pass; 3 when left out. */
   retries?: number
@@ -67,10 +68,44 @@ export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   /** Upper-case noun of the application event. */
   resource_type: string
   steps: readonly Step<Deps, Input, State>[]
-  /** What follows a failed step: stop there, or undo the finished steps in reverse. */
+  /** How many of them may run at once, over all replicas. */
+  limits?: readonly Limit<Deps, Input>[]
+  /** What follows a failed step: stop there, or undo the steps that began in reverse. */
   on_failure?: 'stop' | 'undo'
+  /** Takes back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
+  undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /** One sentence for the timeline when the job has ended well. */
   done?: (run: Run<Deps, Input, State>) => string
+}
+
+/** A job holds its place from its start to its end, also while it waits. */
+export interface Limit<Deps, Input> {
+  /** What is limited, in words that a refused caller reads: `node 10.1.2.3`. Undefined: not limited with this input. */
+  of: (input: Input) => string | undefined
+  most: number | ((deps: Deps) => number)
+  /** Code of the refusal at admission. Left out: the job waits for its turn, oldest first. */
+  refuse?: ErrorCode
+}
+
+/** Something that another system tells a waiting job: a callback, a report. One name counts once a job. */
+export interface Signal<P extends TSchema> {
+  name: string
+  payload: P
+}
+
+/** What a job is admitted with. */
+export interface AdmissionOf<Input> {
+  input: Input
+  /** One sentence for the timeline while it runs. */
+  description: string
+  resource_id?: string
+  resource_name?: string
+  tenant_id?: string | null
+  node_ip?: string
+  /** Shown in the job's record: what was asked for, without secrets. */
+  metadata?: Record<string, unknown>
+  /** Written in the same transaction as the job. */
+  also?: (trx: Trx) => Promise<void>
 }
 
 /** Binds the dependencies' type first, so that the other types are inferred from the schemas. */
@@ -112,7 +147,7 @@ export interface Run<Deps, Input, State = NoState> {
   readonly input: Input
   readonly deps: Deps
   readonly caller: Caller
-  /** 1 on the first try of this step, more after a crash or a retry. */
+  /** 1 on the first try of this step, more after a crash, a retry or a wait. */
   readonly attempt: number
   /** Aborted on cancel, on the loss of the job, on the step's time-out, and when the process stops. */
   readonly signal: AbortSignal
@@ -132,4 +167,15 @@ export interface Run<Deps, Input, State = NoState> {
   progress(percent: number, sentence?: string): void
   /** Names the thing the job is about, once it is known. */
   about(resource: { id?: string; name?: string }): Promise<void>
+  // Waiting holds neither a process nor a slot: the job is let go, and when it goes on, the act of the step begins again.
+  /** The payload of the signal; waits for it. */
+  signalled<P extends TSchema>(signal: Signal<P>): Promise<Static<P>>
+  /** Returns when this time has come. */
+  waitUntil(time: Date): Promise<void>
+  /** Ends this run of the act; it begins again after so long. For asking another system at intervals. */
+  repeatAfter(ms: number): Promise<never>
+  /** Admits a child job; once under this name, however often it is called. */
+  startChild<D, I, S, R>(name: string, definition: JobDefinition<D, I, S, R>, admission: AdmissionOf<I>): Promise<void>
+  /** What the child handed over; waits for its end, and throws its failure. */
+  childResult<D, I, S, R>(name: string, definition: JobDefinition<D, I, S, R>): Promise<R>
 }

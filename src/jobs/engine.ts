@@ -1,7 +1,6 @@
 // The engine: admits jobs, runs as many as it has room for, and takes those that nobody alive holds. Truth is the ledger; a
 // notice only says that it is worth looking at once (docs/decisions/0003).
 import { setTimeout as delay } from 'node:timers/promises'
-import { Value } from 'typebox/value'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Background } from '#src/kernel/background.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
@@ -15,10 +14,13 @@ import type { Replica } from '#src/store/replicas.ts'
 import type { Stream } from '#src/store/stream.ts'
 import type { Admission, Jobs, WaitOptions } from './admit.ts'
 import type { BoundJob, JobDefinition } from './define.ts'
+import { createLedger, type Ledger } from './ledger.ts'
 import type { JobRow } from './job-row.ts'
-import { type Claim, createLedger, type Ledger } from './ledger.ts'
+import type { Claim } from './rows.ts'
+import { placesOf } from './limits.ts'
 import type { ProgressSink } from './progress.ts'
-import { type RunnerDeps, runJob, StopError } from './runner.ts'
+import { resultOf, type RunnerDeps } from './run.ts'
+import { runJob, StopError, type StopReason } from './runner.ts'
 import { jobOf } from './view.ts'
 
 export interface EngineOptions {
@@ -32,6 +34,8 @@ export interface EngineOptions {
   metrics: Metrics
   /** Jobs that this process runs at once; others wait for room here or elsewhere. */
   slots?: number
+  /** Of waiting jobs, in tests; that of the database when left out. */
+  clock?: () => Date
   settle_ms?: number
   retry_ms?: number
   at?: (point: string) => void
@@ -57,7 +61,7 @@ const WAIT_POLL_MS = 500
 
 export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream, background } = options
-  const ledger = createLedger(database, options.keyring, replica.id)
+  const ledger = createLedger(database, options.keyring, replica.id, options.clock)
   const waiters: Waiters = new Map()
   const held = createHeldJobs(ledger, options, waiters, () => look())
   const slots = options.slots ?? SLOTS
@@ -67,7 +71,7 @@ export function createEngine(options: EngineOptions): Engine {
   /** Room for a job that is being taken. */
   let claiming = false
 
-  /** Stops what was cancelled elsewhere, and takes free jobs while there is room. One round at a time. */
+  /** Stops what was cancelled elsewhere or lost to another process, and takes free jobs while there is room. One round at a time. */
   function look(): void {
     again = true
     looking ??= background.round('jobs', lookNow).finally(() => {
@@ -77,7 +81,7 @@ export function createEngine(options: EngineOptions): Engine {
   }
   async function lookNow(): Promise<void> {
     again = false
-    for (const id of await ledger.cancelled(held.ids())) held.cancel(id)
+    for (const { id, reason } of await ledger.stopped(held.ids())) held.stop(id, reason)
     while (!stopping && held.count() < slots) {
       claiming = true
       const claim = await ledger.claimNext(held.types(), held.taken()).finally(() => (claiming = false))
@@ -109,18 +113,22 @@ export function createEngine(options: EngineOptions): Engine {
       await looking
       await held.letGo()
     },
-    result: (definition, row) => readResult(definition, ledger.resultOf(row)),
+    result: (definition, row) => (row.result === null ? undefined : resultOf(definition, ledger.resultOf(row))),
+    signal: ledger.signal,
     async admit<Deps, Input, State, Result>(
       definition: JobDefinition<Deps, Input, State, Result>,
       admission: Admission<Input>,
     ) {
-      if (!held.knows(definition.type)) throw new Error(`the job ${definition.type} is not registered`)
       const { operation_id } = admission.operation
-      const here = !stopping && held.count() + Number(claiming) < slots
+      const places = placesOf(held.bound(definition.type), admission.input)
+      // One with limits is taken like those that waited before it.
+      const here = places.length === 0 && !stopping && held.count() + Number(claiming) < slots
       // Counts from here on: many admissions at once must not all see the same room, nor `look` take what is about to run.
       if (here) held.reserved.add(operation_id)
       try {
-        const row = await database.transact((trx, publish) => ledger.insert(trx, publish, definition, admission, here))
+        const row = await database.transact((trx, publish) =>
+          ledger.insert(trx, publish, held.bound(definition.type).definition, admission, { places, here }),
+        )
         if (here) held.run(await ledger.open(row))
         return row
       } finally {
@@ -131,19 +139,10 @@ export function createEngine(options: EngineOptions): Engine {
       const row = await ledger.requestCancel(id)
       if (row === undefined) throw notCancellable(id, await ledger.find(id))
       log.info({ job_id: id, caller: caller.username }, 'job cancel requested')
-      held.cancel(id)
+      held.stop(id, 'cancelled')
       return row
     },
   }
-}
-
-function readResult<Deps, Input, State, Result>(
-  { type, result }: JobDefinition<Deps, Input, State, Result>,
-  value: unknown,
-): Result | undefined {
-  if (value === undefined || result === undefined) return undefined
-  if (!Value.Check(result, value)) throw new Error(`the result of a job ${type} has not the form that its kind says`)
-  return value as Result
 }
 
 function notCancellable(id: string, found: JobRow | undefined): ApiError {
@@ -159,17 +158,28 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
   const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
   const dropped = new Set<string>()
   const reserved = new Set<string>()
+  const bound = (type: string): BoundJob => {
+    const job = known.get(type)
+    if (job === undefined) throw new Error(`the job ${type} is not registered`)
+    return job
+  }
   const runner: RunnerDeps = {
     ledger,
     log,
+    bound,
     live: liveProgress(options.database, options.stream),
     settle_ms: options.settle_ms ?? SETTLE_MS,
     retry_ms: options.retry_ms ?? RETRY_MS,
     ...(options.at === undefined ? {} : { at: options.at }),
   }
   return {
-    register: (bound: BoundJob): void => void known.set(bound.definition.type, bound),
-    knows: (type: string): boolean => known.has(type),
+    register(job: BoundJob): void {
+      const { type, steps } = job.definition
+      const names = steps.map(({ name }) => name)
+      if (new Set(names).size < names.length) throw new Error(`two steps of the job ${type} have one name`)
+      known.set(type, job)
+    },
+    bound,
     types: (): string[] => [...known.keys()],
     ids: (): string[] => [...running.keys()],
     /** What this process must not take: what it runs, and for a while what it could not go on with. */
@@ -177,13 +187,11 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
     /** Ids of jobs that are being admitted to run here. */
     reserved,
     count: (): number => running.size + reserved.size,
-    cancel: (id: string): void => running.get(id)?.stop.abort(new StopError('cancelled')),
+    stop: (id: string, reason: StopReason): void => running.get(id)?.stop.abort(new StopError(reason)),
     run(claim: Claim): void {
-      const bound = known.get(claim.row.type)
-      if (bound === undefined) throw new Error(`the job ${claim.row.type} is not registered`)
       const stop = new AbortController()
       if (claim.row.cancel_requested_at !== null) stop.abort(new StopError('cancelled'))
-      const ended = runJob(claim, bound, stop.signal, runner)
+      const ended = runJob(claim, bound(claim.row.type), stop.signal, runner)
         .then((row) => {
           if (row !== undefined) metrics.job(row.type, row.job_status)
         })

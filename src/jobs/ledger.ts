@@ -2,133 +2,63 @@
 // names the epoch it was claimed under, so that a process which lost the job writes nothing.
 import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
-import type { Caller } from '#src/kernel/http/context.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
-import { type Database, JOB_NOTIFY, type Trx } from '#src/store/database.ts'
+import type { Database, Trx } from '#src/store/database.ts'
 import { holdKey } from '#src/store/idempotency.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { isAlive } from '#src/store/replicas.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Admission } from './admit.ts'
-import { type JobDefinition, type LogLevel, type Milestone, MILESTONES } from './define.ts'
-import type { JobRow, StepRow } from './job-row.ts'
-import { jobMessage } from './view.ts'
-
-export type StepEnd = 'succeeded' | 'failed' | 'skipped' | 'unverified'
-
-/** Thrown by every write of a process that no longer holds the job. It must stop at once and write nothing. */
-export class FencedError extends Error {
-  constructor(job_id: string) {
-    super(`another process holds job ${job_id}`)
-    this.name = 'FencedError'
-  }
-}
-
-/** A job that this process holds, under one epoch. */
-export interface Claim {
-  row: JobRow
-  input: unknown
-  state: Record<string, unknown>
-  steps: StepRow[]
-}
-
-export interface Failure {
-  step: string
-  code: string
-  reason: string
-  upstream_message: string | null
-}
+import { type AnyJob, type LogLevel, type Milestone, MILESTONES } from './define.ts'
+import { freePlaces, MAY_START, type Place } from './limits.ts'
+import type { JobRow } from './job-row.ts'
+import {
+  cancelChildren,
+  change,
+  type Claim,
+  type Failure,
+  held,
+  insertJob,
+  notify,
+  type Parts,
+  type StepEnd,
+  wakeJob,
+} from './rows.ts'
+import { waits } from './waits.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
-export function createLedger(database: Database, keyring: Keyring, replica_id: string) {
+/** `clock`: in tests, instead of that of the database. */
+export function createLedger(database: Database, keyring: Keyring, replica_id: string, clock?: () => Date) {
   const parts: Parts = {
     database,
     replica_id,
+    now: () => (clock === undefined ? sql<Date>`now()` : sql<Date>`${clock()}::timestamptz`),
     encrypt: (value, id) => keyring.encrypt(JSON.stringify(value), ASSOCIATED_DATA.job(id)),
     decrypt: (text, id) => JSON.parse(keyring.decrypt(text, ASSOCIATED_DATA.job(id))) as unknown,
-    held: (claim, work) => held(database, claim, work),
+    held: (claim, work, lock) => held(database, claim, work, lock),
   }
-  return { ...admission(parts), ...claims(parts), ...stepWrites(parts), ...jobWrites(parts), ...auditLog(parts) }
+  const { now } = parts
+  return {
+    now, ...admission(parts), ...claims(parts), ...stops(parts), ...stepWrites(parts), ...jobWrites(parts), ...waits(parts), ...auditLog(parts),
+  } // biome-ignore format: its parts
 }
 
-interface Parts {
-  database: Database
-  replica_id: string
-  encrypt(value: unknown, id: string): string
-  decrypt(text: string, id: string): unknown
-  held<T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T>
-}
-
-/** One fenced transaction: fails unless this process still holds the job under this epoch. */
-function held<T>(database: Database, claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> {
-  const { id, epoch } = claim.row
-  return database.transact(async (trx, publish) => {
-    const row = await trx
-      .selectFrom('job')
-      .select('id')
-      .where('id', '=', id)
-      .where('epoch', '=', epoch)
-      .where('job_status', '=', 'running')
-      .forUpdate()
-      .executeTakeFirst()
-    if (row === undefined) throw new FencedError(id)
-    return work(trx, publish)
-  })
-}
-
-async function change(trx: Trx, publish: Publish, id: string, set: Record<string, unknown>): Promise<JobRow> {
-  const row = await trx
-    .updateTable('job')
-    .set({ ...set, updated_at: sql`now()` })
-    .where('id', '=', id)
-    .returningAll()
-    .executeTakeFirstOrThrow()
-  publish(jobMessage(row, 1))
-  return row
-}
-
-/** Heard by every replica when the transaction is committed. */
-async function notify(trx: Trx, id: string): Promise<void> {
-  await sql`select pg_notify(${JOB_NOTIFY}, ${id})`.execute(trx)
-}
-
-function admission({ encrypt, replica_id }: Parts) {
+function admission(parts: Parts) {
   return {
     /** Admission: job and start event; held by this process from the first moment when it has room. */
-    async insert<Deps, Input, State, Result>(
+    async insert<Input>(
       trx: Trx,
       publish: Publish,
-      definition: JobDefinition<Deps, Input, State, Result>,
+      definition: Pick<AnyJob, 'type' | 'resource_type' | 'steps'>,
       admission: Admission<Input>,
-      here: boolean,
+      { places, here }: { places: readonly Place[]; here: boolean },
     ): Promise<JobRow> {
       const { operation, operation_id, caller } = admission.operation
       await holdKey(trx, admission.operation)
-      const row = await trx
-        .insertInto('job')
-        .values({
-          id: operation_id,
-          parent_id: admission.parent_id ?? null,
-          type: definition.type,
-          status: admission.description,
-          description: admission.description,
-          input: encrypt(admission.input, operation_id),
-          state: encrypt({}, operation_id),
-          metadata: JSON.stringify(admission.metadata ?? {}),
-          planned_steps: JSON.stringify(definition.steps.map((step) => step.name)),
-          node_ip: admission.node_ip ?? null,
-          resource_type: definition.resource_type,
-          resource_id: admission.resource_id ?? null,
-          resource_name: admission.resource_name ?? '',
-          tenant_id: admission.tenant_id ?? caller.tenant_id,
-          caller: JSON.stringify(caller),
-          executor: here ? replica_id : null,
-          epoch: here ? 1 : 0,
-        })
-        .returningAll()
-        .executeTakeFirstOrThrow()
+      const job = { id: operation_id, caller, places, here }
+      const row = await insertJob(parts, trx, publish, definition, admission, job)
       await startEvent(trx, publish, {
         correlation_id: operation_id,
         action: operation,
@@ -138,15 +68,12 @@ function admission({ encrypt, replica_id }: Parts) {
         tenant_id: row.tenant_id,
         ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
       })
-      await admission.also?.(trx)
-      publish(jobMessage(row, 1))
-      if (!here) await notify(trx, row.id)
       return row
     },
   }
 }
 
-function claims({ database, decrypt, replica_id }: Parts) {
+function claims({ database, decrypt, replica_id, now }: Parts) {
   const opened = async (row: JobRow): Promise<Claim> => ({
     row,
     input: decrypt(row.input, row.id),
@@ -156,6 +83,7 @@ function claims({ database, decrypt, replica_id }: Parts) {
       .selectAll()
       .where('job_id', '=', row.id)
       .orderBy('ordinal')
+      .orderBy('started_at')
       .execute(),
   })
   return {
@@ -169,7 +97,7 @@ function claims({ database, decrypt, replica_id }: Parts) {
       database.db.selectFrom('job').selectAll().where('id', '=', id).executeTakeFirst(),
 
     /**
-     * Takes the oldest job that nobody alive holds and that is due, by raising its epoch. `types`: what this version can
+     * Takes the oldest job that nobody alive holds, that is due and has its places, by raising its epoch. `types`: what this version can
      * run. `own`: what this process runs; another job that names this process was dropped by it and is free too.
      */
     claimNext: (types: readonly string[], own: readonly string[]): Promise<Claim | undefined> =>
@@ -185,7 +113,8 @@ function claims({ database, decrypt, replica_id }: Parts) {
             .where(({ eb, or }) =>
               or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]),
             )
-            .where(({ eb, or }) => or([eb('wake_at', 'is', null), eb('wake_at', '<=', sql<Date>`now()`)]))
+            .where(({ eb, or }) => or([eb('wake_at', 'is', null), eb('wake_at', '<=', now())]))
+            .where(MAY_START)
             .where(sql<boolean>`id <> all(${own}::uuid[])`)
             .orderBy('created_at')
             .orderBy('id')
@@ -212,7 +141,11 @@ function claims({ database, decrypt, replica_id }: Parts) {
           .execute()
         await notify(trx, claim.row.id)
       }),
+  }
+}
 
+function stops({ database, replica_id }: Parts) {
+  return {
     requestCancel: (id: string): Promise<JobRow | undefined> =>
       database.db.transaction().execute(async (trx) => {
         const row = await trx
@@ -223,20 +156,24 @@ function claims({ database, decrypt, replica_id }: Parts) {
           .where('point_of_no_return_at', 'is', null)
           .returningAll()
           .executeTakeFirst()
-        if (row !== undefined) await notify(trx, id)
+        if (row === undefined) return undefined
+        await notify(trx, id)
+        await cancelChildren(trx, [id])
         return row
       }),
 
-    /** Which of these were told to stop. */
-    async cancelled(ids: readonly string[]): Promise<string[]> {
+    /** Which of these jobs must stop here: cancelled, or held by another process by now. */
+    async stopped(ids: readonly string[]): Promise<{ id: string; reason: 'cancelled' | 'lost' }[]> {
       if (ids.length === 0) return []
       const rows = await database.db
         .selectFrom('job')
-        .select('id')
+        .select(['id', 'executor'])
         .where('id', 'in', ids)
-        .where('cancel_requested_at', 'is not', null)
+        .where(({ eb, or }) =>
+          or([eb('cancel_requested_at', 'is not', null), eb('executor', 'is distinct from', replica_id)]),
+        )
         .execute()
-      return rows.map((row) => row.id)
+      return rows.map(({ id, executor }) => ({ id, reason: executor === replica_id ? 'cancelled' : 'lost' }))
     },
   }
 }
@@ -255,7 +192,8 @@ function stepWrites({ held }: Parts) {
           .insertInto('job_step')
           .values({ job_id: claim.row.id, ordinal, name, attempt, state: 'running' })
           .onConflict((conflict) =>
-            conflict.columns(['job_id', 'ordinal']).doUpdateSet({
+            conflict.columns(['job_id', 'name']).doUpdateSet({
+              ordinal,
               attempt,
               state: 'running',
               error: '',
@@ -276,8 +214,12 @@ function stepWrites({ held }: Parts) {
         error: string
         attempt: number
         progress: number
+        /** After the last step the end of the event follows at once. */
+        is_last: boolean
         outstanding?: string
         no_return?: boolean
+        /** With this step the job has failed: from here on it only undoes and ends. */
+        failure?: Failure & { sentence: string }
       },
     ): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
@@ -286,7 +228,9 @@ function stepWrites({ held }: Parts) {
           .insertInto('job_step')
           .values({ job_id: claim.row.id, ordinal, name, attempt, state, error, finished_at: sql`now()` as never })
           .onConflict((conflict) =>
-            conflict.columns(['job_id', 'ordinal']).doUpdateSet({ state, error, attempt, finished_at: sql`now()` }),
+            conflict
+              .columns(['job_id', 'name'])
+              .doUpdateSet({ ordinal, state, error, attempt, finished_at: sql`now()` }),
           )
           .execute()
         if (end.outstanding !== undefined) {
@@ -298,23 +242,14 @@ function stepWrites({ held }: Parts) {
         }
         const no_return = end.no_return && claim.row.point_of_no_return_at === null
         const progress = Math.max(end.progress, claim.row.progress)
-        // After the last step the end of the event follows at once.
-        const is_last = ordinal === claim.row.planned_steps.length - 1
-        if (!is_last) await updateEvent(trx, publish, claim.row.id, { progress })
+        if (!end.is_last) await updateEvent(trx, publish, claim.row.id, { progress })
         return change(trx, publish, claim.row.id, {
           progress,
           ...(no_return ? { point_of_no_return_at: sql`now()` } : {}),
+          ...(end.failure === undefined
+            ? {}
+            : { undoing: true, status: end.failure.sentence, ...failureColumns(end.failure) }),
         })
-      }),
-
-    undoStep: (claim: Claim, ordinal: number, undo_state: 'running' | 'undone' | 'failed'): Promise<void> =>
-      held(claim, async (trx) => {
-        await trx
-          .updateTable('job_step')
-          .set({ undo_state })
-          .where('job_id', '=', claim.row.id)
-          .where('ordinal', '=', ordinal)
-          .execute()
       }),
   }
 }
@@ -329,6 +264,17 @@ function further({ row }: Claim, milestone: Milestone | undefined): { milestone?
 function jobWrites({ held, encrypt }: Parts) {
   return {
     fenced: <T>(claim: Claim, work: (trx: Trx) => Promise<T>): Promise<T> => held(claim, (trx) => work(trx)),
+
+    undoStep: (claim: Claim, name: string, undo_state: 'running' | 'undone' | 'failed'): Promise<void> =>
+      held(claim, async (trx) => {
+        await trx
+          .updateTable('job_step')
+          // What the act waited for is over; the undo may wait as long.
+          .set({ undo_state, wait_until: sql<Date>`case when undo_state is null then null else wait_until end` })
+          .where('job_id', '=', claim.row.id)
+          .where('name', '=', name)
+          .execute()
+      }),
 
     save: (claim: Claim, state: Record<string, unknown>): Promise<void> =>
       held(claim, async (trx) => {
@@ -348,18 +294,6 @@ function jobWrites({ held, encrypt }: Parts) {
         }),
       ),
 
-    beginUndo: (claim: Claim, failure: Failure, sentence: string): Promise<JobRow> =>
-      held(claim, (trx, publish) =>
-        change(trx, publish, claim.row.id, {
-          undoing: true,
-          status: sentence,
-          failed_step: failure.step,
-          failure_code: failure.code,
-          failure_reason: failure.reason,
-          upstream_message: failure.upstream_message,
-        }),
-      ),
-
     /** Stored progress; the caller throttles. Progress never falls. */
     progress: (claim: Claim, progress: number, sentence: string | undefined): Promise<JobRow> =>
       held(claim, async (trx, publish) => {
@@ -376,31 +310,34 @@ function jobWrites({ held, encrypt }: Parts) {
         })
       }),
 
-    /** The end: job and event in one transaction. */
+    /** The end: job and event in one transaction; a waiting parent and those that wait for its places go on. */
     finish: (claim: Claim, end: { sentence: string; failure?: Failure; result?: unknown }): Promise<JobRow> =>
-      held(claim, async (trx, publish) => {
-        const { sentence, failure, result } = end
-        await endEvent(trx, publish, claim.row.id, {
-          status: failure === undefined ? 'SUCCESS' : 'FAILED',
-          ...(failure === undefined ? {} : { error_message: failure.reason }),
-        })
-        return change(trx, publish, claim.row.id, {
-          job_status: failure === undefined ? 'completed' : 'failed',
-          status: sentence,
-          executor: null,
-          finished_at: sql`now()`,
-          ...(result === undefined ? {} : { result: encrypt(result, claim.row.id) }),
-          ...(failure === undefined
-            ? { progress: 100 }
-            : {
-                failed_step: failure.step,
-                failure_code: failure.code,
-                failure_reason: failure.reason,
-                upstream_message: failure.upstream_message,
-              }),
-        })
-      }),
+      held(
+        claim,
+        async (trx, publish) => {
+          const { sentence, failure, result } = end
+          if (claim.row.parent_id !== null) await wakeJob(trx, claim.row.parent_id)
+          if (await freePlaces(trx, claim.row.id)) await notify(trx, claim.row.id)
+          await endEvent(trx, publish, claim.row.id, {
+            status: failure === undefined ? 'SUCCESS' : 'FAILED',
+            ...(failure === undefined ? {} : { error_message: failure.reason }),
+          })
+          return change(trx, publish, claim.row.id, {
+            job_status: failure === undefined ? 'completed' : 'failed',
+            status: sentence,
+            executor: null,
+            finished_at: sql`now()`,
+            ...(result === undefined ? {} : { result: encrypt(result, claim.row.id) }),
+            ...(failure === undefined ? { progress: 100 } : failureColumns(failure)),
+          })
+        },
+        'with_parent',
+      ),
   }
+}
+
+function failureColumns({ step, code, reason, upstream_message }: Failure) {
+  return { failed_step: step, failure_code: code, failure_reason: reason, upstream_message }
 }
 
 function auditLog({ held }: Parts) {
@@ -447,8 +384,4 @@ const MAX_LINE = 2000
 /** Texts from elsewhere cannot forge lines. */
 function printable(text: string): string {
   return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1)).slice(0, MAX_LINE)
-}
-
-export function callerOf(row: JobRow): Caller {
-  return row.caller as Caller
 }

@@ -1,7 +1,8 @@
 // Progress of a job: weighted over its steps, sent live often, stored seldom, never falling.
 import type { Log } from '#src/kernel/log.ts'
 import type { NoState, Step } from './define.ts'
-import type { Claim, Ledger } from './ledger.ts'
+import type { Ledger } from './ledger.ts'
+import type { Claim } from './rows.ts'
 
 /** Receives progress that is not stored. */
 export type ProgressSink = (claim: Claim, percent: number, sentence: string | undefined) => void

@@ -3,29 +3,17 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
-import type { Log } from '#src/kernel/log.ts'
 import { Value } from 'typebox/value'
 import { Type } from 'typebox'
-import type { AnyJob, BoundJob, Holds, NoState, Run, Step } from './define.ts'
+import type { AnyJob, BoundJob, Holds, NoState, Run } from './define.ts'
+import { createProgress } from './progress.ts'
 import type { JobRow } from './job-row.ts'
-import { callerOf, type Claim, type Failure, FencedError, type Ledger, type StepEnd } from './ledger.ts'
-import { createProgress, type ProgressSink } from './progress.ts'
+import { type Claim, type Failure, FencedError, type StepEnd } from './rows.ts'
+import { type AnyStep, createRun, DEFAULT_TIMEOUT_MS, type RunnerDeps } from './run.ts'
+import { WaitEndedError, WaitingError } from './waits.ts'
 
-export interface RunnerDeps {
-  ledger: Ledger
-  log: Log
-  /** Sends progress that is not stored. */
-  live: ProgressSink
-  /** Before an interrupted `once` step may act again, the world gets this long to settle. */
-  settle_ms: number
-  /** First pause before an automatic repeat; doubles each time. */
-  retry_ms: number
-  /** Test hook of the harness: called at each named point; throwing there is a crash. */
-  at?: (point: string) => void
-}
-
-/** Why a run was told to stop. */
-export type StopReason = 'cancelled' | 'shutdown'
+/** Why a run was told to stop; `lost`: another process holds the job by now. */
+export type StopReason = 'cancelled' | 'shutdown' | 'lost'
 
 export class StopError extends Error {
   readonly reason: StopReason
@@ -35,10 +23,6 @@ export class StopError extends Error {
     this.reason = reason
   }
 }
-
-type AnyStep = Step<unknown, unknown, NoState>
-
-const DEFAULT_TIMEOUT_MS = 15 * 60_000
 
 /** Runs the job to its end, or until this process must let go of it. Returns the final row, or undefined when let go. */
 export async function runJob(
@@ -52,7 +36,8 @@ export async function runJob(
     if (!isReadable(bound.definition, claim)) return await deps.ledger.finish(claim, UNREADABLE)
     return await walk(claim, bound, stop, { ...deps, log })
   } catch (error) {
-    if (error instanceof FencedError) {
+    if (error instanceof WaitingError) return undefined
+    if (error instanceof FencedError || (error instanceof StopError && error.reason === 'lost')) {
       log.warn({ err: error }, 'job lost to another process')
       return undefined
     }
@@ -82,14 +67,15 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
   let failure = claim.row.undoing ? storedFailure(claim) : undefined
   for (const [ordinal, step] of steps.entries()) {
     if (failure !== undefined) break
-    const before = claim.steps.find((row) => row.ordinal === ordinal)
+    const before = claim.steps.find(({ name }) => name === step.name)
     if (before !== undefined && before.state !== 'running' && before.state !== 'failed') continue
     const attempt = (before?.attempt ?? 0) + 1
     const interrupted = before?.state === 'running'
     failure = await runStep({ claim, bound, step, ordinal, attempt, interrupted, stop, progress, deps })
   }
+  if (failure !== undefined) await deps.ledger.endChildren(claim)
   if (failure !== undefined && on_failure === 'undo') {
-    const left = await undoSteps(claim, bound, failure, stop, progress, deps)
+    const left = await undoSteps(claim, bound, stop, progress, deps)
     return deps.ledger.finish(claim, { sentence: undone(failure, left), failure })
   }
   if (failure !== undefined) return deps.ledger.finish(claim, { sentence: failure.reason, failure })
@@ -111,18 +97,19 @@ interface StepRun {
 
 /** One step from probe to proof. Returns the failure when it failed. */
 async function runStep(context: StepRun): Promise<Failure | undefined> {
-  const { claim, step, ordinal, attempt, stop, progress, deps } = context
+  const { claim, bound, step, ordinal, attempt, stop, progress, deps } = context
   const timeout = AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)
   const signal = AbortSignal.any([stop, timeout])
   const run = createRun({ ...context, signal })
-  const end = async (state: StepEnd, error = '', outstanding?: string): Promise<void> => {
+  const end = async (state: StepEnd, error = '', more: StepMore = {}): Promise<void> => {
     await progress.settled()
     const row = await deps.ledger.endStep(claim, ordinal, step.name, {
       state,
       error,
       attempt,
       progress: progress.after(ordinal),
-      ...(outstanding === undefined ? {} : { outstanding }),
+      is_last: ordinal === bound.definition.steps.length - 1,
+      ...more,
       ...(step.point_of_no_return === true ? { no_return: true } : {}),
     })
     claim.row = row
@@ -142,7 +129,7 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
     const holds = step.holds === undefined ? true : await step.holds(run)
     if (holds === true) await end('succeeded')
     else if (holds === 'unknown' && step.outstanding !== undefined)
-      await end('unverified', step.outstanding, step.outstanding)
+      await end('unverified', step.outstanding, { outstanding: step.outstanding })
     else throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" ended, but its goal was not reached.`)
     return undefined
   } catch (thrown) {
@@ -150,16 +137,26 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
   }
 }
 
+interface StepMore {
+  outstanding?: string
+  failure?: Failure & { sentence: string }
+}
+
 async function failStep(
   thrown: unknown,
   context: StepRun,
   timeout: AbortSignal,
-  end: (state: StepEnd, error: string) => Promise<void>,
-): Promise<Failure> {
-  const { step, stop, deps, attempt, claim } = context
-  if (thrown instanceof FencedError || thrown instanceof CrashForTest) throw thrown
+  end: (state: StepEnd, error: string, more: StepMore) => Promise<void>,
+): Promise<Failure | undefined> {
+  const { step, stop, deps, attempt, claim, bound } = context
   const stopped: unknown = stop.aborted ? stop.reason : thrown
-  if (stopped instanceof StopError && stopped.reason === 'shutdown') throw stopped
+  if (isEndOfRun(thrown)) throw thrown
+  if (isEndOfRun(stopped)) throw stopped
+  const { outstanding } = step
+  if (stopped instanceof WaitEndedError && outstanding !== undefined) {
+    await end('unverified', outstanding, { outstanding })
+    return undefined
+  }
   const error = errorOf(thrown, stopped, timeout, context)
   deps.log.warn({ step: step.name, err: error }, 'job step failed')
   await deps.ledger.note(claim, {
@@ -169,9 +166,12 @@ async function failStep(
     text: error.message,
     data: { code: error.code },
   })
-  await end('failed', error.message)
   const { code, message: reason, upstream_message = null } = error
-  return { step: step.name, code, reason, upstream_message }
+  const failure = { step: step.name, code, reason, upstream_message }
+  const sentence = bound.definition.on_failure === 'undo' ? `Undoing: ${reason}` : reason
+  // In one write: a crash after it must not begin the failed step again.
+  await end('failed', reason, { failure: { ...failure, sentence } })
+  return failure
 }
 
 function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, { step, claim }: StepRun): ApiError {
@@ -205,8 +205,11 @@ async function probe(
 }
 
 /** The act, repeated by itself when the error says that it may pass. */
-async function act(context: StepRun, run: Run<unknown, unknown, NoState>, signal: AbortSignal): Promise<void> {
-  const { step, deps } = context
+async function act(
+  { step, deps }: Pick<StepRun, 'step' | 'deps'>,
+  run: Run<unknown, unknown, NoState>,
+  signal: AbortSignal,
+): Promise<void> {
   const retries = step.retries ?? (step.kind === 'once' ? 0 : 3)
   for (let tried = 0; ; tried += 1) {
     try {
@@ -230,46 +233,61 @@ function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Takes back, in reverse order, every step that began. Returns what could not be taken back. */
+/** Takes back, in reverse order, every step that began, then what the admission wrote. Returns what could not be taken back. */
 async function undoSteps(
   claim: Claim,
   bound: BoundJob,
-  failure: Failure,
   stop: AbortSignal,
   progress: ReturnType<typeof createProgress>,
   deps: RunnerDeps,
 ): Promise<string[]> {
-  claim.row = await deps.ledger.beginUndo(claim, failure, `Undoing: ${failure.reason}`)
-  deps.at?.('undo:began')
   const { steps } = await deps.ledger.open(claim.row)
+  const { definition } = bound
   const left: string[] = []
-  for (const [ordinal, step] of [...bound.definition.steps.entries()].reverse()) {
-    const row = steps.find((candidate) => candidate.ordinal === ordinal)
-    if (row === undefined || row.state === 'skipped' || row.undo_state === 'undone' || step.undo === undefined) continue
-    await deps.ledger.undoStep(claim, ordinal, 'running')
+  const takeBack = async (step: AnyStep, attempt: number, title: string): Promise<boolean> => {
     const signal = AbortSignal.any([shutdownOnly(stop), AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)])
-    const run = createRun({ claim, bound, step, attempt: row.attempt, signal, progress, deps })
+    const run = createRun({ claim, bound, step, attempt, signal, progress, deps })
     try {
-      await act({ step: { ...step, run: step.undo }, deps } as StepRun, run, signal)
+      await act({ step, deps }, run, signal)
       deps.at?.(`${step.name}:undone`)
-      await deps.ledger.undoStep(claim, ordinal, 'undone')
+      return true
     } catch (thrown) {
-      if (thrown instanceof FencedError || thrown instanceof CrashForTest || thrown instanceof StopError) throw thrown
+      if (isEndOfRun(thrown)) throw thrown
       deps.log.error({ step: step.name, err: thrown }, 'job step not undone')
-      const text = `"${step.title}" could not be undone: ${asApiError(thrown, claim.row.tenant_id).message}`
-      await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt: row.attempt, text, data: undefined })
-      await deps.ledger.undoStep(claim, ordinal, 'failed')
+      const text = `${title} could not be undone: ${asApiError(thrown, claim.row.tenant_id).message}`
+      await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt, text, data: undefined })
       left.push(text)
+      return false
     }
   }
+  for (const step of definition.steps.toReversed()) {
+    const row = steps.find(({ name }) => name === step.name)
+    const over = row === undefined || row.state === 'skipped' || row.undo_state === 'undone'
+    if (over || step.undo === undefined) continue
+    await deps.ledger.undoStep(claim, step.name, 'running')
+    const ended = await takeBack({ ...step, run: step.undo, kind: 'repeatable' }, row.attempt, `"${step.title}"`)
+    await deps.ledger.undoStep(claim, step.name, ended ? 'undone' : 'failed')
+  }
+  const { undo } = definition
+  if (undo !== undefined) await takeBack({ name: 'admission', title: '', run: undo }, 1, 'What the request recorded')
   return left
+}
+
+/** This process ends its part here; nothing has failed. */
+function isEndOfRun(thrown: unknown): boolean {
+  return (
+    thrown instanceof FencedError ||
+    thrown instanceof CrashForTest ||
+    thrown instanceof WaitingError ||
+    (thrown instanceof StopError && thrown.reason !== 'cancelled')
+  )
 }
 
 /** A cancel is what undoing answers; only the end of the process interrupts it. */
 function shutdownOnly(stop: AbortSignal): AbortSignal {
   const controller = new AbortController()
   const pass = (): void => {
-    if (stop.reason instanceof StopError && stop.reason.reason === 'shutdown') controller.abort(stop.reason)
+    if (isEndOfRun(stop.reason)) controller.abort(stop.reason)
   }
   if (stop.aborted) pass()
   else stop.addEventListener('abort', pass, { once: true })
@@ -293,51 +311,6 @@ function storedFailure({ row }: Claim): Failure {
 
 function throwIfStopped(stop: AbortSignal): void {
   if (stop.aborted) throw stop.reason
-}
-
-interface RunParts {
-  claim: Claim
-  bound: BoundJob
-  step: AnyStep | undefined
-  attempt: number
-  signal: AbortSignal
-  progress: ReturnType<typeof createProgress>
-  deps: RunnerDeps
-}
-
-function createRun({ claim, bound, step, attempt, signal, progress, deps }: RunParts): Run<unknown, unknown, NoState> {
-  return {
-    job_id: claim.row.id,
-    epoch: claim.row.epoch,
-    step: step?.name ?? '',
-    input: claim.input,
-    deps: bound.deps,
-    caller: callerOf(claim.row),
-    attempt,
-    signal,
-    log: deps.log,
-    get state() {
-      return claim.state
-    },
-    async save(change) {
-      const next = { ...claim.state, ...change }
-      await deps.ledger.save(claim, next)
-      claim.state = next
-      deps.at?.(`${step?.name ?? 'job'}:saved`)
-    },
-    async reached(milestone, change = {}) {
-      const next = { ...claim.state, ...change }
-      claim.row = await deps.ledger.reached(claim, milestone, next)
-      claim.state = next
-      deps.at?.(`${step?.name ?? 'job'}:saved`)
-    },
-    fenced: (work) => deps.ledger.fenced(claim, work),
-    note: (level, text, data) => deps.ledger.note(claim, { level, step: step?.name ?? '', attempt, text, data }),
-    progress: (percent, sentence) => progress.report(step?.name, percent, sentence),
-    async about(resource) {
-      claim.row = await deps.ledger.about(claim, resource)
-    },
-  }
 }
 
 /** Thrown by the test harness to end a run as a killed process would: nothing more is written. */

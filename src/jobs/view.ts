@@ -33,7 +33,13 @@ export function jobMessage(row: JobRow, total_jobs: number): StreamMessage {
 
 export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<JobDetail> {
   const [steps, lines, outstanding, children] = await Promise.all([
-    db.selectFrom('job_step').selectAll().where('job_id', '=', row.id).orderBy('ordinal').execute(),
+    db
+      .selectFrom('job_step')
+      .selectAll()
+      .where('job_id', '=', row.id)
+      .orderBy('ordinal')
+      .orderBy('started_at')
+      .execute(),
     db
       .selectFrom('job_event')
       .selectAll()

@@ -30,6 +30,7 @@ const PLACES: readonly EncryptedPlace[] = [
   column('job', ['id'], 'input', ([id]) => ASSOCIATED_DATA.job(String(id))),
   column('job', ['id'], 'state', ([id]) => ASSOCIATED_DATA.job(String(id))),
   column('job', ['id'], 'result', ([id]) => ASSOCIATED_DATA.job(String(id))),
+  column('job_signal', ['job_id', 'name'], 'payload', ([id]) => ASSOCIATED_DATA.job(String(id))),
   column('idempotency', ['caller_id', 'key'], 'body', ([caller_id, key]) =>
     ASSOCIATED_DATA.idempotency(String(caller_id), String(key)),
   ),

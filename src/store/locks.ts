@@ -20,6 +20,8 @@ export const LOCKS = {
   job_claims: 7_405_010,
   /** Names and addresses of nodes are given one after the other, so that no two nodes get the same. */
   node_identities: 7_405_011,
+  /** With a hash of the key as second number: jobs that are limited by it are admitted one after the other. */
+  job_limits: 7_405_012,
   /** Two rotations of the key at once would lose a key. */
   key_rotation: 7_405_009,
 } as const

@@ -132,6 +132,7 @@ export interface Tables {
   job: {
     id: string
     parent_id: string | null
+    child_name: string | null
     type: string
     job_status: Generated<string>
     status: Generated<string>
@@ -173,7 +174,10 @@ export interface Tables {
     error: Generated<string>
     started_at: Time
     finished_at: NullableTime
+    wait_until: NullableTime
   }
+  job_signal: { job_id: string; name: string; payload: string; received_at: Time }
+  job_limit: { job_id: string; key: string; most: number }
   job_event: {
     job_id: string
     seq: number

@@ -36,7 +36,7 @@ const ROWS: Record<string, string> = {
 
 /** Tables that hold one row for each thing that exists, or rows that people make and want to keep. */
 const BOUNDED = [
-  'alert_copy', 'api_token', 'guest_network_site', 'job_event', 'job_outstanding', 'job_step',
+  'alert_copy', 'api_token', 'guest_network_site', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
   'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'revoked_certificate', 'setting', 'tenant',
   'user_account', 'vm_state',
 ] // biome-ignore format: a list

@@ -119,7 +119,7 @@ for (const existing of [false, true]) {
     assert.ok((await crashEverywhere(walk(existing))) >= 12)
   })
   test(`a tenant with ${which} leaves nothing behind, whichever step fails`, async () => {
-    assert.equal(await failEverywhere(walk(existing)), 5)
+    assert.equal(await failEverywhere(walk(existing)), 4)
   })
 }
 

@@ -42,11 +42,13 @@ export interface ProcessOptions {
   bound: readonly BoundJob[]
   at?: (point: string) => void
   slots?: number
+  /** That waiting jobs go by. */
+  clock?: () => Date
 }
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, at, slots } = options
+  const { connection, keyring, bound, at, slots, clock } = options
   const database = openDatabase({ connection, pool_size: 4, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
@@ -54,7 +56,7 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
   const background = createBackground(log, metrics)
   const replica = createReplica(database, background)
   const engine = createEngine({
-    database, keyring, replica, stream, listener, background, log, metrics, settle_ms: 1, retry_ms: 1, ...(at && { at }), ...(slots !== undefined && { slots }),
+    database, keyring, replica, stream, listener, background, log, metrics, settle_ms: 1, retry_ms: 1, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()

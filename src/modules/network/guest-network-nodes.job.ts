@@ -47,7 +47,6 @@ export const guestNetworkCreateJob = defineJob<GuestNetworkDeps>()({
       title: 'Reach every node',
       retries: 0,
       run: (run) => onEveryNode(run, 'check', () => [], { unreachable: true }),
-      undo: (run) => run.fenced((trx) => dropSite(trx, run.input.name)),
     },
     makeOnNodes,
     {
@@ -65,6 +64,7 @@ export const guestNetworkCreateJob = defineJob<GuestNetworkDeps>()({
     },
   ],
   on_failure: 'undo',
+  undo: (run) => run.fenced((trx) => dropSite(trx, run.input.name)),
   done: ({ input }) => `Guest network ${input.name} is there, on ${input.nodes.length} nodes.`,
 })
 

@@ -63,7 +63,6 @@ export const mtuDeclareJob = defineJob<RolloutDeps>()({
   state: RolloutState,
   resource_type: 'MTU',
   steps: [
-    { name: 'declare', title: 'Declare the MTU', run: () => Promise.resolve(), undo: undeclare },
     {
       name: 'prepare',
       title: 'Let every node carry the new size',
@@ -93,6 +92,7 @@ export const mtuDeclareJob = defineJob<RolloutDeps>()({
     },
   ],
   on_failure: 'undo',
+  undo: undeclare,
   done: ({ input }) =>
     `${input.roles.map(({ role, mtu: size }) => `${role} runs at ${size}`).join(', ')} on ${input.nodes.length} nodes.`,
 })

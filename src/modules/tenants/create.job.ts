@@ -58,9 +58,8 @@ export const tenantCreateJob = defineJob<TenantCreateDeps>()({
   state: CreateState,
   resource_type: 'TENANT',
   on_failure: 'undo',
+  undo: dropClaim,
   steps: [
-    // The claim was written with the job; this step only stands for taking it back, last of all.
-    { name: 'claim', title: 'Claim the name', run: async () => {}, undo: dropClaim },
     { name: 'domain', title: 'Make the domain', weight: 2, holds: hasDomain, run: makeDomain, undo: dropDomain },
     { name: 'account', title: 'Make the domain admin', weight: 2, holds: hasAccount, run: makeAccount },
     {
@@ -247,7 +246,7 @@ function asked(run: CreateRun): boolean {
   return run.state.submissions?.['domain'] !== undefined
 }
 
-/** Undoes the claim, unless the domain could not be removed: then the row stays and says so. */
+/** Undoes the claim of the name, which was written with the job, unless the domain could not be removed: then the row stays and says so. */
 async function dropClaim(run: CreateRun): Promise<void> {
   const { id } = run.input
   if (asked(run) && (await hasDomain(run))) {
