@@ -85,7 +85,7 @@ test('migration is refused before the platform is asked', async () => {
   door.refused(
     await migrate({ virtual_machine_id: vms['legacy-crm'], storage_id: NOBODY }),
     'RESOURCE_NOT_FOUND',
-    /storage_id/,
+    /Storage \S+ not found/,
   )
 })
 
@@ -244,7 +244,7 @@ test('restoring is refused before the platform is asked', async () => {
   door.refused(
     await restore({ source: 'template', virtual_machine_id: WEB, template_id: NOBODY }),
     'RESOURCE_NOT_FOUND',
-    /template_id/,
+    /Template 0{8}-\S+ not found/,
   )
   const template_id = wellKnown.templates['Alpine 3.20 (downloading)']
   door.refused(

@@ -173,26 +173,3 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   diskOfferingGetByName: common(OFFERINGS),
   diskOfferingIdGet: common(OFFERINGS),
 }
-
-const order = (more: (foreign: Foreign) => object): Input =>
-  body((foreign) => ({ zone_id: foreign.zone_id, service_offering_id: foreign.service_offering_id, ...more(foreign) }))
-
-/** Further fields of a route that may name a thing of globex, each in a request of which the rest is acme's own. */
-export const FOREIGN_FIELDS: readonly { operation: string; field: string; input: Input }[] = [
-  {
-    operation: 'vmProvision',
-    field: 'network_ids',
-    input: order(({ template_id, network_id }) => ({ template_id, network_ids: [network_id] })),
-  },
-  {
-    operation: 'vmProvision',
-    field: 'networks',
-    input: order(({ template_id, network_id }) => ({ template_id, networks: [{ network_id }] })),
-  },
-  { operation: 'vmProvision', field: 'volume_id', input: order(({ volume_id }) => ({ volume_id })) },
-  {
-    operation: 'vmNicAdd',
-    field: 'virtual_machine_id',
-    input: body(({ vm_id, network_id }) => ({ virtual_machine_id: vm_id, network_id })),
-  },
-]

@@ -7,7 +7,7 @@ import { areas } from '#src/contract/index.ts'
 import { routeEffect, type RouteSpec } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
-import { FOREIGN_FIELDS, SCOPE_ROWS } from './tenant-scope-rows.ts'
+import { SCOPE_ROWS } from './tenant-scope-rows.ts'
 import { type Foreign, foreignThings } from './foreign-things.ts'
 
 let lab: Lab
@@ -99,17 +99,6 @@ for (const { operation, route } of own) {
       const everybody = await ask()
       assert.ok(everybody.status === 200 || everybody.body.code !== reply.body.code, everybody.text)
     }
-  })
-}
-
-for (const { operation, field, input } of FOREIGN_FIELDS) {
-  test(`${operation} finds nothing of globex in ${field}, and sends nothing`, async () => {
-    const route = own.find((one) => one.operation === operation)?.route
-    assert.ok(route !== undefined)
-    const before_call = await changes()
-    const reply = await lab.call(route.method, route.path, input(foreign).body, { token: acme })
-    assert.match(String(reply.body.code), /_NOT_FOUND$/, reply.text)
-    assert.deepEqual(await changes(), before_call)
   })
 }
 

@@ -1,5 +1,6 @@
 /** What machines are given along the way: affinity groups, registered user data, key pairs. */
 import type { Call, Commands } from '../call.ts'
+import { text } from '../owner-view.ts'
 import type { Json } from '../row.ts'
 import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
 import { listRows } from './infrastructure.ts'
@@ -24,7 +25,13 @@ export const groups: Commands = {
       (one) => groupView(call, one.id),
     )
   },
-  listUserData: (call) => listRows(call, call.state.tables.userdata.values(), ['name']),
+  listUserData: (call) => {
+    const mine = visible(call)
+    const rows = call.state.tables.userdata.filter((one) =>
+      mine({ accountid: text(one['accountid']) ?? '', projectid: text(one['projectid']) }),
+    )
+    return listRows(call, rows, ['name'])
+  },
 }
 
 function groupView(call: Call, id: string): Record<string, Json> {

@@ -14,6 +14,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
 import { vmDiskCreate } from './disk-create.ts'
+import { isUsableImage } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots, requireVolumeState } from './volume-lookup.ts'
@@ -236,7 +237,8 @@ async function usableIso(
   const { tenant_id } = ctx.caller
   const filter = { id, isofilter: tenant_id === null ? 'all' : 'executable', ...scopeOfOne(tenant_id) }
   const known = await findOne(cloudstack, 'listIsos', 'iso', filter, optionsOf(ctx))
-  if (known === undefined) throw new ApiError('ISO_NOT_FOUND', `ISO image ${id} not found.`)
+  if (known === undefined || !isUsableImage(known, tenant_id))
+    throw new ApiError('ISO_NOT_FOUND', `ISO image ${id} not found.`)
   const content = await cloudstack.call('listIsos', { ...filter, page: 1, pagesize: 500 }, optionsOf(ctx))
   const here = rowsOf(content, 'iso').filter(
     (row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null,

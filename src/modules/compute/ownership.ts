@@ -1,7 +1,7 @@
 // Whether a thing that a narrowed caller names belongs to its tenant. The platform checks the rights of our own root
 // account, so it would let one tenant use another's volume; these checks come before any effect.
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { flagOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
@@ -48,6 +48,30 @@ export async function requireUsableNetwork(
   const network = await findOne(cloudstack, 'listNetworks', 'network', { id, ...WHOLE_SCOPE })
   if (network !== undefined && textOf(network, 'acltype')?.toLowerCase() === 'domain') return
   throw new ApiError('RESOURCE_NOT_FOUND', `Network ${id} not found.`)
+}
+
+/** The same for a template or an ISO image; public ones are everybody's. */
+export async function requireUsableImage(
+  cloudstack: CloudStack,
+  tenant_id: string | null,
+  id: string | undefined,
+): Promise<void> {
+  if (tenant_id === null || id === undefined) return
+  for (const [command, filter, key] of IMAGES) {
+    const image = await findOne(cloudstack, command, key, { id, [filter]: 'all', listall: true })
+    if (image !== undefined && isUsableImage(image, tenant_id)) return
+  }
+  throw new ApiError('RESOURCE_NOT_FOUND', `Template ${id} not found.`)
+}
+
+/** Where images are listed, with the parameter that selects among them. */
+export const IMAGES = [
+  ['listTemplates', 'templatefilter', 'template'],
+  ['listIsos', 'isofilter', 'iso'],
+] as const
+
+export function isUsableImage(image: Raw, tenant_id: string | null): boolean {
+  return tenant_id === null || flagOf(image, 'ispublic') === true || textOf(image, 'domainid') === tenant_id
 }
 
 async function isListed(

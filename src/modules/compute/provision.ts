@@ -11,11 +11,13 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
-import { requireOwn, requireUsableNetwork } from './ownership.ts'
+import { requireOwn, requireUsableImage, requireUsableNetwork } from './ownership.ts'
 import { vmProvisionJob } from './provision.job.ts'
+import { serviceOffering } from './scaling.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
 import { vmOf } from './vm-view.ts'
+import { requireDiskOffering } from './volume-lookup.ts'
 
 type In = Input<(typeof vms.routes)['vmProvision']>
 
@@ -24,7 +26,7 @@ export function vmProvision(deps: PlatformDeps) {
     checkBody(body)
     requireAdminFields(body, ctx)
     const owner = await ownerOf(deps.cloudstack, body, ctx)
-    await requireNamed(deps.cloudstack, body, ctx.caller.tenant_id)
+    await requireNamed(deps.cloudstack, body, ctx)
     await requireCapacity(deps.cloudstack, body)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
     await deps.jobs.admit(vmProvisionJob, {
@@ -114,8 +116,14 @@ async function firstAccount(cloudstack: CloudStack, domainid: string, signal: Ab
   return name
 }
 
-/** Offerings are checked by the platform against the owner; these it checks against us, or only after it has accepted. */
-async function requireNamed(cloudstack: CloudStack, body: VmProvision, tenant_id: string | null): Promise<void> {
+/** The platform checks the rights of our own account, or those of the owner only after it has accepted. */
+async function requireNamed(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<void> {
+  const { tenant_id } = ctx.caller
+  if (tenant_id === null) return
+  await requireUsableImage(cloudstack, tenant_id, body.template_id)
+  await serviceOffering(cloudstack, body.service_offering_id, ctx, true)
+  const disk_offerings = [body.disk_offering_id, ...(body.data_disks ?? []).map((disk) => disk.disk_offering_id)]
+  for (const id of disk_offerings.filter((one) => one !== undefined)) await requireDiskOffering(cloudstack, id, ctx)
   await requireOwn(cloudstack, tenant_id, 'volume', body.volume_id)
   await requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id)
   await requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id)

@@ -13,6 +13,7 @@ import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, submitCall } from '../platform-rows.ts'
+import { IMAGES, isUsableImage } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { readVmSnapshot, requireRevertible, revertCall } from './vm-snapshots.ts'
@@ -109,24 +110,18 @@ async function anotherRoot(cloudstack: CloudStack, vm_id: string, body: Body, ct
 
 const GIB = 1024 ** 3
 
-/** A narrowed caller may use public images and those of its own tenant. */
+/** A tenant-scoped caller may use public images and those of its own tenant. */
 async function requireTemplate(
   cloudstack: CloudStack,
   id: string,
   vm: VirtualMachine,
   ctx: RequestContext,
 ): Promise<void> {
-  for (const [command, filter, key] of [
-    ['listTemplates', 'templatefilter', 'template'],
-    ['listIsos', 'isofilter', 'iso'],
-  ] as const) {
+  for (const [command, filter, key] of IMAGES) {
     const args = { id, [filter]: 'all', listall: true }
     if ((await findOne(cloudstack, command, key, args, optionsOf(ctx))) === undefined) continue
     const content = await cloudstack.call(command, { ...args, page: 1, pagesize: 500 }, optionsOf(ctx))
-    const { tenant_id } = ctx.caller
-    const open = rowsOf(content, key).filter(
-      (row) => tenant_id === null || flagOf(row, 'ispublic') === true || textOf(row, 'domainid') === tenant_id,
-    )
+    const open = rowsOf(content, key).filter((row) => isUsableImage(row, ctx.caller.tenant_id))
     if (open.length === 0) break
     const here = open.filter((row) => textOf(row, 'zoneid') === vm.zone_id || textOf(row, 'zoneid') === null)
     if (here.some((row) => flagOf(row, 'isready') === true)) return

@@ -29,8 +29,9 @@ export async function planScale(
     throw invalidField('body', 'names no new size')
   const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
   requireState(vm, vmCan.scale)
-  const present = await offering(cloudstack, vm.service_offering_id ?? '', ctx, false)
-  const next = service_offering_id === undefined ? present : await offering(cloudstack, service_offering_id, ctx, true)
+  const present = await serviceOffering(cloudstack, vm.service_offering_id ?? '', ctx, false)
+  const next =
+    service_offering_id === undefined ? present : await serviceOffering(cloudstack, service_offering_id, ctx, true)
   requireFitting(body, vm, next)
   if (vm.state === 'Running') requireLive(vm, present, next, sizeAfter(body, vm, next), live_on)
   return {
@@ -45,7 +46,13 @@ export async function planScale(
   }
 }
 
-async function offering(cloudstack: CloudStack, id: string, ctx: RequestContext, wanted: boolean): Promise<Raw> {
+/** Offerings made for other tenants are none to a tenant-scoped caller. `wanted`: one that the request names. */
+export async function serviceOffering(
+  cloudstack: CloudStack,
+  id: string,
+  ctx: RequestContext,
+  wanted: boolean,
+): Promise<Raw> {
   const row = await findOne(
     cloudstack,
     'listServiceOfferings',

@@ -104,7 +104,11 @@ function changingRows(cloudstack: CloudStack) {
   const vmDestroy: JobRowSpec<Spec<'vmDestroy'>> = {
     mode: 'job',
     command: 'destroyVirtualMachine',
-    about: aboutVm(cloudstack, 'destroy', { doing: 'Destroying', done: 'destroyed' }),
+    about: async (input, ctx) => {
+      const subject = await aboutVm(cloudstack, 'destroy', { doing: 'Destroying', done: 'destroyed' })(input, ctx)
+      for (const id of input.body.volume_ids ?? []) await requireOwn(cloudstack, ctx.caller.tenant_id, 'volume', id)
+      return subject
+    },
     args: ({ body }) => ({ id: body.virtual_machine_id, expunge: body.expunge, volumeids: body.volume_ids }),
     proof: ({ body }) => ({
       thing: 'vm',

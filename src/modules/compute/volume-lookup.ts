@@ -43,3 +43,8 @@ export async function diskOffering(cloudstack: CloudStack, id: string, ctx: Requ
   const domains = row === undefined ? null : textOf(row, 'domainid')
   return tenant_id !== null && domains !== null && !domains.split(',').includes(tenant_id) ? undefined : row
 }
+
+export async function requireDiskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<void> {
+  if ((await diskOffering(cloudstack, id, ctx)) === undefined)
+    throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${id} not found.`)
+}

@@ -140,7 +140,11 @@ async function targetNetwork(
   named: string | undefined,
   ctx: RequestContext,
 ): Promise<string> {
-  if (address.network_id !== null) return address.network_id
+  if (address.network_id !== null) {
+    if (named !== undefined && named !== address.network_id)
+      throw invalidField('body.network_id', `differs from the network of the address, ${address.network_id}`)
+    return address.network_id
+  }
   if (named === undefined)
     throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
   const network = await readNetwork(cloudstack, named, ctx)
