@@ -7,6 +7,7 @@ import { openApiDocument } from '#src/contract/openapi.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { createEngine, type Engine } from '#src/jobs/engine.ts'
 import { createBackground } from '#src/kernel/background.ts'
+import { jobRetention } from '#src/jobs/lookup.ts'
 import { type Config, ConfigError, secretValues } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
@@ -171,8 +172,9 @@ async function startParts(
       : await ensureFirstAdminToken({ database }, config.data_dir)
   // Before what its requests need is stopped; the one at its start is for a start that fails.
   opened.defer(() => server.close())
-  const { replay_hours } = config.events
-  const upkeep = createUpkeep(database, { replay_hours, ...config.retention }, background, log)
+  const periods = { replay_hours: config.events.replay_hours, ...config.retention }
+  const retention = { periods, others: [jobRetention(config.retention.job_days)] }
+  const upkeep = createUpkeep(database, retention, background, log)
   opened.defer(() => upkeep.stop())
   upkeep.start()
   opened.defer(async () => {

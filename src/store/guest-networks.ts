@@ -1,7 +1,8 @@
 // Guest networks that were built on the nodes, and the results of the jobs that did it.
-import { sql } from 'kysely'
+import type { Selectable } from 'kysely'
 import type { BridgeResult, NetworkJobResult } from '#src/contract/network/guest-network-jobs.ts'
 import type { Db, Trx } from './database.ts'
+import type { Tables } from './tables.ts'
 
 export type GuestNetworkOperation = NetworkJobResult['operation']
 
@@ -45,21 +46,11 @@ export interface GuestNetworkJobStart {
   total_nodes: number
 }
 
-/** Answers the id of a job of this network that still runs, and then writes nothing. */
-export async function startNetworkJob(trx: Trx, job: GuestNetworkJobStart): Promise<string | undefined> {
-  const running = await trx
-    .selectFrom('guest_network_job as result')
-    .innerJoin('job', 'job.id', 'result.job_id')
-    .select('job.id')
-    .where('result.network', '=', job.network)
-    .where('job.job_status', '=', 'running')
-    .executeTakeFirst()
-  if (running !== undefined) return running.id
+export async function startNetworkJob(trx: Trx, job: GuestNetworkJobStart): Promise<void> {
   await trx
     .insertInto('guest_network_job')
     .values({ ...job, started_at: new Date() })
     .execute()
-  return undefined
 }
 
 export async function saveBridgeResult(db: Db, job_id: string, result: BridgeResult): Promise<void> {
@@ -70,40 +61,24 @@ export async function saveBridgeResult(db: Db, job_id: string, result: BridgeRes
     .execute()
 }
 
-export async function lastNetworkJobs(db: Db): Promise<NetworkJobResult[]> {
-  const rows = await jobRows(db)
-    .distinctOn('result.network')
-    .orderBy('result.network')
-    .orderBy('started_at', 'desc')
-    .execute()
-  return rows.map(resultOf)
+/** What is stored of such a job beside the job itself. */
+export interface GuestNetworkJobRow extends Selectable<Omit<Tables['guest_network_job'], 'bridge_result'>> {
+  bridge_result: BridgeResult | null
 }
 
-export async function latestNetworkJob(db: Db, network: string | undefined): Promise<NetworkJobResult | undefined> {
+/** The newest of each network. */
+export function lastNetworkJobs(db: Db): Promise<GuestNetworkJobRow[]> {
+  return jobRows(db).distinctOn('network').orderBy('network').orderBy('started_at', 'desc').execute()
+}
+
+/** The newest that built or removed the network; of all networks when none is named. */
+export function latestNetworkJob(db: Db, network: string | undefined): Promise<GuestNetworkJobRow | undefined> {
   const all = jobRows(db).where('operation', 'in', ['create', 'delete'])
-  const named = network === undefined ? all : all.where('result.network', '=', network)
-  const row = await named.orderBy('started_at', 'desc').limit(1).executeTakeFirst()
-  return row === undefined ? undefined : resultOf(row)
+  const named = network === undefined ? all : all.where('network', '=', network)
+  return named.orderBy('started_at', 'desc').limit(1).executeTakeFirst()
 }
 
 function jobRows(db: Db) {
-  return db
-    .selectFrom('guest_network_job as result')
-    .innerJoin('job', 'job.id', 'result.job_id')
-    .select([
-      'result.job_id', 'result.network', 'result.operation', 'result.total_nodes', 'result.bridge_result',
-      'job.job_status', 'job.status', 'job.progress', sql<string>`coalesce(job.failure_reason, '')`.as('error'),
-    ]) // biome-ignore format: one list
-}
-
-type Row = Awaited<ReturnType<ReturnType<typeof jobRows>['execute']>>[number]
-
-function resultOf({ job_status, error, bridge_result, ...row }: Row): NetworkJobResult {
-  return {
-    ...row,
-    state: job_status,
-    error: job_status === 'failed' ? error : '',
-    // Written by this service alone, in this shape.
-    bridge_result: bridge_result as BridgeResult | null,
-  }
+  // Written by this service alone, in this shape.
+  return db.selectFrom('guest_network_job').selectAll().$castTo<GuestNetworkJobRow>()
 }

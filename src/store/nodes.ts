@@ -150,16 +150,6 @@ export function lockNode(trx: Trx, bmc_ip: string): Promise<NodeRow | undefined>
   return trx.selectFrom('node').selectAll().where('bmc_ip', '=', bmc_ip).forUpdate().executeTakeFirst()
 }
 
-export async function runningJobOf(trx: Trx, bmc_ip: string): Promise<string | undefined> {
-  const row = await trx
-    .selectFrom('job')
-    .select('id')
-    .where('node_ip', '=', bmc_ip)
-    .where('job_status', '=', 'running')
-    .executeTakeFirst()
-  return row?.id
-}
-
 export async function deleteNode(trx: Trx, row: NodeRow): Promise<void> {
   await revokeCertificate(trx, row, 'the node was deleted')
   await trx.deleteFrom('node').where('node_id', '=', row.node_id).execute()

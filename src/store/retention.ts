@@ -13,13 +13,13 @@ export interface RetentionPeriods {
   platform_event_days: number
 }
 
-interface Rule {
+export interface RetentionRule {
   table: keyof Tables
   /** SQL: true for a row that nobody needs any more. */
   old: RawBuilder<boolean>
 }
 
-function rulesOf(periods: RetentionPeriods): Rule[] {
+function rulesOf(periods: RetentionPeriods): RetentionRule[] {
   const { replay_hours, audit_days, app_event_days, job_days, platform_event_days } = periods
   return [
     { table: 'stream_event', old: sql`at < ${ago('hours', replay_hours)}` },
@@ -29,17 +29,7 @@ function rulesOf(periods: RetentionPeriods): Rule[] {
       table: 'app_event',
       old: sql`archived in (true, false) and created_at < ${ago('days', app_event_days)} and status <> 'IN_PROGRESS'`,
     },
-    // Steps and lines go with their job; a job whose children are kept is kept.
-    {
-      table: 'job',
-      old: sql`created_at < ${ago('days', job_days)} and finished_at < ${ago('days', job_days)}
-        and not exists (select 1 from job child where child.parent_id = job.id)`,
-    },
-    {
-      table: 'guest_network_job',
-      old: sql`started_at < ${ago('days', job_days)}
-        and not exists (select 1 from job where job.id = guest_network_job.job_id)`,
-    },
+    { table: 'guest_network_job', old: sql`started_at < ${ago('days', job_days)}` },
     { table: 'platform_event', old: sql`created_at < ${ago('days', platform_event_days)}` },
     // Keys older than a day mean nothing any more (idempotency.ts).
     { table: 'idempotency', old: sql`created_at < ${ago('hours', 24)}` },
@@ -61,12 +51,23 @@ function ago(unit: 'hours' | 'days', count: number): RawBuilder<Date> {
 const BATCH = 2000
 const BREATH_MS = 50
 
+/** `others`: rules for tables whose SQL stands elsewhere. */
+export interface Retention {
+  periods: RetentionPeriods
+  others: readonly RetentionRule[]
+}
+
 /**
  * Deletes what is old, batch by batch, until nothing is. Any number of replicas may do so at once: each takes the rows that
  * the others do not hold.
  */
-export async function deleteOldRows(db: Db, periods: RetentionPeriods, signal: AbortSignal, log: Log): Promise<void> {
-  for (const { table, old } of rulesOf(periods)) {
+export async function deleteOldRows(
+  db: Db,
+  { periods, others }: Retention,
+  signal: AbortSignal,
+  log: Log,
+): Promise<void> {
+  for (const { table, old } of [...rulesOf(periods), ...others]) {
     let rows = 0
     for (let batch = BATCH; batch === BATCH && !signal.aborted; rows += batch) {
       if (rows > 0) await pause(BREATH_MS, undefined, { signal })

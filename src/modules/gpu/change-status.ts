@@ -5,6 +5,7 @@ import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import type { Input } from '#src/contract/route.ts'
 import { listJobs } from '#src/jobs/list.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
+import { lastJob } from '#src/jobs/lookup.ts'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { CHANGE_TYPES, type GpuDeps } from './changes.ts'
@@ -28,15 +29,7 @@ export function gpuDeviceRepinInflight({ database }: GpuDeps) {
 export function gpuDeviceRepinStatus({ database, cloudstack, nodes }: GpuDeps) {
   return async ({ body }: In<'gpuDeviceRepinStatus'>, ctx: RequestContext): Promise<GpuStatus> => {
     const host = await readHost(cloudstack, body.host_id, { signal: ctx.signal })
-    const newest = await database.db
-      .selectFrom('job')
-      .selectAll()
-      .where('type', 'in', [...CHANGE_TYPES])
-      .where('resource_id', '=', host.id)
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
-      .limit(1)
-      .executeTakeFirst()
+    const newest = await lastJob(database.db, { types: CHANGE_TYPES, resource_id: host.id })
     const seen = await seenBy(() => nodes.list(host, ctx.signal), ctx)
     return {
       host_id: host.id,

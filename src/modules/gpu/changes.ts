@@ -5,6 +5,7 @@ import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'
 import type { Input } from '#src/contract/route.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import type { JobDefinition } from '#src/jobs/define.ts'
+import { runningJob } from '#src/jobs/lookup.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Trx } from '#src/store/database.ts'
@@ -22,7 +23,8 @@ export interface GpuDeps extends PlatformDeps {
 
 type In<Op extends keyof typeof gpu.routes> = Input<(typeof gpu.routes)[Op]>
 
-export const CHANGE_TYPES = ['gpu.convert', 'gpu.repin'] as const
+export const CHANGE_TYPES = [gpuDeviceConvertJob.type, gpuDeviceRepinJob.type]
+const GPU_TYPES = [...CHANGE_TYPES, vgpuProfileSyncJob.type]
 
 export function gpuDeviceConvert(deps: GpuDeps) {
   const start = async ({ body }: In<'gpuDeviceConvert'>, ctx: RequestContext) => {
@@ -137,14 +139,7 @@ function admit<JobInput, State>(
 /** One change of a host's GPUs at a time, decided in the transaction that admits it. */
 async function requireAlone(trx: Trx, host: GpuHost, operation_id: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`gpu ${host.id}`}, 0))`.execute(trx)
-  const other = await trx
-    .selectFrom('job')
-    .select('id')
-    .where('type', 'like', 'gpu.%')
-    .where('resource_id', '=', host.id)
-    .where('job_status', '=', 'running')
-    .where('id', '!=', operation_id)
-    .executeTakeFirst()
+  const other = await runningJob(trx, { types: GPU_TYPES, resource_id: host.id }, operation_id)
   if (other !== undefined)
-    throw new ApiError('GPU_JOB_RUNNING', `The job ${other.id} is changing the GPUs of ${host.name}.`)
+    throw new ApiError('GPU_JOB_RUNNING', `The job ${other} is changing the GPUs of ${host.name}.`)
 }

@@ -1,6 +1,6 @@
 // Guest networks on the nodes: what is checked before a job begins, and the results of the jobs.
 import { sql } from 'kysely'
-import type { guestNetworkJobs } from '#src/contract/network/guest-network-jobs.ts'
+import type { guestNetworkJobs, NetworkJobResult } from '#src/contract/network/guest-network-jobs.ts'
 import type { BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -8,11 +8,13 @@ import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import type { JobDefinition } from '#src/jobs/define.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
+import { jobsById, runningJob } from '#src/jobs/lookup.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Trx } from '#src/store/database.ts'
+import type { Db, Trx } from '#src/store/database.ts'
 import {
   findSite,
+  type GuestNetworkJobRow,
   type GuestNetworkOperation,
   type GuestNetworkSite,
   lastNetworkJobs,
@@ -58,9 +60,10 @@ export function guestNetworkJobHandlers(
     }),
     guestNetworkDelete: onSite(guestNetworkDeleteJob, 'delete', 'Deleting'),
     guestNetworkCheck: onSite(guestNetworkCheckJob, 'check', 'Checking'),
-    guestNetworkJobsLast: () => lastNetworkJobs(database.db),
+    guestNetworkJobsLast: async () => resultsOf(database.db, await lastNetworkJobs(database.db)),
     async guestNetworkJobLatest({ query }: { query: { network?: string } }) {
-      const found = await latestNetworkJob(database.db, query.network)
+      const row = await latestNetworkJob(database.db, query.network)
+      const [found] = await resultsOf(database.db, row === undefined ? [] : [row])
       if (found === undefined)
         throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
       return found
@@ -102,9 +105,26 @@ async function begin(deps: GuestNetworkJobDeps, ctx: RequestContext, beginning: 
 }
 
 async function startOrRefuse(trx: Trx, start: Parameters<typeof startNetworkJob>[1]): Promise<void> {
-  const running = await startNetworkJob(trx, start)
+  const types = [guestNetworkCreateJob.type, guestNetworkDeleteJob.type, guestNetworkCheckJob.type]
+  const running = await runningJob(trx, { types, resource_name: start.network }, start.job_id)
   if (running !== undefined)
     throw new ApiError('NETWORK_JOB_RUNNING', `The job ${running} of this guest network is running.`)
+  await startNetworkJob(trx, start)
+}
+
+/** With what the jobs themselves say; a job that is deleted has no result any more. */
+async function resultsOf(db: Db, rows: readonly GuestNetworkJobRow[]): Promise<NetworkJobResult[]> {
+  const found = await jobsById(
+    db,
+    rows.map(({ job_id }) => job_id),
+  )
+  return rows.flatMap(({ job_id, network, operation, total_nodes, bridge_result }) => {
+    const job = found.get(job_id)
+    if (job === undefined) return []
+    const { job_status, status, progress, failure_reason } = job
+    const error = job_status === 'failed' ? (failure_reason ?? '') : ''
+    return [{ job_id, network, operation, total_nodes, bridge_result, status, progress, state: job_status, error }]
+  })
 }
 
 async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetworkInput['nodes']> {

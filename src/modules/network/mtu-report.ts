@@ -1,8 +1,9 @@
 // GET /network/mtu: declared versus actual MTU of every node (linux-node.md 4.1).
 import { MTU_ROLES, type MtuDeviation, type MtuReport } from '#src/contract/network/mtu.ts'
 import type { AgentMtu, AgentMtuBridge } from '#src/contract/nodes/agent-mtu.ts'
+import { lastJob } from '#src/jobs/lookup.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
-import type { Database } from '#src/store/database.ts'
+import type { Database, Db } from '#src/store/database.ts'
 import { declaredMtus } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow, statusOf } from '#src/store/nodes.ts'
 import { isConfigured } from './node-page.ts'
@@ -18,11 +19,7 @@ export const ROLLOUT_TYPE = 'mtu.rollout'
 
 export async function readMtuReport({ database, ask, offline_after_ms }: MtuReportDeps): Promise<MtuReport> {
   const { db } = database
-  const [rows, declarations, rollout_status] = await Promise.all([
-    allNodes(db),
-    declaredMtus(db),
-    rolloutStatus(database),
-  ])
+  const [rows, declarations, rollout_status] = await Promise.all([allNodes(db), declaredMtus(db), rolloutStatus(db)])
   const outcomes = await ask.mtu(rows.filter(isConfigured))
   const declared = Object.fromEntries(declarations.map(({ role, mtu }) => [role, mtu]))
   const running = rollout_status === 'running'
@@ -52,14 +49,8 @@ export async function readMtuReport({ database, ask, offline_after_ms }: MtuRepo
 }
 
 /** Of the last rollout. */
-async function rolloutStatus({ db }: Pick<Database, 'db'>): Promise<string> {
-  const row = await db
-    .selectFrom('job')
-    .select('job_status')
-    .where('type', '=', ROLLOUT_TYPE)
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
+async function rolloutStatus(db: Db): Promise<string> {
+  const row = await lastJob(db, { types: [ROLLOUT_TYPE] })
   return row === undefined ? 'none' : row.job_status === 'completed' ? 'succeeded' : row.job_status
 }
 

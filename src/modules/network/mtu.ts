@@ -4,6 +4,7 @@ import type { MtuRolloutPlan, mtu } from '#src/contract/network/mtu.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
+import { runningJob } from '#src/jobs/lookup.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Database, Trx } from '#src/store/database.ts'
@@ -98,12 +99,6 @@ async function admit(
 
 async function refuseSecond(trx: Trx, own_id: string): Promise<void> {
   await sql`select pg_advisory_xact_lock(${LOCKS.mtu_rollout})`.execute(trx)
-  const other = await trx
-    .selectFrom('job')
-    .select('id')
-    .where('type', '=', ROLLOUT_TYPE)
-    .where('job_status', '=', 'running')
-    .where('id', '<>', own_id)
-    .executeTakeFirst()
-  if (other !== undefined) throw new ApiError('MTU_ROLLOUT_RUNNING', `The rollout ${other.id} is under way.`)
+  const other = await runningJob(trx, { types: [ROLLOUT_TYPE] }, own_id)
+  if (other !== undefined) throw new ApiError('MTU_ROLLOUT_RUNNING', `The rollout ${other} is under way.`)
 }

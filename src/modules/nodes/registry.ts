@@ -5,22 +5,14 @@ import { pageOf } from '#src/contract/common.ts'
 import type { nodeRegistry, RegisterNode } from '#src/contract/nodes/registry.ts'
 import type { Handlers, Result } from '#src/contract/route.ts'
 import { caMark, fingerprintOf } from '#src/kernel/certificates.ts'
+import { runningJob } from '#src/jobs/lookup.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { acceptReport, reportOf } from '#src/store/node-identity.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
-import {
-  deleteNode,
-  findNode,
-  insertNode,
-  listNodes,
-  lockNode,
-  type NodeRow,
-  nodeRecordOf,
-  runningJobOf,
-} from '#src/store/nodes.ts'
+import { deleteNode, findNode, insertNode, listNodes, lockNode, type NodeRow, nodeRecordOf } from '#src/store/nodes.ts'
 import { addressOf } from './address.ts'
 import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat, type RegistryDeps } from './registry-agents.ts'
 
@@ -72,7 +64,7 @@ async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): 
   return recordChange(deps, ctx, about, async () => {
     await deps.database.transact(async (trx) => {
       const row = found(await lockNode(trx, bmc_ip))
-      const job = await runningJobOf(trx, bmc_ip)
+      const job = await runningJob(trx, { node_ip: bmc_ip })
       if (job !== undefined) throw new ApiError('NODE_JOB_RUNNING', `Job ${job} of this node is running.`)
       await deleteNode(trx, row)
     })
