@@ -3,6 +3,7 @@
 import { Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
+import type { Background } from '#src/kernel/background.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from './database.ts'
 
@@ -13,6 +14,7 @@ export interface LeaderOptions {
   /** For the log, and for who looks at the connections of the database. */
   name: string
   log: Log
+  background: Background
   /** Tests are in a hurry. */
   timing?: Partial<LeaderTiming>
 }
@@ -62,27 +64,27 @@ export function createLeader(options: LeaderOptions, lead: (held: AbortSignal) =
 type Timed = LeaderOptions & { timing: LeaderTiming }
 
 async function stand(options: Timed, lead: (held: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
-  const { log, name, timing } = options
-  let failing = false
+  const { log, name, timing, background } = options
   while (!stop.aborted) {
     try {
       await holdOnce(options, stop, async (held) => {
-        failing = false
         log.info({ leader: name }, 'this replica holds the lock')
         await lead(held)
       })
     } catch (err) {
-      // Said once for each outage, not at every attempt.
-      if (!stop.aborted && !failing) log.warn({ leader: name, err }, 'work under the lock failed; trying again')
-      failing = true
+      if (!stop.aborted) background.report(taskOf(name), err)
     }
     await pause(timing.retry_ms, undefined, { signal: stop }).catch(() => {})
   }
+  // What has stopped fails no more.
+  background.report(taskOf(name))
 }
+
+const taskOf = (name: string): string => `leader-${name}`
 
 /** Waits for the lock on a connection of its own, so that it is free as soon as the process or the connection is gone. */
 async function holdOnce(
-  { database, lock, name, timing }: Timed,
+  { database, lock, name, timing, background }: Timed,
   stop: AbortSignal,
   work: (held: AbortSignal) => Promise<void>,
 ): Promise<void> {
@@ -98,13 +100,15 @@ async function holdOnce(
   client.on('error', lose)
   client.on('end', lose)
   const held = AbortSignal.any([stop, lost.signal])
+  // Work that fails at once has the lock each time: it goes well only when it has gone on for a moment, or waits its turn.
+  const well = (): void => background.report(taskOf(name))
   try {
     await client.connect()
     await client.query(SERVER_PATIENCE)
-    const waited = await take(client, lock, timing, held)
+    const waited = await take(client, lock, timing, held, well)
     if (waited) await pause(timing.settle_ms, undefined, { signal: held })
     const done = new AbortController()
-    const checks = keepChecking(client, timing, AbortSignal.any([held, done.signal])).catch(lose)
+    const checks = keepChecking(client, timing, AbortSignal.any([held, done.signal]), well).catch(lose)
     try {
       await work(held)
     } finally {
@@ -117,19 +121,33 @@ async function holdOnce(
 }
 
 /** True when somebody else held it meanwhile. */
-async function take(client: pg.Client, lock: number, timing: LeaderTiming, held: AbortSignal): Promise<boolean> {
+async function take(
+  client: pg.Client,
+  lock: number,
+  timing: LeaderTiming,
+  held: AbortSignal,
+  well: () => void,
+): Promise<boolean> {
   for (let waited = false; ; waited = true) {
     const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [lock])
     if (rows[0]?.held === true) return waited
+    well()
     await pause(timing.retry_ms, undefined, { signal: held })
   }
 }
 
 /** Throws when the connection does not answer in time. */
-async function keepChecking(client: pg.Client, { check_ms }: LeaderTiming, until: AbortSignal): Promise<void> {
+async function keepChecking(
+  client: pg.Client,
+  { check_ms }: LeaderTiming,
+  until: AbortSignal,
+  well: () => void,
+): Promise<void> {
   while (!until.aborted) {
     await pause(check_ms, undefined, { signal: until }).catch(() => {})
-    if (!until.aborted) await client.query('select 1')
+    if (until.aborted) return
+    await client.query('select 1')
+    well()
   }
 }
 

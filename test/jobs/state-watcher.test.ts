@@ -5,7 +5,9 @@ import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server
 import { wellKnown } from '../../lab/site.ts'
 import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { createBackground } from '#src/kernel/background.ts'
 import { createLog } from '#src/kernel/log.ts'
+import { createMetrics } from '#src/kernel/metrics.ts'
 import { createStateWatcher, type StateWatcher } from '#src/modules/compute/state-watcher.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
@@ -13,6 +15,7 @@ import { until } from '../support/until.ts'
 
 const [EVENTS_MS, STATES_MS] = [3000, 15_000]
 const log = createLog({ level: 'silent' })
+const background = createBackground(log, createMetrics())
 
 let platform: CloudStackLab
 let cloudstack: CloudStack
@@ -68,7 +71,7 @@ before(async () => {
   cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'auto', ...timeouts }, { log })
   const hook = { public_url: undefined, hook_secret: undefined }
   const polls = { events_poll_ms: EVENTS_MS, states_poll_ms: STATES_MS }
-  watcher = createStateWatcher({ cloudstack, database, ...polls, hook, log, wait })
+  watcher = createStateWatcher({ cloudstack, database, ...polls, hook, log, wait, background })
   watcher.start()
 })
 after(async () => {

@@ -48,7 +48,7 @@ async function killOn(random: () => number, stop: AbortSignal): Promise<number> 
     const victim = living.splice(random() < 0.5 ? 0 : 1, 1)[0]
     await victim?.end('SIGKILL')
     kills += 1
-    living.push(await production.startReplica(READY_WITHIN_MS))
+    living.push(await production.startReplica({ ready_within_ms: READY_WITHIN_MS }))
   }
   return kills
 }

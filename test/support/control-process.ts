@@ -24,10 +24,16 @@ export interface Production {
   /** Only after the first replica has started. */
   token(): string
   /** A loaded machine may need longer than others to start one. */
-  startReplica(ready_within_ms?: number): Promise<ControlProcess>
+  startReplica(options?: ReplicaOptions): Promise<ControlProcess>
   /** Everything the replicas logged. */
   logs(): string
   close(): Promise<void>
+}
+
+export interface ReplicaOptions {
+  ready_within_ms?: number
+  /** Another way to the database than the others go. */
+  database_url?: string
 }
 
 export interface ProductionOptions {
@@ -74,9 +80,12 @@ export async function startProduction(options: ProductionOptions): Promise<Produ
     platform,
     children,
     token,
-    async startReplica(ready_within_ms) {
+    async startReplica({ ready_within_ms, database_url: own_way } = {}) {
       const child = children.start(process.execPath, [...flags, PROGRAM, 'control', '--config', config_file], {
-        env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !CONFIGURES.test(name))),
+        env: {
+          ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !CONFIGURES.test(name))),
+          ...(own_way === undefined ? {} : { DATABASE_URL: own_way }),
+        },
       })
       const ready = await until('the control plane is ready', () => readyUrl(child), ready_within_ms)
       const replica: ControlProcess = { ...child, url: ready, call: callerFor(ready, token()) }

@@ -10,11 +10,14 @@ export interface Wire {
   silence(): void
   /** New connections work again. */
   restore(): void
+  /** Those that are there work again, too, and what was on its way arrives. */
+  resume(): void
   end(): void
 }
 
 export async function startWire(to: Connection): Promise<Wire> {
   const sockets = new Set<Socket>()
+  const pairs: [near: Socket, far: Socket][] = []
   let silent = false
   const server = createServer((near) => {
     const far = new Socket().connect({ path: join(to.host, `.s.PGSQL.${to.port}`) })
@@ -22,6 +25,7 @@ export async function startWire(to: Connection): Promise<Wire> {
       sockets.add(socket)
       socket.on('error', () => {})
     }
+    pairs.push([near, far])
     if (!silent) near.pipe(far).pipe(near)
   })
   server.listen(0, '127.0.0.1')
@@ -36,6 +40,10 @@ export async function startWire(to: Connection): Promise<Wire> {
     },
     restore() {
       silent = false
+    },
+    resume() {
+      silent = false
+      for (const [near, far] of pairs) near.pipe(far).pipe(near)
     },
     end() {
       server.close()

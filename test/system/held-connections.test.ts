@@ -2,7 +2,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { after, afterEach, before, test } from 'node:test'
+import { createBackground } from '#src/kernel/background.ts'
 import { createLog } from '#src/kernel/log.ts'
+import { createMetrics } from '#src/kernel/metrics.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { createLeader, type Leader } from '#src/store/leader.ts'
 import { createListener } from '#src/store/listener.ts'
@@ -13,6 +15,7 @@ import { until } from '../support/until.ts'
 const LOCK = 4711
 const timing = { retry_ms: 20, check_ms: 20, answer_ms: 200, settle_ms: 100 }
 const log = createLog({ level: 'error', destination: { write: () => {} } })
+const background = createBackground(log, createMetrics())
 
 let server: TestDatabase
 let database: Database
@@ -33,7 +36,7 @@ after(async () => {
 })
 
 function candidate(name: string, over = database): Leader {
-  const leader = createLeader({ database: over, lock: LOCK, name, log, timing }, async (held) => {
+  const leader = createLeader({ database: over, lock: LOCK, name, log, background, timing }, async (held) => {
     acts.push(`${name} begins`)
     if (!held.aborted) await once(held, 'abort')
     acts.push(`${name} ends`)
@@ -85,15 +88,19 @@ test('whose connection falls silent stops while the database still keeps the loc
   await cut_off.close()
 })
 
-test('work that fails is begun again', async () => {
+test('work that fails is begun again, and is named as failing', async () => {
   let begun = 0
-  const leader = createLeader({ database, lock: LOCK, name: 'failing', log, timing }, () => {
+  const leader = createLeader({ database, lock: LOCK, name: 'failing', log, background, timing }, () => {
     begun += 1
     return Promise.reject(new Error('planned'))
   })
   leaders.push(leader)
   leader.start()
   await until('it has begun three times', () => begun >= 3)
+  assert.deepEqual(
+    background.failing().map(({ task }) => task),
+    ['leader-failing'],
+  )
 })
 
 test('a listener whose connection falls silent says so, connects anew, and has its readers catch up', async () => {

@@ -71,10 +71,10 @@ export function computeModule(parts: Parts): Module {
   }
 }
 
-function stateWatcher({ config, cloudstack, database, log }: Parts): StateWatcher {
+function stateWatcher({ config, cloudstack, database, log, background }: Parts): StateWatcher {
   const { events_poll_ms, states_poll_ms, hook_secret } = config.compute
   const hook = { public_url: config.public_url, hook_secret }
-  return createStateWatcher({ cloudstack, database, events_poll_ms, states_poll_ms, hook, log })
+  return createStateWatcher({ cloudstack, database, events_poll_ms, states_poll_ms, hook, log, background })
 }
 
 function hookDeps({ config, ...parts }: Parts, { look }: StateWatcher) {

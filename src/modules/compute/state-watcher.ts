@@ -1,13 +1,13 @@
 // Keeps vm_state true, so that state changes reach streams however they came about: one replica at a time reads the
 // platform's events every few seconds and all states now and then (cloudstack.md 7), and both seldom while its webhook
 // tells us of everything.
-import { setTimeout as pause } from 'node:timers/promises'
-import { sql } from 'kysely'
 import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { busyResources } from '#src/jobs/lookup.ts'
+import type { Background, Wait } from '#src/kernel/background.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { createLeader } from '#src/store/leader.ts'
@@ -24,8 +24,9 @@ interface WatcherOptions {
   states_poll_ms: number
   hook: HookRegistration
   log: Log
+  background: Background
   /** Tests bring a clock of their own. */
-  wait?: (wait_ms: number, signal: AbortSignal) => Promise<void>
+  wait?: Wait
 }
 
 /** Reads all states for as long as it runs. */
@@ -47,8 +48,8 @@ const MAX_IDS = 500
 const HOOK_POLL_MS = 600_000
 
 export function createStateWatcher(options: WatcherOptions): StateWatcher {
-  const { cloudstack, database, log } = options
-  const leader = createLeader({ database, lock: LOCKS.compute_watcher, name: 'watcher', log }, (held) =>
+  const { cloudstack, database, log, background } = options
+  const leader = createLeader({ database, lock: LOCKS.compute_watcher, name: 'watcher', log, background }, (held) =>
     watch(options, held),
   )
   return {
@@ -61,47 +62,26 @@ export function createStateWatcher(options: WatcherOptions): StateWatcher {
 }
 
 async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void> {
-  const { cloudstack, database, events_poll_ms, states_poll_ms, log } = options
+  const { cloudstack, database, background, events_poll_ms, states_poll_ms, log } = options
   const hook = createHookCheck(database)
   const events = createEventReader(options, hook)
   const slower = (poll_ms: number, with_hook_ms: number) => () =>
     hook.delivers() ? Math.max(poll_ms, with_hook_ms) : poll_ms
-  const every = (interval_ms: () => number, work: () => Promise<void>) => repeat(interval_ms, signal, options, work)
+  const every = (poll: string, interval_ms: () => number, work: () => Promise<void>) =>
+    background.repeat(`compute-${poll}`, interval_ms, signal, work, options.wait)
   await Promise.all([
-    every(() => HOOK_POLL_MS, createHookRegistration(cloudstack, options.hook, log)),
-    every(slower(events_poll_ms, EVENTS_WITH_HOOK_MS), async () => lookAt(options, await events(signal), signal)),
-    every(slower(states_poll_ms, STATES_WITH_HOOK_MS), () => lookAtAll(options, signal)),
+    every('webhook', () => HOOK_POLL_MS, createHookRegistration(cloudstack, options.hook, log)),
+    every('events', slower(events_poll_ms, EVENTS_WITH_HOOK_MS), async () =>
+      lookAt(options, await events(signal), signal),
+    ),
+    every('states', slower(states_poll_ms, STATES_WITH_HOOK_MS), () => lookAtAll(options, signal)),
     every(
+      'busy',
       () => FAST_POLL_MS,
-      async () => lookAt(options, await busyIds(database), signal),
+      // Machines with a running job of ours change soon.
+      async () => lookAt(options, await busyResources(database.db, 'VM', MAX_IDS), signal),
     ),
   ])
-}
-
-async function repeat(
-  interval_ms: () => number,
-  signal: AbortSignal,
-  { log, wait = waitFor }: WatcherOptions,
-  work: () => Promise<void>,
-): Promise<void> {
-  let failing = false
-  while (!signal.aborted) {
-    try {
-      await work()
-      if (failing) log.info('compute platform is watched again')
-      failing = false
-    } catch (err) {
-      if (signal.aborted) return
-      // Said once for each outage, not at every poll.
-      if (!failing) log.warn({ err }, 'compute platform could not be watched')
-      failing = true
-    }
-    await wait(interval_ms(), signal)
-  }
-}
-
-async function waitFor(wait_ms: number, signal: AbortSignal): Promise<void> {
-  await pause(wait_ms, undefined, { signal }).catch(() => {})
 }
 
 /** All machines, page by page; what is in the table and in no page is gone. */
@@ -173,20 +153,6 @@ async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal):
 
 function seenRows(rows: readonly Raw[]): SeenVm[] {
   return rows.map(seenOf).filter((vm) => vm !== null)
-}
-
-/** Machines with an open job of ours change soon. */
-async function busyIds(database: Database): Promise<string[]> {
-  const rows = await database.db
-    .selectFrom('job')
-    .select('resource_id')
-    .where('job_status', '=', 'running')
-    .where('resource_type', '=', 'VM')
-    .where('resource_id', 'is not', null)
-    .where('updated_at', '>', sql<Date>`now() - interval '1 hour'`)
-    .limit(MAX_IDS)
-    .execute()
-  return rows.map((row) => row.resource_id ?? '')
 }
 
 /** Ids of machines that events since the last reading are about. */

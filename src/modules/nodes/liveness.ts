@@ -1,5 +1,6 @@
 // Tells when a node falls silent: one application event each time, whichever replica sees it first.
 import { randomUUIDv7 } from 'node:crypto'
+import type { Background } from '#src/kernel/background.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
@@ -8,6 +9,7 @@ import { takeSilentNodes } from '#src/store/nodes.ts'
 export interface LivenessDeps extends ChangeDeps {
   offline_after_ms: number
   log: Log
+  background: Background
 }
 
 export interface Liveness {
@@ -16,9 +18,7 @@ export interface Liveness {
 }
 
 export function createLiveness(deps: LivenessDeps): Liveness {
-  const { database, log, offline_after_ms } = deps
-  let timer: NodeJS.Timeout | undefined
-  let looking: Promise<void> | undefined
+  const { database, log, background, offline_after_ms } = deps
   const look = async (): Promise<void> => {
     const silent = await database.transact(async (trx, publish) => {
       const rows = await takeSilentNodes(trx, offline_after_ms)
@@ -35,22 +35,16 @@ export function createLiveness(deps: LivenessDeps): Liveness {
     })
     for (const row of silent) log.warn({ bmc_ip: row.bmc_ip }, 'node is offline')
   }
-  const beat = (): void => {
-    looking ??= look()
-      .catch((err: unknown) => log.warn({ err }, 'looking for silent nodes failed'))
-      .finally(() => {
-        looking = undefined
-      })
-  }
+  const poll_ms = Math.max(250, Math.min(5000, offline_after_ms / 4))
+  const ending = new AbortController()
+  let running: Promise<void> | undefined
   return {
     start() {
-      timer ??= setInterval(beat, Math.max(250, Math.min(5000, offline_after_ms / 4)))
-      timer.unref()
+      running ??= background.repeat('silent-nodes', poll_ms, ending.signal, look)
     },
     async stop() {
-      clearInterval(timer)
-      timer = undefined
-      await looking
+      ending.abort()
+      await running
     },
   }
 }

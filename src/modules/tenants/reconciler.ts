@@ -1,7 +1,7 @@
 // Keeps the table of tenants in step with the platform's domains: one replica at a time reads them all now and then.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
+import type { Background } from '#src/kernel/background.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { createLeader } from '#src/store/leader.ts'
@@ -14,34 +14,19 @@ export interface ReconcilerOptions {
   database: Database
   poll_ms: number
   log: Log
+  background: Background
 }
 
 export function createTenantReconciler(options: ReconcilerOptions) {
-  const { cloudstack, database, log } = options
-  const leader = createLeader({ database, lock: LOCKS.tenant_watcher, name: 'tenants', log }, (held) =>
-    reconcileForever(options, held),
+  const { cloudstack, database, log, background, poll_ms } = options
+  const leader = createLeader({ database, lock: LOCKS.tenant_watcher, name: 'tenants', log, background }, (held) =>
+    background.repeat('tenants', poll_ms, held, () => reconcileTenants(options, held)),
   )
   return {
     start(): void {
       if (cloudstack.configured) leader.start()
     },
     stop: () => leader.stop(),
-  }
-}
-
-async function reconcileForever(options: ReconcilerOptions, signal: AbortSignal): Promise<void> {
-  let failing = false
-  while (!signal.aborted) {
-    try {
-      await reconcileTenants(options, signal)
-      failing = false
-    } catch (err) {
-      if (signal.aborted) return
-      // Said once for each outage, not at every look.
-      if (!failing) options.log.warn({ err }, 'tenants could not be compared with the platform')
-      failing = true
-    }
-    await pause(options.poll_ms, undefined, { signal }).catch(() => {})
   }
 }
 
