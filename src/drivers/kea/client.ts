@@ -1,0 +1,264 @@
+// Kea as the DHCP server of address management. Its configuration is read, changed, tested and set as a whole; there is no
+// compare-and-set, so writers hold the server's lock.
+import { type Static, Type } from 'typebox'
+import { Compile } from 'typebox/compile'
+import { UpstreamError } from '#src/kernel/errors.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { DhcpLease, DhcpServer } from '../ddi/dhcp-server.ts'
+import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
+import { configStore, databaseStore } from './reservation-stores.ts'
+import { DISABLED_CLASS, numberOf, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
+import { createKeaTransport, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
+
+export interface KeaOptions {
+  /** Peers of lease failover: they get the same scopes after each change. */
+  peers?: readonly KeaConfig[]
+  /** PostgreSQL of Kea's hosts backend; reservations then are rows there and not part of the configuration. */
+  hosts_database?: string | undefined
+  log: Log
+}
+
+export interface Kea extends DhcpServer {
+  close(): Promise<void>
+}
+
+const Lease = Type.Object({
+  'ip-address': Type.String(),
+  'hw-address': Type.String(),
+  'subnet-id': Type.Integer(),
+  hostname: Type.Optional(Type.String()),
+  cltt: Type.Integer(),
+  'valid-lft': Type.Integer(),
+  state: Type.Integer(),
+})
+const Leases = Compile(Type.Object({ leases: Type.Array(Lease) }))
+const StatAnswer = Compile(
+  Type.Object({
+    'result-set': Type.Object({ columns: Type.Array(Type.String()), rows: Type.Array(Type.Array(Type.Number())) }),
+  }),
+)
+
+const ASSIGNED = 0
+const NOT_FOUND = 3
+/** Asked for page by page: Kea answers no client while it writes a long answer. */
+const LEASE_PAGE = 1000
+
+export function createKea(config: KeaConfig, options: KeaOptions): Kea {
+  const kea = createKeaTransport(config)
+  const cycle = createCycle(kea, options)
+  const store =
+    options.hosts_database === undefined
+      ? configStore((id) => (edit) => cycle((dhcp4) => edit(subnetById(dhcp4, id))))
+      : databaseStore(options.hosts_database, config.timeout_ms)
+  const read = async (signal?: AbortSignal): Promise<Dhcp4> =>
+    dhcp4Of((await ask(kea, 'config-get', undefined, signal)).arguments)
+  const find = async (scope: string): Promise<{ dhcp4: Dhcp4; subnet: KeaSubnet }> => {
+    const dhcp4 = await read()
+    return { dhcp4, subnet: subnetByName(dhcp4, scope) }
+  }
+  return {
+    kind: 'kea',
+    limits: { lease_step_seconds: 1, max_excluded_ranges: 200, max_text_bytes: 255, single_address_range: true },
+    async check(signal) {
+      const { arguments: known } = await ask(kea, 'list-commands', undefined, signal)
+      const commands = new Set(Array.isArray(known) ? known : [])
+      const missing = ['lease4-get-page', 'stat-lease4-get'].filter((command) => !commands.has(command))
+      if (missing.length > 0)
+        throw refused('list-commands', `load the hooks lease_cmds and stat_cmds: ${missing.join(', ')} missing`)
+    },
+    async scopes(signal) {
+      const dhcp4 = await read(signal)
+      return subnetsOf(dhcp4).map((subnet) => scopeOf(subnet, dhcp4))
+    },
+    async reservations(scope, signal) {
+      const subnets = subnetsOf(await read(signal)).filter(
+        (subnet) => scope === undefined || scopeName(subnet) === scope,
+      )
+      const rows = await store.list(subnets)
+      return subnets.flatMap((subnet) =>
+        (rows.get(subnet.id) ?? [])
+          .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
+          .map((row) => ({ ...row, scope: scopeName(subnet) })),
+      )
+    },
+    leases: (of, signal) => leases(kea, read, of, signal),
+    counters: (scope, signal) => counters(kea, async () => (await find(scope)).subnet.id, signal),
+    createScope: (scope) =>
+      cycle((dhcp4) => {
+        const subnet: KeaSubnet = { id: nextId(dhcp4), subnet: scope.network, reservations: [] }
+        writeScope(subnet, scope)
+        dhcp4.subnet4 = [...(dhcp4.subnet4 ?? []), subnet]
+      }),
+    updateScope: (name, scope) => cycle((dhcp4) => writeScope(subnetByName(dhcp4, name), scope)),
+    async deleteScope(name) {
+      const { subnet } = await find(name)
+      const held = (await store.list([subnet])).get(subnet.id) ?? []
+      if (held.length > 0) await store.change(subnet.id, { remove: held.map((row) => row.mac) })
+      await cycle((dhcp4) => removeSubnet(dhcp4, subnet.id))
+      // Leases outlive their subnet, and its id is never given again; so they go with it.
+      await ask(kea, 'lease4-wipe', { 'subnet-id': subnet.id })
+    },
+    async changeReservations(scope, change) {
+      await store.change((await find(scope)).subnet.id, change)
+    },
+    async reserveLease(scope, reservation) {
+      const { subnet } = await find(scope)
+      const held = await leases(kea, read, { mac: reservation.mac })
+      if (!held.some((lease) => lease.ip === reservation.ip && lease.scope === scope)) return false
+      await store.change(subnet.id, { put: [reservation] })
+      return true
+    },
+    async releaseReservation(scope, mac) {
+      const { dhcp4, subnet } = await find(scope)
+      const row = (await store.list([subnet])).get(subnet.id)?.find((reservation) => reservation.mac === mac)
+      await store.change(subnet.id, { remove: [mac] })
+      if (row === undefined) return
+      const at = numberOf(row.ip)
+      const pools = poolsOf(scopeOf(subnet, dhcp4))
+      // Kea is silent to a client that asks again for an address outside every pool; without its lease it says no at once.
+      if (!pools.some(({ first, last }) => numberOf(first) <= at && at <= numberOf(last))) await endLease(kea, row.ip)
+    },
+    endLease: (_scope, ip) => endLease(kea, ip),
+    close: () => store.close(),
+  }
+}
+
+/** Reads the configuration, edits it, lets Kea test it, sets and stores it, and gives the scopes to the peers. */
+function createCycle(kea: KeaTransport, { peers = [], log }: KeaOptions) {
+  const others = peers.map((peer) => createKeaTransport(peer))
+  return async (edit: (dhcp4: Dhcp4) => void): Promise<void> => {
+    const before = (await ask(kea, 'config-get')).arguments
+    const dhcp4 = dhcp4Of(before)
+    const classes = dhcp4['client-classes'] ?? []
+    if (!classes.some(({ name }) => name === DISABLED_CLASS.name))
+      dhcp4['client-classes'] = [...classes, DISABLED_CLASS]
+    edit(dhcp4)
+    await setConfig(kea, dhcp4)
+    for (const peer of others) {
+      // A peer that is away gets the scopes with the next change, and the comparison in the background reports it.
+      await follow(peer, dhcp4).catch((err: unknown) => log.warn({ err }, 'dhcp peer did not take the scopes'))
+    }
+  }
+}
+
+async function setConfig(kea: KeaTransport, dhcp4: Dhcp4): Promise<void> {
+  await ask(kea, 'config-test', { Dhcp4: dhcp4 })
+  await ask(kea, 'config-set', { Dhcp4: dhcp4 })
+  await ask(kea, 'config-write')
+}
+
+async function follow(peer: KeaTransport, dhcp4: Dhcp4): Promise<void> {
+  const theirs = dhcp4Of((await ask(peer, 'config-get')).arguments)
+  const { subnet4 = [], 'shared-networks': shared = [], 'client-classes': classes = [] } = dhcp4
+  await setConfig(peer, { ...theirs, subnet4, 'shared-networks': shared, 'client-classes': classes })
+}
+
+/** An id that no lease can still point to: leases outlive subnets, so ids are counted up and never used again. */
+function nextId(dhcp4: Dhcp4): number {
+  const context = dhcp4['user-context'] ?? {}
+  const highest = Math.max(0, ...subnetsOf(dhcp4).map((subnet) => subnet.id))
+  const given = typeof context.last_subnet_id === 'number' ? context.last_subnet_id : 0
+  const id = Math.max(highest, given) + 1
+  dhcp4['user-context'] = { ...context, last_subnet_id: id }
+  return id
+}
+
+function subnetByName(dhcp4: Dhcp4, name: string): KeaSubnet {
+  const subnet = subnetsOf(dhcp4).find((candidate) => scopeName(candidate) === name)
+  if (subnet === undefined) throw refused('config-get', `scope ${name} is gone from the server`)
+  return subnet
+}
+
+function subnetById(dhcp4: Dhcp4, id: number): KeaSubnet {
+  const subnet = subnetsOf(dhcp4).find((candidate) => candidate.id === id)
+  if (subnet === undefined) throw refused('config-get', `subnet ${id} is gone from the server`)
+  return subnet
+}
+
+async function leases(
+  kea: KeaTransport,
+  read: (signal?: AbortSignal) => Promise<Dhcp4>,
+  { scope, mac }: { scope?: string; mac?: string },
+  signal?: AbortSignal,
+): Promise<DhcpLease[]> {
+  const names = new Map(subnetsOf(await read(signal)).map((subnet) => [subnet.id, scopeName(subnet)]))
+  const rows = mac === undefined ? await allLeases(kea, names, scope, signal) : await leasesOf(kea, mac, signal)
+  const now_s = Date.now() / 1000
+  return rows
+    .filter((row) => row.state === ASSIGNED && row.cltt + row['valid-lft'] > now_s)
+    .flatMap((row) => {
+      const name = names.get(row['subnet-id'])
+      return name === undefined || (scope !== undefined && name !== scope) ? [] : [leaseOf(row, name)]
+    })
+    .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
+}
+
+async function leasesOf(kea: KeaTransport, mac: string, signal?: AbortSignal): Promise<Static<typeof Lease>[]> {
+  return rowsOf(await ask(kea, 'lease4-get-by-hw-address', { 'hw-address': mac }, signal))
+}
+
+/** One scope is asked for as a whole; all of them page by page. */
+async function allLeases(
+  kea: KeaTransport,
+  names: ReadonlyMap<number, string>,
+  scope: string | undefined,
+  signal?: AbortSignal,
+): Promise<Static<typeof Lease>[]> {
+  const subnets = [...names].flatMap(([id, name]) => (name === scope ? [id] : []))
+  if (scope !== undefined) {
+    return subnets.length === 0 ? [] : rowsOf(await ask(kea, 'lease4-get-all', { subnets }, signal))
+  }
+  const rows: Static<typeof Lease>[] = []
+  for (let from = 'start'; ; ) {
+    const page = rowsOf(await ask(kea, 'lease4-get-page', { from, limit: LEASE_PAGE }, signal))
+    rows.push(...page)
+    const last = page.at(-1)
+    if (last === undefined || page.length < LEASE_PAGE) return rows
+    from = last['ip-address']
+  }
+}
+
+function rowsOf(answer: KeaAnswer): Static<typeof Lease>[] {
+  if (answer.result === NOT_FOUND || answer.arguments === undefined) return []
+  if (Leases.Check(answer.arguments)) return answer.arguments.leases
+  throw refused('lease4-get', 'the leases do not have the form that this version knows')
+}
+
+function leaseOf(row: Static<typeof Lease>, scope: string): DhcpLease {
+  const hostname = row.hostname ?? ''
+  return {
+    mac: row['hw-address'].toLowerCase(),
+    ip: row['ip-address'],
+    scope,
+    hostname: hostname === '' ? null : hostname,
+    renewed_at: new Date(row.cltt * 1000),
+    expires_at: new Date((row.cltt + row['valid-lft']) * 1000),
+    lease_seconds: row['valid-lft'],
+  }
+}
+
+async function counters(
+  kea: KeaTransport,
+  subnetId: () => Promise<number>,
+  signal?: AbortSignal,
+): Promise<Record<string, number>> {
+  const answer = await ask(kea, 'stat-lease4-get', { 'subnet-id': await subnetId() }, signal)
+  if (!StatAnswer.Check(answer.arguments)) return {}
+  const { columns, rows } = answer.arguments['result-set']
+  const values = rows[0] ?? []
+  return Object.fromEntries(columns.map((column, index) => [column.replaceAll('-', '_'), values[index] ?? 0]))
+}
+
+async function endLease(kea: KeaTransport, ip: string): Promise<void> {
+  await ask(kea, 'lease4-del', { 'ip-address': ip })
+}
+
+async function ask(kea: KeaTransport, command: string, args?: unknown, signal?: AbortSignal): Promise<KeaAnswer> {
+  const answer = await kea.send(command, args, signal)
+  if (answer.result === 0 || answer.result === NOT_FOUND) return answer
+  throw refused(command, answer.text)
+}
+
+function refused(operation: string, detail: string): UpstreamError {
+  return new UpstreamError({ upstream: 'DHCP', operation, failure: 'error', status: 1, detail })
+}
