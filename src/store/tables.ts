@@ -307,4 +307,98 @@ export interface Tables {
     seen_at: NullableTime
     missing_since: NullableTime
   }
+  dhcp_scope: {
+    name: string
+    description: Generated<string>
+    network_id: string | null
+    ordered: Json<object>
+    peak_utilization: number | null
+    created_at: Time
+    updated_at: Time
+  }
+  dhcp_reservation: {
+    scope: string
+    mac: string
+    ip: string
+    hostname: string
+    comment: Generated<string>
+    enabled: Generated<boolean>
+    fqdn: string | null
+    dns_zone: string | null
+    ptr: Generated<boolean>
+    created_at: Time
+    modified_at: Time
+  }
+  dhcp_lease: {
+    id: Generated<string>
+    scope: string
+    mac: string
+    ip: string
+    hostname: string | null
+    first_seen: ColumnType<Date, Date | string, Date | string>
+    renewed_at: NullableTime
+    expires_at: ColumnType<Date, Date | string, Date | string>
+    lease_seconds: number
+    state: string
+    ended_at: NullableTime
+  }
+  dns_zone: {
+    name: string
+    comment: Generated<string>
+    network_id: string | null
+    status: Generated<string>
+    transfers: Generated<number>
+    created_at: Time
+    updated_at: Time
+  }
+  dns_record: {
+    id: string
+    zone: string
+    fqdn: string
+    type: string
+    content: string
+    comment: Generated<string>
+    created_at: Time
+    updated_at: Time
+  }
+  ddi_drift: {
+    id: string
+    kind: string
+    subject: string
+    scope: string | null
+    zone: string | null
+    expected: string | null
+    actual: string | null
+    message: string
+    repair: string
+    first_seen: Time
+    seen_at: Time
+  }
+  ipam_site: { id: Generated<number>; slug: string; name: string; is_default: Generated<boolean> }
+  ipam_role: { id: Generated<number>; slug: string; name: string }
+  ipam_vlan: { id: Generated<number>; vid: number; name: string; site_id: number | null; role_id: number | null }
+  ipam_prefix: {
+    id: Generated<number>
+    cidr: string
+    site_id: number | null
+    vlan_id: number | null
+    role_id: number | null
+    gateway: string | null
+    dns_servers: Generated<string[]>
+    is_pool: Generated<boolean>
+    description: Generated<string>
+  }
+  ipam_range: { prefix_id: number; first: string; last: string }
+  ipam_address: {
+    id: Generated<number>
+    prefix_id: number
+    address: string
+    status: string
+    dns_name: string | null
+    owner_kind: string | null
+    owner_id: string | null
+    description: Generated<string>
+    key: string | null
+    created_at: Time
+  }
 }

@@ -1,10 +1,6 @@
 // What address management needs of a DHCP server. Kea and Technitium fulfil it; nothing above this file knows which.
 
-/** First and last address, both included. */
-export interface AddressRange {
-  first: string
-  last: string
-}
+import type { AddressRange } from '#src/kernel/ipv4.ts'
 
 export interface DhcpScope {
   name: string

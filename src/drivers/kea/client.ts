@@ -3,11 +3,12 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { DhcpLease, DhcpServer } from '../ddi/dhcp-server.ts'
 import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
 import { configStore, databaseStore } from './reservation-stores.ts'
-import { DISABLED_CLASS, numberOf, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
+import { DISABLED_CLASS, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
 import { createKeaTransport, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
 
 export interface KeaOptions {

@@ -2,9 +2,10 @@
 // configuration for each change.
 import { Pool } from 'pg'
 import { UpstreamError } from '#src/kernel/errors.ts'
+import { addressOf, numberOf } from '#src/kernel/ipv4.ts'
 import type { DhcpReservation, ReservationChange } from '../ddi/dhcp-server.ts'
 import type { KeaSubnet } from './config-form.ts'
-import { addressOf, numberOf, reservationOf, writeReservation } from './scope-form.ts'
+import { reservationOf, writeReservation } from './scope-form.ts'
 
 export interface ReservationStore {
   /** By subnet id. */

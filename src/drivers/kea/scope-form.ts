@@ -1,9 +1,9 @@
 // A scope as Kea's subnet and back. Range and exclusions stand in the subnet's user context, because pools alone cannot
 // tell an excluded edge from a shorter range.
-import ipaddr from 'ipaddr.js'
 import { Compile } from 'typebox/compile'
 import { Type } from 'typebox'
-import type { AddressRange, DhcpReservation, DhcpScope } from '../ddi/dhcp-server.ts'
+import { type AddressRange, addressOf, numberOf, rangeOf, subnetOf, without } from '#src/kernel/ipv4.ts'
+import type { DhcpReservation, DhcpScope } from '../ddi/dhcp-server.ts'
 import type { Dhcp4, KeaReservation, KeaSubnet } from './config-form.ts'
 
 /** Defined as never true: a subnet that asks for it is served to nobody. */
@@ -28,7 +28,7 @@ export function scopeName(subnet: KeaSubnet): string {
 export function scopeOf(subnet: KeaSubnet, dhcp4: Dhcp4): DhcpScope {
   const context: unknown = subnet['user-context']
   const pools = (subnet.pools ?? [])
-    .map(({ pool }) => rangeOf(pool))
+    .map(({ pool }) => poolOf(pool))
     .sort((a, b) => numberOf(a.first) - numberOf(b.first))
   const ours = OurContext.Check(context) ? context : undefined
   const range = ours ?? { first: pools[0]?.first ?? '', last: pools.at(-1)?.last ?? '' }
@@ -36,7 +36,7 @@ export function scopeOf(subnet: KeaSubnet, dhcp4: Dhcp4): DhcpScope {
     name: scopeName(subnet),
     network: subnet.subnet,
     range: { first: range.first, last: range.last },
-    excluded: ours === undefined ? gapsOf(pools) : ours.excluded.map(rangeOf),
+    excluded: ours === undefined ? gapsOf(pools) : ours.excluded.flatMap((text) => rangeOf(text) ?? []),
     gateway: optionOf(subnet, 'routers')[0] ?? '',
     dns_servers: optionOf(subnet, 'domain-name-servers'),
     lease_seconds: subnet['valid-lifetime'] ?? dhcp4['valid-lifetime'] ?? DEFAULT_LIFETIME_S,
@@ -78,20 +78,10 @@ function optionOf(subnet: KeaSubnet, name: string): string[] {
 
 /** The range without exclusions, gateway, network and broadcast address: Kea would hand each of them out. */
 export function poolsOf(scope: Pick<DhcpScope, 'network' | 'range' | 'excluded' | 'gateway'>): AddressRange[] {
-  const [base, bits] = ipaddr.parseCIDR(scope.network)
-  const network = numberOf(base.toString())
-  const broadcast = network + 2 ** (32 - bits) - 1
-  const single = [network, broadcast, ...(scope.gateway === '' ? [] : [numberOf(scope.gateway)])].map((at) => [at, at])
-  const holes = [...scope.excluded.map((range) => [numberOf(range.first), numberOf(range.last)]), ...single]
-  let free: [number, number][] = [[numberOf(scope.range.first), numberOf(scope.range.last)]]
-  for (const [from = 0, to = 0] of holes) {
-    free = free.flatMap(([first, last]): [number, number][] => {
-      if (to < first || from > last) return [[first, last]]
-      const left: [number, number][] = from > first ? [[first, from - 1]] : []
-      return to < last ? [...left, [to + 1, last]] : left
-    })
-  }
-  return free.map(([first, last]) => ({ first: addressOf(first), last: addressOf(last) }))
+  const subnet = subnetOf(scope.network)
+  const edges = subnet === undefined ? [] : [addressOf(subnet.network), addressOf(subnet.broadcast)]
+  const single = [...edges, ...(scope.gateway === '' ? [] : [scope.gateway])]
+  return without([scope.range], [...scope.excluded, ...single.map((address) => ({ first: address, last: address }))])
 }
 
 function gapsOf(pools: readonly AddressRange[]): AddressRange[] {
@@ -102,23 +92,12 @@ function gapsOf(pools: readonly AddressRange[]): AddressRange[] {
   })
 }
 
-/** `a-b`, `a - b`, `a` or `a/len`, all of which Kea accepts for a pool. */
-export function rangeOf(text: string): AddressRange {
-  if (text.includes('/')) {
-    const [base, bits] = ipaddr.parseCIDR(text.trim())
-    const first = numberOf(base.toString())
-    return { first: addressOf(first), last: addressOf(first + 2 ** (32 - bits) - 1) }
-  }
-  const [first = '', last] = text.split('-').map((part) => part.trim())
-  return { first, last: last ?? first }
-}
-
-export function numberOf(address: string): number {
-  return ipaddr.IPv4.parse(address).octets.reduce((sum, octet) => sum * 256 + octet, 0)
-}
-
-export function addressOf(number: number): string {
-  return [24, 16, 8, 0].map((shift) => Math.floor(number / 2 ** shift) % 256).join('.')
+/** A pool may also be written as a subnet. */
+function poolOf(text: string): AddressRange {
+  const subnet = subnetOf(text.trim())
+  const range =
+    subnet === undefined ? rangeOf(text) : { first: addressOf(subnet.network), last: addressOf(subnet.broadcast) }
+  return range ?? { first: '0.0.0.0', last: '0.0.0.0' }
 }
 
 export function reservationOf(row: KeaReservation): DhcpReservation | undefined {
