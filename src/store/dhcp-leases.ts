@@ -57,13 +57,20 @@ export async function noteLeases(trx: Trx, seen: readonly SeenLease[], scopes: r
 }
 
 /** When each held address was first seen with its client. */
-export async function firstSeen(db: Db, leases: readonly Pick<SeenLease, 'scope' | 'mac' | 'ip'>[]): Promise<Map<string, Date>> {
+export async function firstSeen(
+  db: Db,
+  leases: readonly Pick<SeenLease, 'scope' | 'mac' | 'ip'>[],
+): Promise<Map<string, Date>> {
   if (leases.length === 0) return new Map()
   const rows = await db
     .selectFrom('dhcp_lease')
     .select(['scope', sql<string>`mac::text`.as('mac'), sql<string>`host(ip)`.as('ip'), 'first_seen'])
     .where('state', '=', 'active')
-    .where('ip', 'in', leases.map((lease) => lease.ip))
+    .where(
+      'ip',
+      'in',
+      leases.map((lease) => lease.ip),
+    )
     .execute()
   return new Map(rows.map((row) => [leaseKey(row), row.first_seen]))
 }
@@ -83,7 +90,13 @@ export async function endedLeases(
   if (of.mac !== undefined) matching = matching.where('mac', '=', of.mac)
   matching = of.state === undefined ? matching.where('state', '<>', 'active') : matching.where('state', '=', of.state)
   const [rows, total] = await Promise.all([
-    matching.select([...columns]).orderBy('ended_at', 'desc').orderBy('id', 'desc').limit(limit).offset(offset).execute(),
+    matching
+      .select([...columns])
+      .orderBy('ended_at', 'desc')
+      .orderBy('id', 'desc')
+      .limit(limit)
+      .offset(offset)
+      .execute(),
     matching.select(({ fn }) => fn.countAll<number>().as('count')).executeTakeFirstOrThrow(),
   ])
   return { rows, count: total.count }

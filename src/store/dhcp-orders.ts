@@ -70,7 +70,10 @@ const columns = [
   'modified_at',
 ] as const
 
-export function reservationOrders(db: Db, of: { scope?: string; mac?: string; ip?: string } = {}): Promise<ReservationOrder[]> {
+export function reservationOrders(
+  db: Db,
+  of: { scope?: string; mac?: string; ip?: string } = {},
+): Promise<ReservationOrder[]> {
   let rows = db.selectFrom('dhcp_reservation').select([...columns])
   if (of.scope !== undefined) rows = rows.where('scope', '=', of.scope)
   if (of.mac !== undefined) rows = rows.where('mac', '=', of.mac)
@@ -82,7 +85,7 @@ export type ReservationWrite = Pick<ReservationOrder, 'scope' | 'mac' | 'ip' | '
   Partial<Pick<ReservationOrder, 'comment' | 'enabled' | 'fqdn' | 'dns_zone' | 'ptr'>>
 
 export async function saveReservation(db: Db, order: ReservationWrite): Promise<void> {
-  const { scope, mac, ...rest } = order
+  const { scope: _scope, mac: _mac, ...rest } = order
   await db
     .insertInto('dhcp_reservation')
     .values(order)

@@ -72,12 +72,10 @@ export interface DhcpServer {
   updateScope(name: string, scope: DhcpScope): Promise<void>
   /** With its reservations and leases. */
   deleteScope(name: string): Promise<void>
-  /** All or nothing. */
+  /** All or nothing. A client whose reservation moved is refused its old address at the next renewal and gets the new one. */
   changeReservations(scope: string, change: ReservationChange): Promise<void>
   /** Makes a reservation of the lease so that the client's next renewal is granted; false when the lease is gone. */
   reserveLease(scope: string, reservation: DhcpReservation): Promise<boolean>
   /** Takes the reservation away; the client keeps its address as a dynamic lease where the range allows it. */
   releaseReservation(scope: string, mac: string): Promise<void>
-  /** Ends a lease so that its client asks again; nothing happens when there is none. */
-  endLease(scope: string, ip: string): Promise<void>
 }

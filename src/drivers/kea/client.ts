@@ -119,7 +119,6 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
       // Kea is silent to a client that asks again for an address outside every pool; without its lease it says no at once.
       if (!pools.some(({ first, last }) => numberOf(first) <= at && at <= numberOf(last))) await endLease(kea, row.ip)
     },
-    endLease: (_scope, ip) => endLease(kea, ip),
     close: () => store.close(),
   }
 }

@@ -146,10 +146,22 @@ function firstOf(value: unknown): unknown {
 
 function parsed(command: string, text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return JSON.parse(inUnicode(text)) as unknown
   } catch {
     throw garbage(command, text)
   }
+}
+
+/** Kea writes each byte of a character beyond ASCII as `\\u00xx`; read as characters they would grow with every change. */
+function inUnicode(text: string): string {
+  const bytes = text.replace(
+    /((?:^|[^\\])(?:\\\\)*)((?:\\u00[89a-f][0-9a-f])+)/gi,
+    (_all, before: string, escapes: string) => {
+      const hex = escapes.replace(/\\u00/gi, '')
+      return before + Buffer.from(hex, 'hex').toString('utf8')
+    },
+  )
+  return bytes
 }
 
 function garbage(command: string, text: string): UpstreamError {

@@ -192,9 +192,10 @@ function zoneChanges({ write, reads, setsOf: sets }: Api, options: PowerDnsOptio
     },
     async renameZone(name, new_name) {
       const zone = await found(name)
-      const moved = (await sets(name)).map((set) => ({ ...set, name: movedName(set.name, name, new_name) }))
+      const moved = (await sets(name)).map((set) => movedSet(set, name, new_name))
       await create(new_name, kindOf(zone.type, zone.notify), zone.masters, moved)
       if (zone.transfer) await setTransfer(new_name, true)
+      if (!zone.enabled) await setEnabled(new_name, false)
       await write({ method: 'DELETE', path: zonePath(name) })
     },
     deleteZone: async (name) => void (await write({ method: 'DELETE', path: zonePath(name) })),
@@ -233,7 +234,8 @@ async function zoneState(read: Read, row: Static<typeof ListedZone>, signal?: Ab
   return {
     name,
     type,
-    enabled: type === 'Secondary' || soa?.disabled !== true,
+    // A record that is off is left out of a filtered answer.
+    enabled: type === 'Secondary' || (soa !== undefined && soa.disabled !== true),
     masters: row.masters ?? [],
     notify: row.kind === 'Master',
     transfer: Metadata.Check(metadata) && metadata.metadata.length > 0,
@@ -298,8 +300,10 @@ function foundRecord(row: {
   return [{ fqdn: bare(row.name), type, ttl: ttl ?? 0, comment: '', zone: bare(zone), ...valueOf(type, content) }]
 }
 
-function movedName(fqdn: string, from: string, to: string): string {
-  return dotted(bare(fqdn).slice(0, -from.length) + to)
+/** Switched on: a zone without a start of authority cannot be made. */
+function movedSet(set: RecordSet, from: string, to: string): unknown {
+  const records = set.type === 'SOA' ? set.records.map((line) => ({ ...line, disabled: false })) : set.records
+  return { ...set, name: dotted(bare(set.name).slice(0, -from.length) + to), records }
 }
 
 function isInside(name: string, zone: string): boolean {

@@ -1,0 +1,151 @@
+// The driver of PowerDNS against the real server, seen from its clients.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { RecordData } from '#src/drivers/ddi/dns-server.ts'
+import { createPowerDns, type PowerDns } from '#src/drivers/powerdns/client.ts'
+import { type PowerDnsServer, powerDnsMissing, startPowerDns } from '../support/powerdns-server.ts'
+import { until } from '../support/until.ts'
+
+const ZONE = 'lab.example'
+const OPTIONS = {
+  name_servers: ['ns1.lab.example'],
+  hostmaster: 'hostmaster.lab.example',
+  transfer_networks: ['127.0.0.0/8'],
+}
+
+const keyOf = ({ fqdn, type, value }: RecordData): string => `${fqdn} ${type} ${value}`
+
+function record(fields: Partial<RecordData> & Pick<RecordData, 'fqdn' | 'type' | 'value'>): RecordData {
+  return { ttl: 300, priority: null, weight: null, port: null, comment: '', ...fields }
+}
+
+describe('PowerDNS', { skip: powerDnsMissing() }, () => {
+  let server: PowerDnsServer
+  let dns: PowerDns
+  before(async () => {
+    server = await startPowerDns()
+    dns = createPowerDns(server.config, OPTIONS)
+  })
+  after(async () => {
+    await dns?.close()
+    await server?.close()
+  })
+  const web = record({ fqdn: `web.${ZONE}`, type: 'A', value: '10.77.0.60' })
+  const add = (one: RecordData): Promise<void> => dns.changeRecords(ZONE, [{ action: 'add', record: one }])
+  const sorted = (rows: readonly RecordData[]): RecordData[] =>
+    rows.toSorted((a, b) => keyOf(a).localeCompare(keyOf(b)))
+
+  test('a zone is read back as it was ordered', async () => {
+    await dns.check()
+    await dns.createZone({ name: ZONE, type: 'Primary', notify: false, transfer: true })
+    const zone = await dns.zone(ZONE)
+    assert.deepEqual(
+      { ...zone, serial: typeof zone?.serial },
+      { name: ZONE, type: 'Primary', enabled: true, masters: [], notify: false, transfer: true, serial: 'number', modified_at: null },
+    ) // biome-ignore format: one record
+    assert.equal(await dns.zone('nowhere.example'), undefined)
+    assert.deepEqual((await dns.records(ZONE)).map((one) => one.type).sort(), ['NS', 'SOA'])
+  })
+
+  test('records of every type are read back and answered as they were written', async () => {
+    const rows = [
+      web,
+      record({ fqdn: `web.${ZONE}`, type: 'AAAA', value: '2001:db8::60' }),
+      record({ fqdn: `www.${ZONE}`, type: 'CNAME', value: `web.${ZONE}` }),
+      record({ fqdn: ZONE, type: 'MX', priority: 10, value: `mail.${ZONE}` }),
+      record({ fqdn: `_sip._tcp.${ZONE}`, type: 'SRV', priority: 1, weight: 2, port: 5060, value: `web.${ZONE}` }),
+      record({ fqdn: `txt.${ZONE}`, type: 'TXT', value: 'a "quoted" text; with \\ and ü' }),
+      record({ fqdn: ZONE, type: 'CAA', value: '0 issue "ca.example"', comment: 'only this one' }),
+    ]
+    await dns.changeRecords(
+      ZONE,
+      rows.map((one) => ({ action: 'add', record: one })),
+    )
+    const ours = (await dns.records(ZONE)).filter((one) => one.type !== 'SOA' && one.type !== 'NS')
+    assert.deepEqual(sorted(ours), sorted(rows))
+    assert.deepEqual(await server.resolver.resolve4(`www.${ZONE}`), ['10.77.0.60'])
+    const [[text = ''] = []] = await server.resolver.resolveTxt(`txt.${ZONE}`)
+    // The resolver shows each byte as a character.
+    assert.equal(Buffer.from(text, 'latin1').toString('utf8'), 'a "quoted" text; with \\ and ü')
+    assert.equal((await server.resolver.resolveSrv(`_sip._tcp.${ZONE}`))[0]?.port, 5060)
+  })
+
+  test('one line of a set is changed, added and removed without the others', async () => {
+    const second = record({ ...web, value: '10.77.0.61' })
+    await add(second)
+    const moved = record({ ...web, value: '10.77.0.62' })
+    await dns.changeRecords(ZONE, [{ action: 'update', old: web, record: moved }])
+    assert.deepEqual((await server.resolver.resolve4(`web.${ZONE}`)).sort(), ['10.77.0.61', '10.77.0.62'])
+    await dns.changeRecords(ZONE, [{ action: 'delete', old: second }])
+    assert.deepEqual(await server.resolver.resolve4(`web.${ZONE}`), ['10.77.0.62'])
+    await dns.changeRecords(ZONE, [{ action: 'replace', record: web }])
+    assert.deepEqual(await server.resolver.resolve4(`web.${ZONE}`), ['10.77.0.60'])
+  })
+
+  test('a batch with one bad record changes nothing', async () => {
+    const before = sorted(await dns.records(ZONE))
+    const bad = record({ fqdn: `bad.${ZONE}`, type: 'A', value: 'no address' })
+    const batch = [record({ fqdn: `good.${ZONE}`, type: 'A', value: '10.77.0.70' }), bad]
+    const changes = batch.map((one) => ({ action: 'add' as const, record: one }))
+    await assert.rejects(dns.changeRecords(ZONE, changes), { name: 'UpstreamError', status: 422 })
+    assert.deepEqual(sorted(await dns.records(ZONE)), before)
+  })
+
+  test('an alias may take the place of what is removed in the same batch', async () => {
+    const old = record({ fqdn: `swap.${ZONE}`, type: 'A', value: '10.77.0.80' })
+    await add(old)
+    const alias = record({ fqdn: `swap.${ZONE}`, type: 'CNAME', value: `web.${ZONE}` })
+    await dns.changeRecords(ZONE, [
+      { action: 'add', record: alias },
+      { action: 'delete', old },
+    ])
+    assert.deepEqual(await server.resolver.resolve4(`swap.${ZONE}`), ['10.77.0.60'])
+  })
+
+  test('a zone that is off answers nobody, and again when it is on', async () => {
+    await dns.changeZone(ZONE, { enabled: false })
+    assert.equal((await dns.zone(ZONE))?.enabled, false)
+    await assert.rejects(server.resolver.resolve4(`web.${ZONE}`))
+    await dns.changeZone(ZONE, { enabled: true })
+    assert.deepEqual(await server.resolver.resolve4(`web.${ZONE}`), ['10.77.0.60'])
+  })
+
+  test('twenty writers at once lose nothing', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `many-${index}.${ZONE}`)
+    await Promise.all(names.map((fqdn) => add(record({ fqdn, type: 'A', value: '10.77.0.90' }))))
+    const found = new Set((await dns.records(ZONE)).map((one) => one.fqdn))
+    assert.deepEqual(
+      names.filter((name) => !found.has(name)),
+      [],
+    )
+    assert.equal((await dns.search('many-1', { zone: ZONE, limit: 100 })).length, 11)
+  })
+
+  test('a renamed zone answers under its new name and no longer under the old one', async () => {
+    await dns.renameZone(ZONE, 'office.example')
+    assert.equal(await dns.zone(ZONE), undefined)
+    assert.deepEqual(await server.resolver.resolve4('web.office.example'), ['10.77.0.60'])
+    await dns.deleteZone('office.example')
+    assert.deepEqual(await dns.zones(), [])
+  })
+
+  test('a secondary copies its primary and follows its changes', async () => {
+    const second = await startPowerDns()
+    const copies = createPowerDns(second.config, OPTIONS)
+    try {
+      await dns.createZone({ name: ZONE, type: 'Primary', notify: true, transfer: true })
+      await add(web)
+      const masters = [`127.0.0.1:${server.dns_port}`]
+      await copies.createZone({ name: ZONE, type: 'Secondary', masters })
+      const copied = async (): Promise<string[]> => second.resolver.resolve4(`web.${ZONE}`)
+      await until('the copy answers', async () => (await copied())[0] === '10.77.0.60')
+      assert.deepEqual((await copies.zone(ZONE))?.masters, masters)
+      await dns.changeRecords(ZONE, [{ action: 'replace', record: record({ ...web, value: '10.77.0.99' }) }])
+      await copies.transferZone(ZONE)
+      await until('the copy follows', async () => (await copied())[0] === '10.77.0.99')
+    } finally {
+      await copies.close()
+      await second.close()
+    }
+  })
+})

@@ -1,0 +1,91 @@
+// A real PowerDNS Authoritative server with SQLite in a private folder on loopback, without root.
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Resolver } from 'node:dns/promises'
+import type { PowerDnsConfig } from '#src/drivers/powerdns/transport.ts'
+import { createChildren } from './children.ts'
+import { freeTcpPort } from './free-port.ts'
+import { until } from './until.ts'
+
+const PROGRAM = '/usr/sbin/pdns_server'
+const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql'
+const KEY = 'key-of-the-test-server'
+
+export interface PowerDnsServer {
+  config: PowerDnsConfig
+  /** Of its DNS side. */
+  dns_port: number
+  /** Asks it over the wire. */
+  resolver: Resolver
+  close(): Promise<void>
+}
+
+/** Why it cannot run here; false when it can. */
+export function powerDnsMissing(): string | false {
+  if (!existsSync(PROGRAM)) return 'needs pdns-server'
+  if (!existsSync(SCHEMA)) return 'needs pdns-backend-sqlite3'
+  return existsSync('/usr/bin/sqlite3') ? false : 'needs sqlite3'
+}
+
+export async function startPowerDns(): Promise<PowerDnsServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'gp-pdns-'))
+  const children = createChildren()
+  const database = join(folder, 'pdns.db')
+  execFileSync('sqlite3', [database], { input: readFileSync(SCHEMA) })
+  const [dns_port, web_port] = [await freeTcpPort(), await freeTcpPort()]
+  await writeFile(join(folder, 'pdns.conf'), settings({ folder, database, dns_port, web_port }))
+  const child = children.start(PROGRAM, [`--config-dir=${folder}`], { cwd: folder })
+  const url = `http://127.0.0.1:${web_port}`
+  await until('PowerDNS answers', async () => {
+    if (child.ended()) throw new Error(`PowerDNS ended: ${child.errors()}${child.output()}`)
+    return (await fetch(`${url}/api/v1/servers/localhost`, { headers: { 'x-api-key': KEY } })).ok
+  })
+  const resolver = new Resolver({ timeout: 2000, tries: 2 })
+  resolver.setServers([`127.0.0.1:${dns_port}`])
+  return {
+    config: { url, api_key: KEY, timeout_ms: 10_000 },
+    dns_port,
+    resolver,
+    async close() {
+      await children.close()
+      await rm(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function settings(at: { folder: string; database: string; dns_port: number; web_port: number }): string {
+  const lines: Record<string, string | number> = {
+    launch: 'gsqlite3',
+    'gsqlite3-database': at.database,
+    'gsqlite3-pragma-foreign-keys': 'yes',
+    'gsqlite3-pragma-synchronous': 0,
+    'local-address': '127.0.0.1',
+    'local-port': at.dns_port,
+    'socket-dir': at.folder,
+    daemon: 'no',
+    guardian: 'no',
+    'write-pid': 'no',
+    'disable-syslog': 'yes',
+    api: 'yes',
+    'api-key': KEY,
+    webserver: 'yes',
+    'webserver-address': '127.0.0.1',
+    'webserver-port': at.web_port,
+    'webserver-allow-from': '127.0.0.1',
+    primary: 'yes',
+    secondary: 'yes',
+    'allow-axfr-ips': '',
+    'cache-ttl': 0,
+    'query-cache-ttl': 0,
+    'negquery-cache-ttl': 0,
+    'zone-cache-refresh-interval': 0,
+    'xfr-cycle-interval': 1,
+    'security-poll-suffix': '',
+  }
+  return Object.entries(lines)
+    .map(([name, value]) => `${name}=${value}\n`)
+    .join('')
+}
