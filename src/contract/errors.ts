@@ -63,6 +63,34 @@ const areas = {
   HOOK_SIGNATURE: entry(401, 'The signature of the callback is not valid'),
 }
 
+const address_errors = {
+  DHCP_SCOPE_NOT_FOUND: entry(404, 'There is no such DHCP scope'),
+  DHCP_SCOPE_EXISTS: entry(409, 'A DHCP scope of this name exists'),
+  DHCP_SCOPE_OVERLAP: entry(409, 'The subnet overlaps that of another DHCP scope'),
+  DHCP_SCOPE_IN_USE: entry(409, 'The DHCP scope has reservations or active leases'),
+  DHCP_SCOPE_FULL: entry(409, 'The DHCP scope has no free address'),
+  DHCP_LEASE_NOT_FOUND: entry(404, 'There is no such lease'),
+  DHCP_RESERVATION_NOT_FOUND: entry(404, 'There is no such reservation'),
+  DHCP_RESERVATION_EXISTS: entry(409, 'The MAC address has a reservation in this scope'),
+  DHCP_ADDRESS_TAKEN: entry(409, 'The address is reserved for or leased to another client'),
+  DHCP_REJECTED: entry(400, 'The DHCP server refused the request'),
+  DNS_ZONE_NOT_FOUND: entry(404, 'There is no such DNS zone'),
+  DNS_ZONE_EXISTS: entry(409, 'A DNS zone of this name exists'),
+  DNS_ZONE_READ_ONLY: entry(400, 'The records of this DNS zone come from its masters'),
+  DNS_RECORD_NOT_FOUND: entry(404, 'There is no such DNS record'),
+  DNS_RECORD_EXISTS: entry(409, 'The DNS record exists'),
+  DNS_RECORD_CONFLICT: entry(409, 'Other records of this name forbid the DNS record'),
+  DNS_REJECTED: entry(400, 'The DNS server refused the request'),
+  DDI_UNSUPPORTED: entry(400, 'The server in use cannot do this'),
+  DRIFT_NOT_FOUND: entry(404, 'There is no such difference'),
+  IPAM_NOT_FOUND: entry(404, 'There is no such site, role, VLAN, prefix or address'),
+  IPAM_EXISTS: entry(409, 'A site, role, VLAN or prefix like this exists'),
+  IPAM_IN_USE: entry(409, 'Something else still needs it'),
+  IPAM_PREFIX_FULL: entry(409, 'The prefix has no free address'),
+  IPAM_ADDRESS_TAKEN: entry(409, 'The address is allocated'),
+  IPAM_REJECTED: entry(400, 'The address store refused the request'),
+}
+
 const node_errors = {
   MTU_DEVICE_NOT_FOUND: entry(404, 'There is no such network device on the node'),
   MTU_ABOVE_LIMIT: entry(400, 'The MTU is above what the devices allow'),
@@ -200,6 +228,7 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
 export const ERRORS = {
   ...general,
   ...areas,
+  ...address_errors,
   ...node_errors,
   ...registry_errors,
   ...tenant_errors,

@@ -1,0 +1,179 @@
+// Scopes: reading them and changing them on the server, with what only our own tables keep.
+import type { dhcp } from '#src/contract/ddi/dhcp.ts'
+import type { Input } from '#src/contract/route.ts'
+import type { DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { recordChange } from '#src/store/app-events.ts'
+import { forgetScope, reservationOrders, saveScope, scopeNotes } from '#src/store/dhcp-orders.ts'
+import type { DhcpDeps } from './deps.ts'
+import { allReservations, counted, paged, requireScope } from './reading.ts'
+import { changedScope, checkText, newScope, stranded } from './scope-rules.ts'
+import { activeLeases, statisticsOf } from './statistics.ts'
+import { scopeView } from './views.ts'
+import { networksOfZone } from './vm-macs.ts'
+
+type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
+
+/** Of one answer; the lists give the rest. */
+const DETAIL_ROWS = 500
+
+export function dhcpScopeList(deps: DhcpDeps) {
+  return async ({ query }: In<'dhcpScopeList'>, ctx: RequestContext) => {
+    const { server, database, cloudstack } = deps
+    const { network_id, zone_id, enabled, include_stats = false } = query
+    const [scopes, notes, reservations, leases, networks] = await Promise.all([
+      server.scopes(ctx.signal),
+      scopeNotes(database.db),
+      server.reservations(undefined, ctx.signal),
+      include_stats ? server.leases({}, ctx.signal) : [],
+      zone_id === undefined ? undefined : networksOfZone(cloudstack, zone_id, ctx),
+    ])
+    const note = new Map(notes.map((row) => [row.name, row]))
+    const wanted = scopes.filter(({ name, enabled: is_enabled }) => {
+      const network = note.get(name)?.network_id ?? null
+      const fits = (ids: ReadonlySet<string>): boolean => network !== null && ids.has(network)
+      return (
+        (enabled === undefined || is_enabled === enabled) &&
+        (network_id === undefined || network === network_id) &&
+        (networks === undefined || fits(networks))
+      )
+    })
+    const page = paged(wanted, query)
+    const views = page.rows.map((scope) => {
+      const own = reservations.filter((row) => row.scope === scope.name)
+      const counts = { leases: leases.filter((lease) => lease.scope === scope.name), reservations: own }
+      return scopeView(scope, note.get(scope.name), own.length, include_stats ? counts : undefined)
+    })
+    const { total_count } = page
+    return {
+      success: true,
+      message: counted(total_count, 'scope', 'scopes'),
+      data: { scopes: views, total_count, page: page.page, page_size: page.page_size },
+    }
+  }
+}
+
+export function dhcpScopeGet(deps: DhcpDeps) {
+  return async ({ params }: In<'dhcpScopeGet'>, ctx: RequestContext) => {
+    const scope = await requireScope(deps, params.scope_name, ctx.signal)
+    const [notes, reservations, leases, statistics] = await Promise.all([
+      scopeNotes(deps.database.db),
+      allReservations(deps, scope.name, ctx.signal),
+      activeLeases(deps, scope.name, ctx.signal),
+      statisticsOf(deps, scope, ctx.signal),
+    ])
+    const note = notes.find((row) => row.name === scope.name)
+    const enabled = reservations.filter((row) => row.enabled)
+    return {
+      success: true,
+      message: `Scope ${scope.name}.`,
+      data: {
+        scope: scopeView(scope, note, enabled.length, { leases: leases.raw, reservations: enabled }),
+        reservations: reservations.slice(0, DETAIL_ROWS),
+        active_leases: leases.views.slice(0, DETAIL_ROWS),
+        statistics,
+      },
+    }
+  }
+}
+
+export function dhcpScopeCreate(deps: DhcpDeps) {
+  return ({ body }: In<'dhcpScopeCreate'>, ctx: RequestContext) =>
+    changing(deps, ctx, body.name, `Creating scope ${body.name}.`, async () => {
+      const { server, database } = deps
+      checkText(body.description ?? '', server.limits, 'body.description')
+      const scope = newScope(body, server.limits, await server.scopes())
+      await saveScope(database.db, scope, { description: body.description ?? '', network_id: body.network_id ?? null })
+      await server.createScope(scope).catch(async (error: unknown) => {
+        await database.transact((trx) => forgetScope(trx, scope.name))
+        throw error
+      })
+      const { first, last } = scope.range
+      const message = `Scope ${scope.name} serves ${first} to ${last}${scope.enabled ? '' : ' when it is enabled'}.`
+      return {
+        end_address: last,
+        network: scope.network,
+        scope_name: scope.name,
+        start_address: first,
+        success: true,
+        message,
+      }
+    })
+}
+
+export function dhcpScopeUpdate(deps: DhcpDeps) {
+  return ({ params, body }: In<'dhcpScopeUpdate'>, ctx: RequestContext) => {
+    if (body.name !== params.scope_name)
+      throw invalidField(
+        'body.name',
+        `${body.name} differs from ${params.scope_name} of the path; scopes are not renamed`,
+      )
+    return changing(deps, ctx, body.name, `Changing scope ${body.name}.`, async () => {
+      const { server } = deps
+      checkText(body.description ?? '', server.limits, 'body.description')
+      const scope = changedScope(await requireScope(deps, body.name), body, server.limits)
+      const left = stranded(scope, await server.reservations(body.name))
+      if (left.length > 0)
+        throw invalidField('body', `the reservations of ${left.slice(0, 5).join(', ')} would lie outside`)
+      await replace(deps, scope, body.description)
+      return { success: true, message: `Scope ${body.name} is changed.` }
+    })
+  }
+}
+
+export function dhcpScopeSwitch(deps: DhcpDeps, enabled: boolean) {
+  const word = enabled ? 'enabled' : 'disabled'
+  return ({ params }: In<'dhcpScopeEnable'>, ctx: RequestContext) =>
+    changing(deps, ctx, params.scope_name, `Scope ${params.scope_name} is being ${word}.`, async () => {
+      const scope = await requireScope(deps, params.scope_name)
+      if (scope.enabled !== enabled) await replace(deps, { ...scope, enabled }, undefined)
+      return { success: true, message: `Scope ${scope.name} is ${word}.` }
+    })
+}
+
+export function dhcpScopeDelete(deps: DhcpDeps) {
+  return ({ params, query }: In<'dhcpScopeDelete'>, ctx: RequestContext) =>
+    changing(deps, ctx, params.scope_name, `Deleting scope ${params.scope_name}.`, async () => {
+      const { server, database } = deps
+      const { name } = await requireScope(deps, params.scope_name)
+      const [reservations, leases, orders] = await Promise.all([
+        server.reservations(name),
+        server.leases({ scope: name }),
+        reservationOrders(database.db, { scope: name }),
+      ])
+      const kept = Math.max(reservations.length, orders.length)
+      if (query.force !== true && kept + leases.length > 0) {
+        const what = `${kept} reservations and ${leases.length} active leases`
+        throw new ApiError('DHCP_SCOPE_IN_USE', `Scope ${name} has ${what}; pass force=true to delete them with it.`)
+      }
+      await server.deleteScope(name)
+      await database.transact((trx) => forgetScope(trx, name))
+      return { success: true, message: `Scope ${name} is deleted.` }
+    })
+}
+
+/** The order first: what the server then lacks shows as drift. */
+async function replace(
+  { server, database }: DhcpDeps,
+  scope: DhcpScope,
+  description: string | undefined,
+): Promise<void> {
+  await saveScope(database.db, scope, { description })
+  await server.updateScope(scope.name, scope)
+}
+
+function changing<T extends { message: string }>(
+  deps: DhcpDeps,
+  ctx: RequestContext,
+  name: string,
+  description: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  const about = { resource_type: 'DHCP_SCOPE', resource_uuid: name, tenant_id: null, description }
+  return recordChange(deps, ctx, about, async (note) => {
+    const answer = await deps.lock(work)
+    note.description = answer.message
+    return answer
+  })
+}
