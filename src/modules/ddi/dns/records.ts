@@ -139,7 +139,7 @@ function succeeded(about: About, zone: string, { id, record }: ChangedRecord): B
 }
 
 function failed(about: About, thrown: unknown): BulkResult {
-  const { message, code } = asApiError(thrown)
+  const { message, code } = asApiError(thrown, null)
   return { ...about, error: message, status: 'failed', record_id: null, code }
 }
 
