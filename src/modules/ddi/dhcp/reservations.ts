@@ -181,10 +181,8 @@ async function admitJob(
   const names = input.after?.names ?? null
   const fqdn = names === null ? null : fullName(input.after?.hostname ?? '', names.dns_zone)
   await deps.jobs.admit(reservationJob, {
-    id: ctx.operation_id,
+    operation: ctx,
     input,
-    caller: ctx.caller,
-    action: ctx.operation,
     description,
     resource_id: input.mac,
     resource_name: input.after?.hostname ?? input.before?.hostname ?? '',
