@@ -16,7 +16,6 @@ export const DRIFT_KINDS = [
   'record_differs',
   'ptr_missing',
   'ptr_differs',
-  'address_name_missing',
 ] as const
 
 export const Drift = Type.Object(
