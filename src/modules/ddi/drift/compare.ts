@@ -65,13 +65,8 @@ async function dhcpDifferences(
   const found: Difference[] = []
   for (const note of notes) {
     const wanted = note.ordered as ScopeOrder
-    found.push(
-      ...scopeDifference(
-        server,
-        wanted,
-        scopes.find((scope) => scope.name === note.name),
-      ),
-    )
+    const actual = scopes.find((scope) => scope.name === note.name)
+    found.push(...scopeDifference(server, lock, wanted, actual))
   }
   const there = new Map(reservations.map((row) => [`${row.scope} ${row.mac}`, row]))
   for (const order of orders.filter((row) => row.enabled && scopes.some((scope) => scope.name === row.scope))) {
