@@ -1,11 +1,11 @@
 // A real Kea DHCPv4 server in a private folder on loopback, without root: clients speak to it as through a relay.
 import { existsSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeaTransport, type KeaConfig } from '#src/drivers/kea/transport.ts'
 import { type Child, createChildren } from './children.ts'
 import { freeUdpPort } from './free-port.ts'
+import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
 const PROGRAM = '/usr/sbin/kea-dhcp4'
@@ -17,6 +17,9 @@ export interface KeaServer {
   port: number
   /** Ends it by the signal and starts it again on the same files. */
   restart(signal: NodeJS.Signals): Promise<void>
+  /** Away, and back. */
+  pause(): Promise<void>
+  resume(): Promise<void>
   close(): Promise<void>
 }
 
@@ -27,7 +30,7 @@ export function keaMissing(): string | false {
 }
 
 export async function startKea(): Promise<KeaServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'gp-kea-'))
+  const folder = tempFolder('gp-kea-')
   const children = createChildren()
   const port = await freeUdpPort()
   const socket = join(folder, 'kea4.sock')
@@ -54,9 +57,14 @@ export async function startKea(): Promise<KeaServer> {
       await child.end(signal)
       child = await run()
     },
+    async pause() {
+      await child.end('SIGTERM')
+    },
+    async resume() {
+      child = await run()
+    },
     async close() {
       await children.close()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }

@@ -1,13 +1,13 @@
 // A real PowerDNS Authoritative server with SQLite in a private folder on loopback, without root.
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Resolver } from 'node:dns/promises'
 import type { PowerDnsConfig } from '#src/drivers/powerdns/transport.ts'
-import { createChildren } from './children.ts'
+import { type Child, createChildren } from './children.ts'
 import { freeTcpPort } from './free-port.ts'
+import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
 const PROGRAM = '/usr/sbin/pdns_server'
@@ -20,6 +20,9 @@ export interface PowerDnsServer {
   dns_port: number
   /** Asks it over the wire. */
   resolver: Resolver
+  /** Away, and back. */
+  pause(): Promise<void>
+  resume(): Promise<void>
   close(): Promise<void>
 }
 
@@ -31,27 +34,36 @@ export function powerDnsMissing(): string | false {
 }
 
 export async function startPowerDns(): Promise<PowerDnsServer> {
-  const folder = await mkdtemp(join(tmpdir(), 'gp-pdns-'))
+  const folder = tempFolder('gp-pdns-')
   const children = createChildren()
   const database = join(folder, 'pdns.db')
   execFileSync('sqlite3', [database], { input: readFileSync(SCHEMA) })
   const [dns_port, web_port] = [await freeTcpPort(), await freeTcpPort()]
   await writeFile(join(folder, 'pdns.conf'), settings({ folder, database, dns_port, web_port }))
-  const child = children.start(PROGRAM, [`--config-dir=${folder}`], { cwd: folder })
   const url = `http://127.0.0.1:${web_port}`
-  await until('PowerDNS answers', async () => {
-    if (child.ended()) throw new Error(`PowerDNS ended: ${child.errors()}${child.output()}`)
-    return (await fetch(`${url}/api/v1/servers/localhost`, { headers: { 'x-api-key': KEY } })).ok
-  })
+  const run = async (): Promise<Child> => {
+    const child = children.start(PROGRAM, [`--config-dir=${folder}`], { cwd: folder })
+    await until('PowerDNS answers', async () => {
+      if (child.ended()) throw new Error(`PowerDNS ended: ${child.errors()}${child.output()}`)
+      return (await fetch(`${url}/api/v1/servers/localhost`, { headers: { 'x-api-key': KEY } })).ok
+    })
+    return child
+  }
+  let child = await run()
   const resolver = new Resolver({ timeout: 2000, tries: 2 })
   resolver.setServers([`127.0.0.1:${dns_port}`])
   return {
     config: { url, api_key: KEY, timeout_ms: 10_000 },
     dns_port,
     resolver,
+    async pause() {
+      await child.end('SIGTERM')
+    },
+    async resume() {
+      child = await run()
+    },
     async close() {
       await children.close()
-      await rm(folder, { recursive: true, force: true })
     },
   }
 }
