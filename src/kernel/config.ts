@@ -93,6 +93,75 @@ export const ConfigSchema = Type.Object(
       },
       'The compute platform (Apache CloudStack).',
     ),
+    dhcp: Group(
+      {
+        server: Type.Optional(
+          Type.Enum(['kea', 'technitium'], { description: 'DHCP server in use; without one its routes answer 500.' }),
+        ),
+        timeout_ms: Type.Integer({ default: 10_000, minimum: 100, description: 'Longest wait for one answer.' }),
+        kea: Group(
+          {
+            socket: Type.Optional(
+              Type.String({ description: 'Unix socket of kea-dhcp4, when it is on this machine.' }),
+            ),
+            url: Type.Optional(Type.String({ description: 'Its control agent instead: http(s)://host:8000.' })),
+            username: Type.Optional(Type.String({ description: 'User of the control agent.' })),
+            password: Type.Optional(Secret('Password of that user.')),
+            peers: Type.Array(Type.String(), {
+              default: [],
+              description:
+                'Control agents of the other servers of its failover, with the same user: they get the same scopes.',
+            }),
+            hosts_database: Type.Optional(
+              Secret('PostgreSQL of its hosts backend, where reservations are kept instead of in its configuration.'),
+            ),
+          },
+          'ISC Kea.',
+        ),
+      },
+      'The DHCP server of address management.',
+    ),
+    dns: Group(
+      {
+        server: Type.Optional(
+          Type.Enum(['powerdns', 'technitium'], {
+            description: 'Authoritative name server in use; without one its routes answer 500.',
+          }),
+        ),
+        timeout_ms: Type.Integer({ default: 10_000, minimum: 100, description: 'Longest wait for one answer.' }),
+        powerdns: Group(
+          {
+            url: Type.Optional(Type.String({ description: 'Its API: http(s)://host:8081.' })),
+            api_key: Type.Optional(Secret('Key of its API.')),
+          },
+          'PowerDNS Authoritative.',
+        ),
+        name_servers: Type.Array(Type.String(), {
+          default: [],
+          description: 'Full names of the name servers that new zones get.',
+        }),
+        hostmaster: Type.String({
+          default: 'hostmaster.invalid',
+          description: 'Mail address of new zones, with a dot for the @: hostmaster.example.net.',
+        }),
+        transfer_networks: Type.Array(Type.String(), {
+          default: [],
+          description: 'Networks that may copy zones whose transfer is on.',
+        }),
+        also_notify: Type.Array(Type.String(), {
+          default: [],
+          description: 'Secondaries that are told of changes besides the name servers of a zone: addresses.',
+        }),
+      },
+      'The name server of address management.',
+    ),
+    technitium: Group(
+      {
+        url: Type.Optional(Type.String({ description: 'Its web service: http(s)://host:5380.' })),
+        token: Type.Optional(Secret('Permanent API token of a user who manages DHCP and DNS there.')),
+      },
+      'Technitium DNS Server, for dhcp.server and dns.server.',
+    ),
     auth: Group(
       {
         session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),
