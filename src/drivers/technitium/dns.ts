@@ -164,9 +164,7 @@ async function search(
   const found: (RecordData & { zone: string })[] = []
   for (const name of zones) {
     const records = recordsOf(await reads.rows(name, undefined, signal))
-    const fits = records.filter(
-      ({ fqdn, value }) => fqdn.includes(wanted) || value.toLowerCase().includes(wanted),
-    )
+    const fits = records.filter(({ fqdn, value }) => fqdn.includes(wanted) || value.toLowerCase().includes(wanted))
     found.push(...fits.map((record) => ({ ...record, zone: name })))
     if (found.length >= limit) break
   }
@@ -200,8 +198,7 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
     if (!left.some((one) => one.type === 'PTR' && one.value === record.fqdn)) await add(reverse.zone, reverse.record)
   }
   const read = async (zone: string, names: ReadonlySet<string>): Promise<RecordData[]> => {
-    if (names.size > NAMES_AT_ONCE)
-      return recordsOf(await reads.rows(zone)).filter((record) => names.has(record.fqdn))
+    if (names.size > NAMES_AT_ONCE) return recordsOf(await reads.rows(zone)).filter((record) => names.has(record.fqdn))
     const found = await Promise.all([...names].map((fqdn) => reads.rows(zone, fqdn)))
     return recordsOf(found.flat()).filter((record) => names.has(record.fqdn))
   }
@@ -236,10 +233,7 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
 }
 
 /** The reverse record that leads to the name of an address record, in the nearest zone of the server. */
-async function reverseOf(
-  reads: Reads,
-  record: RecordData,
-): Promise<{ zone: string; record: RecordData } | undefined> {
+async function reverseOf(reads: Reads, record: RecordData): Promise<{ zone: string; record: RecordData } | undefined> {
   const fqdn = reverseNameOf(record)
   if (fqdn === undefined) return undefined
   const enclosing = (await reads.list())

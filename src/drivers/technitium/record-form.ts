@@ -13,7 +13,9 @@ const Row = Type.Object({
   rData: Type.Record(Type.String(), Type.Unknown()),
 })
 export type RecordRow = Static<typeof Row>
-export const RecordsAnswer = Compile(Type.Object({ zone: Type.Object({ name: Type.String() }), records: Type.Array(Row) }))
+export const RecordsAnswer = Compile(
+  Type.Object({ zone: Type.Object({ name: Type.String() }), records: Type.Array(Row) }),
+)
 
 /** Types that this driver can write, with the fields of each. */
 const FIELDS = {
@@ -108,7 +110,10 @@ export function newValueForm(record: RecordData): Form {
   // An alias has one value alone, so its update names only the new one.
   if (record.type === 'CNAME' || record.type === 'DNAME') return valueForm(record)
   return Object.fromEntries(
-    Object.entries(valueForm(record)).map(([name, value]) => [`new${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`, value]),
+    Object.entries(valueForm(record)).map(([name, value]) => [
+      `new${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`,
+      value,
+    ]),
   )
 }
 

@@ -24,18 +24,18 @@ const ReservedLease = Type.Object({
   comments: Text,
 })
 const Settings = Type.Object({
-    leaseTimeDays: Type.Integer(),
-    leaseTimeHours: Type.Integer(),
-    leaseTimeMinutes: Type.Integer(),
-    routerAddress: Text,
-    dnsServers: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
-    exclusions: Type.Optional(
-      Type.Union([
-        Type.Array(Type.Object({ startingAddress: Type.String(), endingAddress: Type.String() })),
-        Type.Null(),
-      ]),
-    ),
-    reservedLeases: Type.Optional(Type.Union([Type.Array(ReservedLease), Type.Null()])),
+  leaseTimeDays: Type.Integer(),
+  leaseTimeHours: Type.Integer(),
+  leaseTimeMinutes: Type.Integer(),
+  routerAddress: Text,
+  dnsServers: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+  exclusions: Type.Optional(
+    Type.Union([
+      Type.Array(Type.Object({ startingAddress: Type.String(), endingAddress: Type.String() })),
+      Type.Null(),
+    ]),
+  ),
+  reservedLeases: Type.Optional(Type.Union([Type.Array(ReservedLease), Type.Null()])),
 })
 export type ScopeSettings = Static<typeof Settings>
 export const ScopeSettings = Compile(Settings)
@@ -57,7 +57,10 @@ const DAY_S = 86_400
 
 export function scopeOf(row: ListedScope, settings: ScopeSettings): DhcpScope {
   const range = { first: row.startingAddress, last: row.endingAddress }
-  const excluded = (settings.exclusions ?? []).map(({ startingAddress: first, endingAddress: last }) => ({ first, last }))
+  const excluded = (settings.exclusions ?? []).map(({ startingAddress: first, endingAddress: last }) => ({
+    first,
+    last,
+  }))
   return {
     name: row.name,
     network: networkOf(row),
@@ -92,9 +95,7 @@ export function formOf(scope: DhcpScope): Form {
 }
 
 export function leaseSeconds(settings: ScopeSettings): number {
-  return (
-    settings.leaseTimeDays * DAY_S + settings.leaseTimeHours * HOUR_S + settings.leaseTimeMinutes * MINUTE_S
-  )
+  return settings.leaseTimeDays * DAY_S + settings.leaseTimeHours * HOUR_S + settings.leaseTimeMinutes * MINUTE_S
 }
 
 export function reservationsOf(settings: ScopeSettings): DhcpReservation[] {
