@@ -1,4 +1,5 @@
-// The lab's data centre: the embedded database, the simulated platform, and the real control plane in one process.
+// The lab's data centre: the embedded database, the simulated platform and address server, and the real control plane in
+// one process.
 import { mkdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { homedir } from 'node:os'
@@ -13,6 +14,7 @@ import { startLabAgents } from '../lab/agents.ts'
 import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts'
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
+import { startTechnitium, type TechnitiumLab } from '../lab/technitium/server.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 
 export interface DataCentreOptions {
@@ -32,6 +34,8 @@ export interface DataCentre {
   log_file: string
   /** A machine that the banner can offer to start. */
   stopped_vm: string
+  /** UDP and TCP. */
+  dns_port: number
   close(): Promise<void>
 }
 
@@ -59,7 +63,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   rotateLog(log_file)
   const { level } = loadConfig(undefined, options.environment ?? {}).log
   const log = createLog({ level, destination: pino.destination({ dest: log_file, sync: false }) })
-  const [postgres, platform] = await bothStarted(
+  const [postgres, platform, addresses] = await allStarted(
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
       started.defer(() => server.stop())
       return server
@@ -74,8 +78,15 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       started.defer(() => lab.close())
       return lab
     }),
+    startTechnitium({
+      state_file: join(data_dir, 'technitium.json'),
+      log: (line) => log.debug({ line }, 'addresses'),
+    }).then((lab) => {
+      started.defer(() => lab.close())
+      return lab
+    }),
   )
-  const config = labConfig(options, data_dir, platform)
+  const config = labConfig(options, data_dir, platform, addresses)
   const control = await startOnFreePort(config, {
     connection: postgres.connection,
     log,
@@ -84,11 +95,17 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   })
   started.defer(() => control.close())
   if (options.agents) startAgents(control, data_dir, log, started)
-  return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02' }
+  const { dns_port } = addresses
+  return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02', dns_port }
 }
 
 /** What the environment says, with what the lab itself is made of laid over it. */
-function labConfig(options: DataCentreOptions, data_dir: string, platform: CloudStackLab): Config {
+function labConfig(
+  options: DataCentreOptions,
+  data_dir: string,
+  platform: CloudStackLab,
+  addresses: TechnitiumLab,
+): Config {
   const given = loadConfig(undefined, options.environment ?? {})
   return {
     ...given,
@@ -101,15 +118,18 @@ function labConfig(options: DataCentreOptions, data_dir: string, platform: Cloud
       secret_key: platform.secret_key,
       hook_secret: HOOK_SECRET,
     },
+    dhcp: { ...given.dhcp, server: 'technitium' },
+    dns: { ...given.dns, server: 'technitium' },
+    technitium: { url: addresses.url, token: addresses.token },
     // The nodes of the lab are its captured hosts: this machine is none of them.
     node: { enabled: false, settings: {} },
   }
 }
 
-/** Waits for both also when one fails, so that the other is known to whoever stops it. */
-async function bothStarted<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  await Promise.allSettled([one, other])
-  return Promise.all([one, other])
+/** Waits for all also when one fails, so that the others are known to whoever stops them. */
+async function allStarted<T extends readonly Promise<unknown>[]>(...parts: T) {
+  await Promise.allSettled(parts)
+  return Promise.all(parts)
 }
 
 /** Nobody waits for the agents: the API says who is online. What cannot start is told in the log. */

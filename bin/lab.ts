@@ -38,7 +38,7 @@ try {
 
 /** Every line of "Try" works as printed, from any folder. */
 function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
-  const { url, admin_token } = centre
+  const { url, admin_token, dns_port } = centre
   const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
   return [
     '',
@@ -47,6 +47,7 @@ function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, millisecond
     `  API          ${url}`,
     `  Docs         ${url}/docs`,
     `  Admin token  ${admin_token}`,
+    `  DNS          dig @127.0.0.1 -p ${dns_port} www.acme.example`,
     `  Log          ${centre.log_file}`,
     '',
     'Try:',

@@ -4,6 +4,7 @@ import { Writable } from 'node:stream'
 import { type ControlPlane, startControlPlane } from '../../bin/control-plane.ts'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
 import type { SiteSize } from '../../lab/site.ts'
+import { startTechnitium, type TechnitiumLab } from '../../lab/technitium/server.ts'
 import { checkConfig, type Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type Caller, callerFor } from './http.ts'
@@ -14,6 +15,8 @@ export interface LabOptions {
   /** `step`: the platform moves only when told; `auto`: by itself. */
   time?: 'auto' | 'step'
   size?: Partial<SiteSize>
+  /** Starts a DHCP and DNS server as well, and names it in the configuration. */
+  addresses?: boolean
   /** Laid over the test configuration. */
   config?: Record<string, unknown>
   /** One that the test starts and stops itself; it is dropped with the lab. */
@@ -29,6 +32,8 @@ export interface Lab {
   token: string
   call: Caller
   platform: CloudStackLab
+  /** Only with the option `addresses`. */
+  readonly addresses: TechnitiumLab
   control: ControlPlane
   config: Config
   database: TestDatabase
@@ -42,7 +47,7 @@ export interface Lab {
 
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const data_dir = tempFolder('gp-lab-')
-  const [database, platform] = await Promise.all([
+  const [database, platform, addresses] = await Promise.all([
     options.database ?? createTestDatabase(),
     startCloudStack({
       loopback_webhooks: true,
@@ -51,12 +56,14 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       state_file: join(data_dir, 'cloudstack.journal'),
       ...(options.size === undefined ? {} : { size: options.size as SiteSize }),
     }),
+    options.addresses === true ? startTechnitium({ state_file: join(data_dir, 'technitium.json') }) : undefined,
   ])
   const stopRest = async (): Promise<void> => {
+    await addresses?.close()
     await platform.close()
     await database.drop()
   }
-  const config = await configOf(options, data_dir, platform).catch(async (error: unknown) => {
+  const config = await configOf(options, data_dir, platform, addresses).catch(async (error: unknown) => {
     await stopRest()
     throw error
   })
@@ -78,6 +85,10 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     token: control.admin_token ?? '',
     call: callerFor(control.url, control.admin_token ?? ''),
     platform,
+    get addresses() {
+      if (addresses === undefined) throw new Error('start the lab with addresses: true')
+      return addresses
+    },
     control,
     config,
     database,
@@ -96,11 +107,25 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
   return lab
 }
 
-async function configOf(options: LabOptions, data_dir: string, platform: CloudStackLab): Promise<Config> {
+async function configOf(
+  options: LabOptions,
+  data_dir: string,
+  platform: CloudStackLab,
+  addresses: TechnitiumLab | undefined,
+): Promise<Config> {
+  const servers =
+    addresses === undefined
+      ? {}
+      : {
+          dhcp: { server: 'technitium', timeout_ms: 2000 },
+          dns: { server: 'technitium', timeout_ms: 2000 },
+          technitium: { url: addresses.url, token: addresses.token },
+        }
   return checkConfig({
     listen: { port: 0 },
     data_dir,
     rate_limit: { per_second: 10_000, burst: 10_000, login_per_minute: 10_000 },
+    ...servers,
     ...options.config,
     compute: {
       url: options.between === undefined ? platform.url : await options.between(platform.url),
