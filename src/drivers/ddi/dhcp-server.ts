@@ -57,7 +57,7 @@ export interface DhcpLimits {
  * (`withServerLock`), because none of the servers compares before it sets.
  */
 export interface DhcpServer {
-  readonly kind: 'kea' | 'technitium'
+  readonly kind: 'kea' | 'technitium' | 'none'
   readonly limits: DhcpLimits
   /** Cheap; throws when the server does not answer or refuses our credentials. */
   check(signal?: AbortSignal): Promise<void>

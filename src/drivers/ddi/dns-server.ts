@@ -60,7 +60,7 @@ export interface DnsLimits {
  * (`withServerLock`): records are read, changed and written back.
  */
 export interface DnsServer {
-  readonly kind: 'powerdns' | 'technitium'
+  readonly kind: 'powerdns' | 'technitium' | 'none'
   readonly limits: DnsLimits
   /** Cheap; throws when the server does not answer or refuses our credentials. */
   check(signal?: AbortSignal): Promise<void>
