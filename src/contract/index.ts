@@ -11,6 +11,10 @@ import { vmMoves, vmSnapshots } from './compute/moves.ts'
 import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
 import { vms } from './compute/vms.ts'
+import { dhcp } from './ddi/dhcp.ts'
+import { dns } from './ddi/dns.ts'
+import { ddiDrift } from './ddi/drift.ts'
+import { ipam } from './ddi/ipam.ts'
 import { publicIps } from './ddi/public-ips.ts'
 import { discovery } from './discovery.ts'
 import { diskOfferings } from './disk-offerings.ts'
@@ -50,6 +54,10 @@ export const areas = [
   infrastructure,
   tenants,
   publicIps,
+  dhcp,
+  dns,
+  ipam,
+  ddiDrift,
   guestNetworks,
   guestNetworkJobs,
   eligibleNics,

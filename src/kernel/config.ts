@@ -99,6 +99,16 @@ export const ConfigSchema = Type.Object(
           Type.Enum(['kea', 'technitium'], { description: 'DHCP server in use; without one its routes answer 500.' }),
         ),
         timeout_ms: Type.Integer({ default: 10_000, minimum: 100, description: 'Longest wait for one answer.' }),
+        poll_ms: Type.Integer({
+          default: 30_000,
+          minimum: 100,
+          description: 'How often leases are read for their history; shorter ones may be missed.',
+        }),
+        compare_ms: Type.Integer({
+          default: 300_000,
+          minimum: 100,
+          description: 'How often DHCP and DNS are compared with what was ordered (GET /ddi/drift).',
+        }),
         kea: Group(
           {
             socket: Type.Optional(

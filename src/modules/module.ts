@@ -2,6 +2,8 @@
 // mounts them; a module constructs nothing that another one also needs.
 import type { Area, ControlRoutes, Handlers, Routes } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
+import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import type { BoundJob } from '#src/jobs/define.ts'
 import type { Background } from '#src/kernel/background.ts'
@@ -26,6 +28,9 @@ export interface Parts {
   stream: Stream
   jobs: Jobs
   cloudstack: CloudStack
+  /** Undefined where the configuration names none. */
+  dhcp_server: DhcpServer | undefined
+  dns_server: DnsServer | undefined
   agents: NodeAgents
   own_node: OwnNode
   cache: CredentialCache

@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, Flag, Id, Nullable, NullableTime, OneOf, PageFields } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { PlainEnvelope } from './envelope.ts'
 
 const Text = (description?: string) => Nullable(Type.String(description === undefined ? {} : { description }))
 const OptionalId = (description: string) => Type.Optional(Type.String({ minLength: 1, maxLength: 128, description }))
@@ -88,7 +89,6 @@ export type PublicIpDnsChange = Static<typeof PublicIpDnsChange>
 const message = Type.String()
 const success = Type.Boolean()
 const One = Type.Object({ data: PublicIp, message, success }, { title: 'PublicIpAnswer' })
-const Plain = Type.Object({ success, message }, { title: 'AddressEnvelope' })
 const Params = Closed({ ip_id: Type.String({ minLength: 1, maxLength: 128, description: 'Id of the address.' }) })
 
 const example: PublicIp = {
@@ -192,7 +192,7 @@ export const publicIps = defineArea({
         },
         { title: 'PublicIpAssociation' },
       ),
-      ok: { 200: Plain },
+      ok: { 200: PlainEnvelope },
       example: {
         params: { ip_id },
         body: { vm_id: example.vm_id },
@@ -206,7 +206,7 @@ export const publicIps = defineArea({
       summary: 'Disassociate public IP from virtual machine',
       description: 'Switches static NAT off; the address stays with its owner.',
       params: Params,
-      ok: { 200: Plain },
+      ok: { 200: PlainEnvelope },
       example: {
         params: { ip_id },
         answer: { success: true, message: 'Public IP 203.0.113.20 leads to no virtual machine any more.' },
@@ -222,7 +222,7 @@ export const publicIps = defineArea({
       extension: true,
       params: Params,
       errors: [400, 404, 500],
-      ok: { 200: Plain },
+      ok: { 200: PlainEnvelope },
       example: { params: { ip_id }, answer: { success: true, message: 'Public IP 203.0.113.20 is released.' } },
     },
     publicIpDnsSet: {

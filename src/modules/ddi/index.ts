@@ -1,12 +1,53 @@
-// Addresses and names: DHCP, DNS, IPAM, public addresses.
+// Addresses and names: DHCP, DNS, IPAM, public addresses, and where servers differ from what was ordered.
+import { dhcp } from '#src/contract/ddi/dhcp.ts'
+import { dns } from '#src/contract/ddi/dns.ts'
+import { ddiDrift } from '#src/contract/ddi/drift.ts'
+import { ipam } from '#src/contract/ddi/ipam.ts'
 import { publicIps } from '#src/contract/ddi/public-ips.ts'
+import { unconfiguredDhcp, unconfiguredDns } from '#src/drivers/ddi/unconfigured.ts'
 import { bindJob } from '#src/jobs/define.ts'
-import { type Module, type Parts, serve } from '../module.ts'
+import { type Module, type Parts, serve, type Watcher } from '../module.ts'
+import { dhcpHandlers } from './dhcp/index.ts'
+import { reservationJob } from './dhcp/reservation.job.ts'
+import { createAddressNames } from './dns/address-names.ts'
+import { dnsHandlers } from './dns/index.ts'
+import { createZoneContents } from './dns/zone-contents.ts'
+import { ddiDriftHandlers } from './drift/index.ts'
+import { ipamHandlers } from './ipam/index.ts'
 import { publicIpAcquireJob } from './public-ips-acquire.job.ts'
 import { publicIpHandlers } from './public-ips.ts'
+import { createServerLock } from './server-lock.ts'
+import { createAddressWatcher } from './watcher.ts'
 
 export function ddiModule(parts: Parts): Module {
-  // Without a place for names of public addresses every name is unknown and none is published.
-  const deps = { ...parts, dns: undefined }
-  return { areas: [serve(publicIps, publicIpHandlers(deps))], jobs: [bindJob(publicIpAcquireJob, deps)] }
+  const { config, database, dhcp_server, dns_server, log } = parts
+  const server = dns_server ?? unconfiguredDns()
+  const dns_deps = { ...parts, server, lock: createServerLock(database, 'DNS'), contents: createZoneContents(server) }
+  // Without a place for names of addresses every name is unknown and none is published.
+  const names = dns_server === undefined ? undefined : createAddressNames(dns_deps)
+  const lock = createServerLock(database, 'DHCP')
+  const dhcp_deps = { ...parts, server: dhcp_server ?? unconfiguredDhcp(), lock, dns: names }
+  const drift_deps = {
+    ...parts,
+    dhcp: dhcp_server === undefined ? undefined : { server: dhcp_server, lock },
+    dns: dns_server === undefined ? undefined : dns_deps,
+    names,
+  }
+  const public_deps = { ...parts, dns: names }
+  const { poll_ms, compare_ms } = config.dhcp
+  const watchers: Watcher[] =
+    dhcp_server === undefined && dns_server === undefined
+      ? []
+      : [createAddressWatcher({ ...drift_deps, dhcp_server, poll_ms, compare_ms, log })]
+  return {
+    areas: [
+      serve(publicIps, publicIpHandlers(public_deps)),
+      serve(dhcp, dhcpHandlers(dhcp_deps)),
+      serve(dns, dnsHandlers(dns_deps)),
+      serve(ipam, ipamHandlers(parts)),
+      serve(ddiDrift, ddiDriftHandlers(drift_deps)),
+    ],
+    jobs: [bindJob(publicIpAcquireJob, public_deps), bindJob(reservationJob, dhcp_deps)],
+    watchers,
+  }
 }

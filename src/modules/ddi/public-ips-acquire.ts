@@ -12,6 +12,7 @@ import type { PublicIpDeps } from './public-ips-deps.ts'
 import { withNames } from './public-ips-list.ts'
 import { publicIpOf, requirePublicIp } from './public-ips-view.ts'
 import { natTarget, requireNoOtherNat } from './static-nat.ts'
+import { requireOwnZone } from './zone-owner.ts'
 
 type In = Input<(typeof publicIps.routes)['publicIpAcquire']>
 
@@ -21,6 +22,7 @@ export function publicIpAcquire(deps: PublicIpDeps) {
   const { cloudstack, dns } = deps
   const admit = async ({ body }: In, ctx: RequestContext) => {
     checkAcquire(body)
+    if (body.create_dns === true && dns !== undefined) await requireOwnZone(deps, body.dns_zone, ctx)
     const place = await placeOf(cloudstack, body, ctx)
     const nat =
       body.vm_id === undefined

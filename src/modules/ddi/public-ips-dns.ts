@@ -7,6 +7,7 @@ import { recordChange } from '#src/store/app-events.ts'
 import { type AddressDns, dnsNotConfigured } from './address-dns.ts'
 import type { PublicIpDeps } from './public-ips-deps.ts'
 import { requireOwned, requirePublicIp } from './public-ips-view.ts'
+import { requireOwnZone } from './zone-owner.ts'
 
 type In = Input<(typeof publicIps.routes)['publicIpDnsSet']>
 
@@ -24,6 +25,7 @@ export function publicIpDnsSet(deps: PublicIpDeps) {
     if (dns === undefined) throw dnsNotConfigured()
     const address = await requirePublicIp(deps.cloudstack, params.ip_id, ctx)
     requireOwned(address)
+    await requireOwnZone(deps, body.dns_zone, ctx)
     const { ip_address } = address
     // Whatever the caller names, only a record of this very address is touched.
     const record_id = body.action === 'create' ? undefined : await recordOf(dns, ip_address, body)

@@ -1,0 +1,31 @@
+// Reads leases again and again for their history, and compares servers with what was ordered: one replica does it for all.
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
+import type { Log } from '#src/kernel/log.ts'
+import { createLeader, type Leader } from '#src/store/leader.ts'
+import { LOCKS } from '#src/store/locks.ts'
+import { collectLeases } from './dhcp/collector.ts'
+import type { DriftDeps } from './drift/compare.ts'
+import { checkDrift } from './drift/index.ts'
+
+export interface AddressWatcherOptions extends DriftDeps {
+  dhcp_server: DhcpServer | undefined
+  poll_ms: number
+  compare_ms: number
+  log: Log
+}
+
+export function createAddressWatcher(options: AddressWatcherOptions): Leader {
+  const { database, dhcp_server, poll_ms, compare_ms, log } = options
+  return createLeader({ database, lock: LOCKS.address_watcher, name: 'addresses', log }, async (held) => {
+    let compared_ms = -compare_ms
+    while (!held.aborted) {
+      if (dhcp_server !== undefined) await collectLeases({ server: dhcp_server, database }, held)
+      if (performance.now() - compared_ms >= compare_ms) {
+        await checkDrift(options)
+        compared_ms = performance.now()
+      }
+      await pause(poll_ms, undefined, { signal: held })
+    }
+  })
+}
