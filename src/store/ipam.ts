@@ -99,6 +99,10 @@ const FIRST = sql`case when prefix.is_pool or masklen(prefix.cidr) >= case famil
 const LAST = sql`case when prefix.is_pool or family(prefix.cidr) = 6 or masklen(prefix.cidr) >= 31
   then host(broadcast(prefix.cidr))::inet else host(broadcast(prefix.cidr))::inet - 1 end`
 
+/** How many addresses that leaves out; the size itself may be beyond what inet arithmetic counts. */
+const EDGES = sql`case when prefix.is_pool or masklen(prefix.cidr) >= case family(prefix.cidr) when 4 then 31 else 127 end then 0
+  when family(prefix.cidr) = 4 then 2 else 1 end`
+
 export async function listPrefixes(db: Db, filter: PrefixFilter, { page, page_size }: Page): Promise<Rows<IpamPrefix>> {
   const { id = null, site_id = null, role = null, vlan_id = null, contains = null } = filter
   const { rows } = await sql<IpamPrefix & { all_rows: number }>`
@@ -108,7 +112,7 @@ export async function listPrefixes(db: Db, filter: PrefixFilter, { page, page_si
            (select coalesce(array_agg(case when hole.first = hole.last then host(hole.first)
                                            else host(hole.first) || '-' || host(hole.last) end order by hole.first), '{}')
               from ipam_range hole where hole.prefix_id = prefix.id) as excluded_ranges,
-           ((${LAST}) - (${FIRST}) + 1
+           (power(2::float8, case family(prefix.cidr) when 4 then 32 else 128 end - masklen(prefix.cidr)) - ${EDGES}
              - coalesce((select sum(hole.last - hole.first + 1) from ipam_range hole where hole.prefix_id = prefix.id), 0)
              - case when prefix.gateway between (${FIRST}) and (${LAST}) then 1 else 0 end)::float8 as total,
            (select count(*) from ipam_address address where address.prefix_id = prefix.id) as used,

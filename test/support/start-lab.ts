@@ -125,8 +125,8 @@ async function configOf(
     listen: { port: 0 },
     data_dir,
     rate_limit: { per_second: 10_000, burst: 10_000, login_per_minute: 10_000 },
-    ...servers,
     ...options.config,
+    ...laidOver(servers, options.config ?? {}),
     compute: {
       url: options.between === undefined ? platform.url : await options.between(platform.url),
       api_key: platform.api_key,
@@ -149,4 +149,11 @@ function memoryLog(): { log: ReturnType<typeof createLog>; text: () => string } 
     },
   })
   return { log: createLog({ level: 'debug', destination }), text: () => lines.join('') }
+}
+
+/** Groups of settings that the lab itself names keep what a test does not change. */
+function laidOver(servers: Record<string, object>, given: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, group]) => [name, { ...group, ...(given[name] as object) }]),
+  )
 }
