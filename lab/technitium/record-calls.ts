@@ -165,7 +165,7 @@ function writePtr(call: Call, { name: target, type, data, ttl }: DnsRecord): voi
 
 export function reverseName(address: string): string {
   if (isIPv4(address)) return `${address.split('.').toReversed().join('.')}.in-addr.arpa`
-  return `${[...hexOf(address)].toReversed().join('.')}.ip6.arpa`
+  return `${hexOf(address).split('').toReversed().join('.')}.ip6.arpa`
 }
 
 /** 32 digits. */

@@ -136,7 +136,7 @@ export function reverseNameOf({ type, value }: Pick<RecordData, 'type' | 'value'
   if (type !== 'AAAA') return undefined
   const [head = '', tail = ''] = value.split('::').map((half) => half.split(':').filter((part) => part !== '').map((part) => part.padStart(4, '0')).join('')) // biome-ignore format: one thought
   const digits = value.includes('::') ? head + tail.padStart(32 - head.length, '0') : head
-  return `${[...digits.toLowerCase()].toReversed().join('.')}.ip6.arpa`
+  return `${digits.toLowerCase().split('').toReversed().join('.')}.ip6.arpa`
 }
 
 export function bare(name: string): string {
