@@ -458,6 +458,13 @@ describe('DNS', () => {
     assert.ok((await dns.zone('acme.test')) !== undefined && (await dns.zone('other.test')) === undefined)
   })
 
+  test('a rename whose last answer is lost keeps the zone', async () => {
+    await control('lose-answer', { command: 'zones/delete' })
+    await dns.renameZone('acme.example', 'acme.test')
+    assert.deepEqual(await resolver.resolve4('printer.acme.test'), ['10.30.0.50'])
+    assert.equal(await dns.zone('acme.example'), undefined)
+  })
+
   test('a copy has its masters, is copied, paused and made a zone of its own', async () => {
     const masters = ['203.0.113.5', '203.0.113.6:5300']
     await dns.createZone({ name: 'copy.example', type: 'Secondary', masters })

@@ -296,9 +296,10 @@ function zoneChanges(
         if (!enabled) await turn(name, false)
       })
     },
-    async changeZone(name, { enabled, ...settings }) {
+    async changeZone(name, { enabled, masters, ...settings }) {
       const zone = await found(name)
-      await set(name, settings)
+      const copied = masters !== undefined && (zone.type === 'Secondary' || zone.type === 'Stub')
+      await set(name, copied ? { ...settings, masters } : settings)
       if (enabled !== undefined && enabled !== (zone.disabled !== true)) await turn(name, enabled)
     },
     async convertZone(name, type) {
@@ -306,13 +307,23 @@ function zoneChanges(
       await transport.call('zones/convert', { zone: name, type }, { timeout_ms: MASTERS_TIMEOUT_MS })
     },
     async renameZone(name, new_name) {
-      const zone = await found(name)
+      const disabled = (await found(name)).disabled === true
       await transport.call('zones/clone', { zone: new_name, sourceZone: name })
-      await orDrop(new_name, async () => {
-        const disabled = zone.disabled === true
+      try {
         if (((await found(new_name)).disabled === true) !== disabled) await turn(new_name, !disabled)
         await drop(name)
-      })
+      } catch (error) {
+        // The answer may be lost alone: the copy goes only while the zone itself is known to be there.
+        const left = await reads.list().catch((err: unknown) => {
+          log.warn({ err, zone: name, copy: new_name }, 'a zone may stand under two names')
+          throw error
+        })
+        if (!left.some((row) => bare(row.name) === bare(name))) return
+        await drop(new_name).catch((err: unknown) =>
+          log.warn({ err, zone: new_name }, 'a half-made zone could not be deleted'),
+        )
+        throw error
+      }
     },
     async deleteZone(name) {
       await found(name)
