@@ -259,18 +259,11 @@ function zoneChanges(
   options: TechnitiumDnsOptions,
 ): ZoneChanges {
   const { log } = options
-  const found = async (name: string): Promise<ListedZone> => {
-    const zone = (await reads.list()).find((row) => bare(row.name) === bare(name))
-    if (zone === undefined) throw gone(transport, name)
-    return zone
-  }
+  const { found, turn, drop } = zoneCalls(transport, reads)
   const set = async (zone: string, settings: ZoneSettings): Promise<void> => {
     const form = settingsForm(settings, options)
     if (Object.keys(form).length > 0) await transport.call('zones/options/set', { zone, ...form })
   }
-  const turn = (zone: string, enabled: boolean): Promise<unknown> =>
-    transport.call(`zones/${enabled ? 'enable' : 'disable'}`, { zone })
-  const drop = (zone: string): Promise<unknown> => transport.call('zones/delete', { zone })
   /** Undone as a whole when a later part of it is refused. */
   const orDrop = async (zone: string, work: () => Promise<void>): Promise<void> => {
     try {
@@ -306,25 +299,7 @@ function zoneChanges(
       await found(name)
       await transport.call('zones/convert', { zone: name, type }, { timeout_ms: MASTERS_TIMEOUT_MS })
     },
-    async renameZone(name, new_name) {
-      const disabled = (await found(name)).disabled === true
-      await transport.call('zones/clone', { zone: new_name, sourceZone: name })
-      try {
-        if (((await found(new_name)).disabled === true) !== disabled) await turn(new_name, !disabled)
-        await drop(name)
-      } catch (error) {
-        // The answer may be lost alone: the copy goes only while the zone itself is known to be there.
-        const left = await reads.list().catch((err: unknown) => {
-          log.warn({ err, zone: name, copy: new_name }, 'a zone may stand under two names')
-          throw error
-        })
-        if (!left.some((row) => bare(row.name) === bare(name))) return
-        await drop(new_name).catch((err: unknown) =>
-          log.warn({ err, zone: new_name }, 'a half-made zone could not be deleted'),
-        )
-        throw error
-      }
-    },
+    renameZone: (name, new_name) => renameZone(transport, reads, log, name, new_name),
     async deleteZone(name) {
       await found(name)
       await drop(name)
@@ -335,6 +310,46 @@ function zoneChanges(
     },
     // There is no call that only notifies; each change of the zone does, and a higher serial is the least of them.
     notifyZone: (name) => changeSoa(transport, reads, name, (soa) => ({ ...soa, serial: Number(soa.serial) + 1 })),
+  }
+}
+
+function zoneCalls(transport: TechnitiumTransport, reads: Reads) {
+  const found = async (name: string): Promise<ListedZone> => {
+    const zone = (await reads.list()).find((row) => bare(row.name) === bare(name))
+    if (zone === undefined) throw gone(transport, name)
+    return zone
+  }
+  const turn = (zone: string, enabled: boolean): Promise<unknown> =>
+    transport.call(`zones/${enabled ? 'enable' : 'disable'}`, { zone })
+  const drop = (zone: string): Promise<unknown> => transport.call('zones/delete', { zone })
+  return { found, turn, drop }
+}
+
+/** A copy under the new name, then the end of the old one: the server has no call for it. */
+async function renameZone(
+  transport: TechnitiumTransport,
+  reads: Reads,
+  log: Log,
+  name: string,
+  new_name: string,
+): Promise<void> {
+  const { found, turn, drop } = zoneCalls(transport, reads)
+  const disabled = (await found(name)).disabled === true
+  await transport.call('zones/clone', { zone: new_name, sourceZone: name })
+  try {
+    if (((await found(new_name)).disabled === true) !== disabled) await turn(new_name, !disabled)
+    await drop(name)
+  } catch (error) {
+    // The answer may be lost alone: the copy goes only while the zone itself is known to be there.
+    const left = await reads.list().catch((err: unknown) => {
+      log.warn({ err, zone: name, copy: new_name }, 'a zone may stand under two names')
+      throw error
+    })
+    if (!left.some((row) => bare(row.name) === bare(name))) return
+    await drop(new_name).catch((err: unknown) =>
+      log.warn({ err, zone: new_name }, 'a half-made zone could not be deleted'),
+    )
+    throw error
   }
 }
 
