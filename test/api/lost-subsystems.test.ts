@@ -40,6 +40,9 @@ const WITHOUT_DATABASE = new Set([
   'healthGet', 'readinessGet', 'versionGet', 'metricsGet', 'openapiGet', 'docsPage', 'docsScript', 'eventStream', 'oidcStart',
   'computeHookReceive', 'nodeHeartbeat', 'nodeSummary', 'mtuL2Probe', 'benchmarkProfileList', 'benchmarkResultList', 'benchmarkResultRead',
   'hostDiskList', 'clusterstoreDiskList', 'clusterstoreStatus', 'hostStorageHealth', 'hostStorageMetrics', 'eventList',
+  // Say first that there is no DHCP or DNS server to read from.
+  'dhcpLeaseList', 'dhcpLeaseGet', 'dhcpReservationList', 'dhcpScopeList', 'dhcpScopeGet', 'dhcpScopeStatistics', 'dnsRecordList', 'dnsRecordGet',
+  'dnsZoneList', 'dnsZoneGet', 'dnsZoneExport',
 ]) // biome-ignore format: a list
 
 const HOOK_SECRET = 'planted-hook-secret-1'

@@ -13,6 +13,7 @@ const POSITION = 'a place in a sequence, not the id of a thing'
 const PCI = 'a number of the PCI bus, which is what people know it by'
 const SLOT = 'a number of a slot in the machine'
 const NO_LIST = 'no route lists them or names them'
+const NUMBERED = 'a small number, which is what the lists of the address store show first'
 const UNNAMED = 'the platform gives them no name that any route shows'
 
 /** By field, or by operation and field. */
@@ -51,6 +52,26 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   'custom_profile.id': 'the word for a profile that the request brings along',
   identity_provider_id: 'the name that the provider has for itself',
   boot_id: 'made up by the kernel of the node',
+  'dnsRecordBulk.id': NO_LIST,
+  'ddiDriftRepair.id': RECORD,
+  'ipamAddressAllocate.owner_id': 'the id of any kind of thing; the kind stands beside it',
+  'ipamAddressList.owner_id': 'the id of any kind of thing; the kind stands beside it',
+  'ipamAddressList.prefix_id': NUMBERED,
+  'ipamVlanList.site_id': NUMBERED,
+  'ipamVlanCreate.site_id': NUMBERED,
+  'ipamVlanCreate.role_id': NUMBERED,
+  'ipamPrefixList.site_id': NUMBERED,
+  'ipamPrefixList.vlan_id': NUMBERED,
+  'ipamPrefixCreate.site_id': NUMBERED,
+  'ipamPrefixCreate.vlan_id': NUMBERED,
+  'ipamPrefixCreate.role_id': NUMBERED,
+  'ipamSiteDelete.id': NUMBERED,
+  'ipamRoleDelete.id': NUMBERED,
+  'ipamVlanDelete.id': NUMBERED,
+  'ipamPrefixDelete.id': NUMBERED,
+  'ipamPrefixGet.id': NUMBERED,
+  'ipamAddressAllocate.id': NUMBERED,
+  'ipamAddressRelease.id': NUMBERED,
 }
 
 interface IdField {
