@@ -1,6 +1,7 @@
 // Reads leases again and again for their history, and compares servers with what was ordered: one replica does it for all.
 import { setTimeout as pause } from 'node:timers/promises'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
+import type { Background } from '#src/kernel/background.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { createLeader, type Leader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
@@ -13,11 +14,12 @@ export interface AddressWatcherOptions extends DriftDeps {
   poll_ms: number
   compare_ms: number
   log: Log
+  background: Background
 }
 
 export function createAddressWatcher(options: AddressWatcherOptions): Leader {
-  const { database, dhcp_server, poll_ms, compare_ms, log } = options
-  return createLeader({ database, lock: LOCKS.address_watcher, name: 'addresses', log }, async (held) => {
+  const { database, dhcp_server, poll_ms, compare_ms, log, background } = options
+  return createLeader({ database, lock: LOCKS.address_watcher, name: 'addresses', log, background }, async (held) => {
     let compared_ms = -compare_ms
     while (!held.aborted) {
       if (dhcp_server !== undefined) await collectLeases({ server: dhcp_server, database }, held)
