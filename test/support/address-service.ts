@@ -17,7 +17,7 @@ import { createLog } from '#src/kernel/log.ts'
 import { createMetrics } from '#src/kernel/metrics.ts'
 import { collectLeases } from '#src/modules/ddi/dhcp/collector.ts'
 import { dhcpHandlers } from '#src/modules/ddi/dhcp/index.ts'
-import { reservationJob } from '#src/modules/ddi/dhcp/reservation.job.ts'
+import { dhcpReservationCreateJob } from '#src/modules/ddi/dhcp/reservation.job.ts'
 import { createAddressNames } from '#src/modules/ddi/dns/address-names.ts'
 import { dnsHandlers } from '#src/modules/ddi/dns/index.ts'
 import { createZoneContents } from '#src/modules/ddi/dns/zone-contents.ts'
@@ -49,7 +49,7 @@ export async function startAddressService(servers: { dhcp: DhcpServer; dns: DnsS
   const lock = createServerLock(database, 'DHCP')
   const names = createAddressNames(dns_deps)
   const job_deps = { server: servers.dhcp, lock, database, dns: names }
-  const bound = [bindJob(reservationJob, job_deps)]
+  const bound = [bindJob(dhcpReservationCreateJob, job_deps)]
   const jobs = await startJobProcess({ connection: test_database.connection, keyring: testKeyring(), bound })
   const cloudstack = noPlatform(log)
   const change = { database, replica_id: jobs.replica_id }

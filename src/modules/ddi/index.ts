@@ -8,7 +8,7 @@ import { unconfiguredDhcp, unconfiguredDns } from '#src/drivers/ddi/unconfigured
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve, type Watcher } from '../module.ts'
 import { dhcpHandlers } from './dhcp/index.ts'
-import { reservationJob } from './dhcp/reservation.job.ts'
+import { dhcpReservationCreateJob } from './dhcp/reservation.job.ts'
 import { createAddressNames } from './dns/address-names.ts'
 import { dnsHandlers } from './dns/index.ts'
 import { createZoneContents } from './dns/zone-contents.ts'
@@ -47,7 +47,7 @@ export function ddiModule(parts: Parts): Module {
       serve(ipam, ipamHandlers(parts)),
       serve(ddiDrift, ddiDriftHandlers(drift_deps)),
     ],
-    jobs: [bindJob(publicIpAcquireJob, public_deps), bindJob(reservationJob, dhcp_deps)],
+    jobs: [bindJob(publicIpAcquireJob, public_deps), bindJob(dhcpReservationCreateJob, dhcp_deps)],
     watchers,
   }
 }

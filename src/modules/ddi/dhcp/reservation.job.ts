@@ -51,7 +51,7 @@ const ReservationJobResult = Type.Object({
 
 type ReservationRun = Run<ReservationJobDeps, Static<typeof ReservationJobInput>, Static<typeof ReservationJobState>>
 
-export const reservationJob = defineJob<ReservationJobDeps>()({
+export const dhcpReservationCreateJob = defineJob<ReservationJobDeps>()({
   type: 'dhcp.reservation',
   input: ReservationJobInput,
   state: ReservationJobState,

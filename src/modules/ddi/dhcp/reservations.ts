@@ -10,7 +10,7 @@ import { leaseKey } from '#src/store/dhcp-leases.ts'
 import { reservationOrders, scopeNotes } from '#src/store/dhcp-orders.ts'
 import type { DhcpDeps } from './deps.ts'
 import { allReservations, counted, paged, requireScope } from './reading.ts'
-import { fullName, reservationJob, type ReservationWish } from './reservation.job.ts'
+import { fullName, dhcpReservationCreateJob, type ReservationWish } from './reservation.job.ts'
 import { checkReservedAddress, checkText } from './scope-rules.ts'
 import { macOf } from './views.ts'
 import { macsOfVm } from './vm-macs.ts'
@@ -170,7 +170,7 @@ async function requireReservation(
   }
 }
 
-type ReservationInput = Parameters<(typeof reservationJob.steps)[0]['run']>[0]['input']
+type ReservationInput = Parameters<(typeof dhcpReservationCreateJob.steps)[0]['run']>[0]['input']
 
 async function admitJob(
   deps: DhcpDeps,
@@ -180,7 +180,7 @@ async function admitJob(
 ): Promise<void> {
   const names = input.after?.names ?? null
   const fqdn = names === null ? null : fullName(input.after?.hostname ?? '', names.dns_zone)
-  await deps.jobs.admit(reservationJob, {
+  await deps.jobs.admit(dhcpReservationCreateJob, {
     operation: ctx,
     input,
     description,
@@ -191,7 +191,7 @@ async function admitJob(
 }
 
 function resultOf(deps: DhcpDeps, job: JobRow) {
-  const result = deps.jobs.result(reservationJob, job)
+  const result = deps.jobs.result(dhcpReservationCreateJob, job)
   if (result === undefined) throw new Error(`job ${job.id} ended without a result`)
   return result
 }
