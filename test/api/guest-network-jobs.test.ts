@@ -149,7 +149,7 @@ suite('guest networks on nodes', () => {
     const result = await latest('office-704')
     assert.deepEqual(
       result.bridge_result.failed_nodes.map((one: { fqdn: string; reachable: boolean }) => [one.fqdn, one.reachable]),
-      [['fake-01.example.internal', false]],
+      [['fake-10-8-9-1.example.internal', false]],
     )
     assert.deepEqual(await onPlatform('office-704'), [])
   })
