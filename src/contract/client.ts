@@ -43,8 +43,14 @@ export class ClientError extends Error {
   }
 }
 
+/** Routes whose answer is no JSON are opened with `requestOf`, so that their answer need not fit into memory. */
+type Opened = 'sse' | 'ws' | 'bytes' | 'proxy'
+
 export type Client<A extends Routes> = {
-  [Op in keyof A]: (input?: CallInput<A[Op]>, options?: CallOptions) => Promise<Result<A[Op]>>
+  [Op in keyof A as A[Op]['kind'] extends Opened ? never : Op]: (
+    input?: CallInput<A[Op]>,
+    options?: CallOptions,
+  ) => Promise<Result<A[Op]>>
 }
 
 export function clientFor<A extends Routes>(routes: A, transport: Transport): Client<A> {

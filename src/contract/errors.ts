@@ -23,6 +23,8 @@ const general = {
   ROUTE_NOT_FOUND: entry(404, 'There is no such route'),
   METHOD_NOT_ALLOWED: entry(405, 'There is no such route with this method'),
   BODY_TOO_LARGE: entry(400, 'The request body is too large'),
+  RANGE_NOT_SATISFIABLE: entry(416, 'The range lies outside of the resource'),
+  UPGRADE_REQUIRED: entry(426, 'The route is a WebSocket'),
   UNSUPPORTED_MEDIA_TYPE: entry(400, 'The request body has an unsupported media type'),
   UNAUTHENTICATED: entry(401, 'Valid credentials are required'),
   LOGIN_FAILED: entry(401, 'User name or password is wrong'),

@@ -164,11 +164,12 @@ function responses(route: RouteSpec, area: Area, shared: Shared): Json {
     if (route.example.answer !== undefined && Number(status) === firstStatus(route)) {
       content.example = route.example.answer
     }
-    if (route.messages !== undefined) content['x-messages'] = hoistAll(route.messages, shared.schemas)
+    const messages = route.messages === undefined ? {} : { 'x-messages': hoistAll(route.messages, shared.schemas) }
+    const is_empty = route.kind === 'redirect' || route.kind === 'ws' || status === '304'
     out[status] = {
       description: (schema as { description?: string }).description ?? 'Success.',
       headers: answerHeaders(route, shared),
-      ...(route.kind === 'redirect' || route.kind === 'ws' ? {} : { content: { [media]: content } }),
+      ...(is_empty ? messages : { content: { [media]: { ...content, ...messages } } }),
     }
   }
   for (const { status, documented } of errorStatuses(route)) {
@@ -209,6 +210,7 @@ export function errorStatuses(route: RouteSpec): { status: number; documented: b
   if (routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')) implied.push(409)
   // The node may be silent, whatever the route itself does.
   if (route.runs_on === 'node') implied.push(500)
+  if (route.kind === 'ws') implied.push(426)
   const all = new Set([...documented, ...implied])
   return [...all].sort((a, b) => a - b).map((status) => ({ status, documented: documented.has(status) }))
 }
@@ -220,7 +222,9 @@ const ERROR_TEXT: Record<number, string> = {
   404: 'Not found.',
   409: 'Conflict.',
   413: 'Payload too large.',
+  416: 'Range not satisfiable.',
   422: 'Unsupported.',
+  426: 'Upgrade to WebSocket required.',
   429: 'Too many requests; see Retry-After.',
   500: 'Internal error or failure of a subsystem.',
   502: 'Upstream failure.',

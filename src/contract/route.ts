@@ -1,6 +1,7 @@
 // What a route is. Every route of the API is one entry of this shape; validation, OpenAPI, the client, the CLI, access
 // control and the tests read it. Nothing here knows how a route is served.
 import type { Static, TObject, TSchema } from 'typebox'
+import type { KindAnswers } from './answers.ts'
 
 /**
  * Who may call. `viewer` < `operator` < `admin`; `cluster` is other nodes of the same cluster; `callback` is a machine
@@ -11,7 +12,11 @@ export type Access = 'public' | 'viewer' | 'operator' | 'admin' | 'cluster' | 'c
 /** `own`: a tenant-scoped token may call and sees that tenant's things alone. `none`: it gets 403 TENANT_SCOPE. */
 export type TenantScope = 'own' | 'none'
 
-/** How the answer travels. `json` answers a body; the others are streams or bytes. What the server cannot serve fails at start. */
+/**
+ * How the answer travels. `json`: a body. `sse`: server-sent events. `ws`: a WebSocket, bridged to an upstream or spoken by us.
+ * `bytes`: text or bytes of ours. `proxy`: an upstream's resource as it is. `redirect`: a location. `multipart` is sent by the
+ * command line alone so far. What the server cannot serve fails at start.
+ */
 export type RouteKind = 'json' | 'sse' | 'ws' | 'bytes' | 'proxy' | 'multipart' | 'redirect'
 
 /** Declares that the operation writes an application event, and about what kind of thing (Part 1, 2.3). */
@@ -130,9 +135,8 @@ export type Handlers<A extends Routes, Ctx> = {
   [Op in keyof A]: (input: Input<A[Op]>, ctx: Ctx) => HandlerResult<A[Op]>
 }
 
-/** Streams answer with what their kind needs; the server knows how to send each (kernel/http). */
-type HandlerResult<R extends RouteSpec> = R['kind'] extends 'sse' | 'ws' | 'bytes' | 'redirect'
-  ? unknown
+type HandlerResult<R extends RouteSpec> = R['kind'] extends keyof KindAnswers
+  ? KindAnswers[R['kind']] | Promise<KindAnswers[R['kind']]>
   : Output<R> | Promise<Output<R>>
 
 export function routeEffect(route: RouteSpec): 'read' | 'change' {

@@ -136,8 +136,8 @@ export function parsedAnswer(node: AgentAddress, text: string): unknown {
 }
 
 function speaking<A extends Routes>(node: AgentAddress, client: Client<A>): Client<A> {
-  const entries = Object.entries(client).map(
-    ([operation, call]: [string, (...args: unknown[]) => Promise<unknown>]) => [
+  const entries = Object.entries(client as Record<string, (...args: unknown[]) => Promise<unknown>>).map(
+    ([operation, call]) => [
       operation,
       async (...args: unknown[]) => {
         try {

@@ -2,8 +2,9 @@
 // replayed from the store. Positions are in commit order (store/database.ts), so the newest position seen is all a reader
 // must remember.
 import { sql } from 'kysely'
+import type { SseClient, StreamSource } from '#src/contract/answers.ts'
 import type { Log } from '#src/kernel/log.ts'
-import { type SseClient, type StreamSource, sseFrame } from '#src/kernel/http/sse.ts'
+import { sseFrame } from '#src/kernel/http/sse.ts'
 import { type Channel, type Database, LIVE_NOTIFY, STREAM_NOTIFY, type StreamMessage } from './database.ts'
 import { type EventScope, isInEventScope } from './event-scope.ts'
 import type { Listener } from './listener.ts'

@@ -1,32 +1,59 @@
-// A route of a kind that the server cannot serve is noticed when it is mounted, not when it is called.
+// A route that the server cannot serve as the contract says is noticed when it is mounted, not when it is called.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Type } from 'typebox'
-import { defineArea } from '#src/contract/route.ts'
-import { createLog } from '#src/kernel/log.ts'
-import { createMetrics } from '#src/kernel/metrics.ts'
-import { ANONYMOUS } from '#src/kernel/http/context.ts'
-import { mountArea } from '#src/kernel/http/mount.ts'
-import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
-import { createServer } from '#src/kernel/http/serve.ts'
+import { type Area, defineArea, type RouteKind, type RouteSpec } from '#src/contract/route.ts'
+import { openApiDocument } from '#src/contract/openapi.ts'
+import { mountToys } from '../support/toy-server.ts'
 
-for (const kind of ['ws', 'proxy', 'multipart'] as const) {
-  test(`a route of kind ${kind} fails at start`, () => {
-    const limiter = createRateLimiter(10, 10)
-    const server = createServer({ log: createLog({ level: 'error' }), metrics: createMetrics() })
-    const toy = defineArea({
-      name: 'toy',
-      description: 'For this test.',
-      routes: {
-        toyGet: {
-          method: 'GET', path: '/toy', summary: 'Get toy', access: 'viewer', kind, ok: { 200: Type.Unknown() }, errors: [], example: {},
-        },
+function toyArea(route: Partial<RouteSpec>): Area {
+  const area = defineArea({
+    name: 'toy',
+    description: 'For this test.',
+    routes: {
+      toyGet: {
+        method: 'GET', path: '/toy', summary: 'Get toy', access: 'viewer', ok: { 200: Type.Unknown() }, errors: [], example: {},
+        ...route,
       },
-    }) // biome-ignore format: a toy
-    const services = { authenticator: { authenticate: () => ({ caller: ANONYMOUS }) }, limiter, login_limiter: limiter }
-    assert.throws(
-      () => mountArea(server, toy, { toyGet: () => null }, services),
-      new RegExp(`the route toyGet is of kind ${kind}, which this server cannot serve`),
-    )
+    },
+  }) // biome-ignore format: a toy
+  return area as unknown as Area
+}
+
+for (const [what, route, message] of [
+  ['of an unknown kind', { kind: 'smoke' as RouteKind }, /toyGet is of kind smoke, which this server cannot serve/],
+  [
+    'of kind ws with another method than GET',
+    { kind: 'ws', method: 'POST' },
+    /toyGet is of kind ws, which must be GET/,
+  ],
+  ['of kind proxy with another method than GET', { kind: 'proxy', method: 'PUT' }, /of kind proxy, which must be GET/],
+  ['of kind ws that runs on a node', { kind: 'ws', runs_on: 'node' }, /which cannot be forwarded to a node/],
+  [
+    'of kind multipart',
+    { kind: 'multipart', method: 'POST' },
+    /toyGet is of kind multipart, which this server cannot serve/,
+  ],
+] as const) {
+  test(`a route ${what} fails at start`, () => {
+    assert.throws(() => mountToys(toyArea(route), { toyGet: () => null }), message)
   })
 }
+
+test('a WebSocket is published with its protocol, its ticket, its messages and the answer to plain requests', () => {
+  const area = toyArea({
+    kind: 'ws',
+    ok: { 101: Type.Unknown() },
+    messages: { frame: Type.Object({ n: Type.Integer() }) },
+  })
+  const document = openApiDocument([area], { version: '1' }) as unknown as {
+    paths: Record<string, { get: Record<string, unknown> & { responses: Record<string, Record<string, unknown>> } }>
+    components: { parameters: object }
+  }
+  const operation = document.paths['/toy']?.get
+  assert.equal(operation?.['x-protocol'], 'websocket')
+  assert.deepEqual(Object.keys(document.components.parameters), ['ticket'])
+  assert.deepEqual(Object.keys(operation?.responses['101']?.['x-messages'] as object), ['frame'])
+  assert.equal(operation?.responses['101']?.content, undefined)
+  assert.ok(operation?.responses['426'] !== undefined)
+})

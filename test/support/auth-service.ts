@@ -81,6 +81,10 @@ const probe = defineArea({
       method: 'GET', path: '/probe/follow', summary: 'Probe', access: 'viewer', tenant: 'own', kind: 'sse',
       ok: { 200: Type.String({ contentMediaType: 'text/event-stream' }) }, errors: [], example: {},
     },
+    probeSocket: {
+      method: 'GET', path: '/probe/socket', summary: 'Probe', access: 'viewer', tenant: 'own', kind: 'ws',
+      ok: { 101: Type.Unknown() }, errors: [], example: {},
+    },
   },
 }) // biome-ignore format: a table
 
@@ -162,10 +166,17 @@ async function startReplica(
   const nothing = () => ({})
   const stream = { open: (client: { end: (text: string) => void }) => { client.end('event: hello\ndata: {}\n\n'); return nothing } } // biome-ignore format: short
   const silent = { open: () => nothing }
+  const deaf = { open: () => ({ message: () => {}, closed: () => {} }) }
   mountArea(
     server,
     probe,
-    { probeGlobal: nothing, probeCluster: nothing, probeStream: () => stream, probeFollow: () => silent },
+    {
+      probeGlobal: nothing,
+      probeCluster: nothing,
+      probeStream: () => stream,
+      probeFollow: () => silent,
+      probeSocket: () => deaf,
+    },
     services,
   )
   return {

@@ -76,7 +76,7 @@ function statusOf(error: ApiError, place: ErrorPlace): number {
   const { status } = ERRORS[error.code]
   if (status === 'upstream') return place.area.upstream_status
   if (place.route === undefined) return status
-  const general = [401, 403, 429, 500].includes(status) || error.code.startsWith('IDEMPOTENCY_')
+  const general = [401, 403, 426, 429, 500].includes(status) || error.code.startsWith('IDEMPOTENCY_')
   if (general) return status
   const documented = errorStatuses(place.route).some((entry) => entry.documented && entry.status === status)
   if (documented) return status

@@ -2,19 +2,23 @@
 // handler is called with its input and a context, and never sees the request.
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
-import type { Area, Handlers, RouteKind, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
+import type { BytesAnswer, ProxyAnswer, SocketSource, SocketUpstream, StreamSource } from '#src/contract/answers.ts'
+import type { Area, Handlers, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
 import { firstStatus, isTokenless, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
 import { BODY_LIMIT_BYTES, TOKENLESS_BODY_LIMIT_BYTES } from './body.ts'
+import { sendBytes } from './bytes.ts'
 import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
 import { addressCaller, type RateLimiter } from './rate-limit.ts'
 import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
-import { closingFrame, type StreamSource } from './sse.ts'
+import { type OpenUpstream, openUpstream } from './socket-upstream.ts'
+import { closingFrame } from './sse.ts'
 import { enforcedQuery } from './validation.ts'
+import { requireUpgrade } from './ws.ts'
 
 /** What mounting needs beside the area. The agent mounts with fewer of them. */
 export interface MountServices {
@@ -41,8 +45,7 @@ export interface ForwardedCall {
   ctx: RequestContext
 }
 
-/** What `serve` below knows how to answer; a route of another kind must not become JSON without a word. */
-const SERVED_KINDS: ReadonlySet<RouteKind> = new Set(['json', 'sse', 'bytes', 'redirect'])
+const KINDS: ReadonlySet<string> = new Set(['json', 'sse', 'ws', 'bytes', 'proxy', 'redirect'])
 
 type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
 
@@ -56,9 +59,7 @@ export function mountArea<A extends Routes>(
     const handler = handlers[operation] as AnyHandler | undefined
     if (handler === undefined) throw new Error(`the route ${operation} has no handler`)
     if (route.access === undefined) throw new Error(`the route ${operation} states no access`)
-    if (!SERVED_KINDS.has(route.kind ?? 'json')) {
-      throw new Error(`the route ${operation} is of kind ${route.kind}, which this server cannot serve`)
-    }
+    checkKind(operation, route)
     const mounted: Mounted = {
       server,
       area: area as unknown as Area,
@@ -68,6 +69,7 @@ export function mountArea<A extends Routes>(
       handler,
       services,
     }
+    if (route.kind === 'ws') server.sockets.add(route.path)
     server.paths.add(route.method, route.path)
     server.app.route({
       method: route.method,
@@ -76,6 +78,17 @@ export function mountArea<A extends Routes>(
       onRequest: (request, _reply, done) => admit(mounted, request, done),
       handler: (request, reply) => serve(mounted, request, reply),
     })
+  }
+}
+
+/** What the server could not serve as the contract says is noticed at start. */
+function checkKind(operation: string, { kind = 'json', method, runs_on }: RouteSpec): void {
+  if (!KINDS.has(kind)) throw new Error(`the route ${operation} is of kind ${kind}, which this server cannot serve`)
+  if (['ws', 'proxy'].includes(kind) && method !== 'GET') {
+    throw new Error(`the route ${operation} is of kind ${kind}, which must be GET`)
+  }
+  if (['ws', 'proxy'].includes(kind) && runs_on === 'node') {
+    throw new Error(`the route ${operation} is of kind ${kind}, which cannot be forwarded to a node`)
   }
 }
 
@@ -101,11 +114,21 @@ function routeOptions({ server, area, route, operation }: Mounted): RouteShortha
     bodyLimit: isTokenless(route) ? TOKENLESS_BODY_LIMIT_BYTES : BODY_LIMIT_BYTES,
     validatorCompiler: ({ schema: part_schema, httpPart }) => {
       const validate = server.validators.compile(part_schema as TSchema, httpPart ?? 'body')
+      const rest = /\{(\w+)\*\}$/.exec(route.path)?.[1]
+      if (httpPart === 'params' && rest !== undefined) return (data: unknown) => validate(named(rest, data))
       if (httpPart !== 'body' || route.body_optional !== true) return validate
       // Fastify shows an absent body as null; where the body may be left out, null and nothing are the same.
       return (data: unknown) => (data === null ? true : validate(data) === true || { error: asError(validate.errors) })
     },
   }
+}
+
+/** The router calls a part that spans slashes `*`; the contract has a name for it. */
+function named(name: string, data: unknown): unknown {
+  const params = data as Record<string, string | undefined>
+  params[name] = params['*'] ?? ''
+  delete params['*']
+  return params
 }
 
 function asError(errors: unknown): Error {
@@ -187,19 +210,28 @@ function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined
 }
 
 async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  const { route, handler } = mounted
+  const { server, route, handler, operation } = mounted
+  if (route.kind === 'ws') requireUpgrade(request, reply)
   const ctx = createRequestContext(mounted, request, reply, idempotencyKey(route, request))
   const input = inputOf(mounted, request)
   if (route.event !== undefined) reply.header('x-correlation-id', ctx.operation_id)
   switch (route.kind) {
     case 'sse':
       return openStream(mounted, (await handler(input, ctx)) as StreamSource, request, reply)
+    case 'bytes':
+      return sendBytes((await handler(input, ctx)) as BytesAnswer, route, request, reply)
+    case 'proxy': {
+      const answer = (await handler(input, ctx)) as ProxyAnswer
+      return server.proxy.send(answer, { operation, route, signal: ctx.signal }, request, reply)
+    }
+    case 'ws': {
+      const answer = await answerOf(mounted, input, ctx, request)
+      return openSocket(mounted, answer.body as SocketSource | OpenUpstream, request, reply)
+    }
     case 'redirect': {
       const answer = await answerOf(mounted, input, ctx, request)
       return reply.redirect((answer.body as { location: string }).location, mounted.status)
     }
-    case 'bytes':
-      return sendBytes((await handler(input, ctx)) as BytesAnswer, reply)
     default: {
       const answer = await answerOf(mounted, input, ctx, request)
       if (answer.headers !== undefined) reply.headers(answer.headers)
@@ -227,20 +259,26 @@ function answerOf(
   return routeEffect(mounted.route) === 'read' ? callHandler(mounted, input, ctx) : change(mounted, input, ctx, request)
 }
 
-/** Bytes answer with their own media type: the docs page, metrics, images. */
-export interface BytesAnswer {
-  media_type: string
-  body: string | Buffer | NodeJS.ReadableStream
-  headers?: Record<string, string>
-  status?: number
+function identityOf({ state: { caller, credential } }: FastifyRequest): Identity {
+  return credential === undefined ? { caller } : { caller, credential }
 }
 
-function sendBytes(answer: BytesAnswer, reply: FastifyReply): FastifyReply {
-  if (answer.headers !== undefined) reply.headers(answer.headers)
-  return reply
-    .code(answer.status ?? 200)
-    .type(answer.media_type)
-    .send(answer.body)
+/** Followed for the same reason as a stream; its end is one line of the log, as an answer is. */
+function openSocket(
+  { server, services, operation }: Mounted,
+  source: SocketSource | OpenUpstream,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const identity = identityOf(request)
+  server.sockets.accept(request, reply, source, {
+    follow: (ended) => services.authenticator.follow?.(identity, ended),
+    closed(close_code) {
+      const ms = Math.round(performance.now() - request.state.started)
+      const { username } = identity.caller
+      server.log.info({ request_id: request.id, operation, close_code, ms, caller: username }, 'socket closed')
+    },
+  })
 }
 
 /** A stream outlives the check of its credential, so the credential is followed for as long as the stream is open. */
@@ -250,8 +288,7 @@ function openStream(
   request: FastifyRequest,
   reply: FastifyReply,
 ): void {
-  const { caller, credential } = request.state
-  const identity: Identity = credential === undefined ? { caller } : { caller, credential }
+  const identity = identityOf(request)
   if (request.method === 'HEAD') return void reply.type('text/event-stream; charset=utf-8').send()
   const headers = Object.fromEntries(Object.entries(reply.getHeaders()).map(([name, value]) => [name, String(value)]))
   reply.hijack()
@@ -272,7 +309,6 @@ function inputOf(
   request: FastifyRequest,
 ): { params: unknown; query: unknown; body: unknown } {
   const params = request.params as Record<string, string>
-  if (route.path.endsWith('*}')) params[/\{(\w+)\*\}$/.exec(route.path)?.[1] ?? '*'] = params['*'] ?? ''
   const body = route.signed === true ? signedBody(server, route, request.body) : (request.body ?? undefined)
   return { params, query: request.query, body }
 }
@@ -301,7 +337,14 @@ interface Outcome {
 async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome> {
   const forwarded = await forward(mounted, input, ctx)
   if (forwarded !== undefined) return forwarded
-  return { status: mounted.status, body: await mounted.handler(input, ctx) }
+  const body = await mounted.handler(input, ctx)
+  return { status: mounted.status, body: mounted.route.kind === 'ws' ? await openedSocket(mounted, body, ctx) : body }
+}
+
+/** An upstream is opened as part of the call: that it cannot be is the call's error, and is audited as such. */
+async function openedSocket(mounted: Mounted, answer: unknown, ctx: RequestContext): Promise<SocketSource> {
+  const source = answer as SocketSource | SocketUpstream
+  return 'open' in source ? source : openUpstream(source, mounted.operation, ctx.signal)
 }
 
 async function forward(

@@ -15,9 +15,11 @@ import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { createKnownPaths, type KnownPaths } from './known-paths.ts'
 import { answerParserErrors } from './parser-errors.ts'
+import { createProxy, type Proxy } from './proxy.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
 import { type RequestTracing, traceRequests } from './tracing.ts'
 import { createValidators, type Validators } from './validation.ts'
+import { createSockets, type Every, type Sockets } from './ws.ts'
 
 /** What the server knows about a request, besides Fastify's own. */
 export interface RequestState {
@@ -53,12 +55,16 @@ export interface ServerOptions {
   tracing?: RequestTracing
   /** Mutual TLS between nodes: key and certificate of this program, and the CA of its peers. */
   tls?: { key: string; cert: string; ca: string }
+  /** When WebSockets are pinged; real time where left out. */
+  every?: Every
 }
 
 export interface Server {
   app: FastifyInstance
   log: Log
   streams: SseStreams
+  sockets: Sockets
+  proxy: Proxy
   /** Aborted when the server begins to stop. */
   stopping: AbortSignal
   parseBody: ParseBody
@@ -76,6 +82,10 @@ export function createServer(options: ServerOptions): Server {
   const { trusted_proxies = 0 } = options
   const stop = new AbortController()
   const streams = createSseStreams()
+  const sockets = createSockets(options.every)
+  const proxy = createProxy()
+  // Without a WebSocket route nothing is taken out of plain HTTP.
+  const upgrades = { shouldUpgradeCallback: sockets.isUpgrade }
   const app = Fastify({
     logger: false,
     // Not `true`: that believes the leftmost address, which the caller may have written.
@@ -87,7 +97,9 @@ export function createServer(options: ServerOptions): Server {
     routerOptions: { ignoreTrailingSlash: false, maxParamLength: 512 },
     clientErrorHandler: answerParserErrors(options.log, SECURITY_HEADERS),
     frameworkErrors: (_error, request, reply) => refusePath(request as FastifyRequest, reply as FastifyReply, options),
-    ...(options.tls === undefined ? {} : { https: { ...options.tls, requestCert: true, rejectUnauthorized: false } }),
+    ...(options.tls === undefined
+      ? { http: upgrades }
+      : { https: { ...options.tls, ...upgrades, requestCert: true, rejectUnauthorized: false } }),
   }) as unknown as FastifyInstance
   const connections = trackConnections(app)
   app.decorateRequest('state', null as never)
@@ -101,11 +113,16 @@ export function createServer(options: ServerOptions): Server {
   app.addHook('preClose', async () => {
     stop.abort(new ApiError('SHUTTING_DOWN'))
     streams.closeAll()
+    sockets.closeAll()
   })
+  app.addHook('onClose', () => proxy.close())
+  sockets.serve(app)
   return {
     app,
     log: options.log,
     streams,
+    sockets,
+    proxy,
     stopping: stop.signal,
     parseBody,
     paths,

@@ -1,20 +1,6 @@
 // Server-sent events: a bounded writer over one response, and the sources that feed it.
 import type { ServerResponse } from 'node:http'
-
-/** One connected client. Frames are ready-made text, so that a message for thousands is formatted once. */
-export interface SseClient {
-  /** False once the client is gone or was cut off. */
-  send(frame: Buffer | string): boolean
-  /** Resolves when what was sent has left for the network, or the client is gone. */
-  drained(): Promise<void>
-  end(final?: Buffer | string): void
-  readonly closed: boolean
-}
-
-/** What a handler of an `sse` route answers: `open` attaches a client and returns how to detach it. */
-export interface StreamSource {
-  open(client: SseClient): () => void
-}
+import type { SseClient, StreamSource } from '#src/contract/answers.ts'
 
 /** A client that does not read is cut off rather than buffered without bound. */
 const MAX_BUFFERED_BYTES = 1024 * 1024

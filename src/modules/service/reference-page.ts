@@ -1,6 +1,6 @@
 // The offline API reference at /docs: Scalar's page and script, served from memory, loaded when somebody first asks.
 import { createHash } from 'node:crypto'
-import type { BytesAnswer } from '#src/kernel/http/mount.ts'
+import type { BytesAnswer } from '#src/contract/answers.ts'
 
 export interface ReferencePage {
   html(): Promise<BytesAnswer>

@@ -1,0 +1,119 @@
+// Passes on a resource of a subsystem as it is: ranges and conditions, back-pressure, and an end as soon as the client leaves.
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Agent, type Dispatcher, errors } from 'undici'
+import type { ProxyAnswer } from '#src/contract/answers.ts'
+import type { RouteSpec } from '#src/contract/route.ts'
+import { ApiError, UpstreamError, type UpstreamFailure } from '../errors.ts'
+
+const RANGE_HEADERS = ['range', 'if-range'] as const
+const CONDITION_HEADERS = ['if-none-match', 'if-modified-since'] as const
+const ANSWER_HEADERS = [
+  'content-type', 'content-length', 'content-range', 'content-encoding', 'content-disposition', 'accept-ranges', 'etag',
+  'last-modified',
+] as const // biome-ignore format: a list
+
+const CONNECT_TIMEOUT_MS = 5_000
+const HEADERS_TIMEOUT_MS = 30_000
+/** Between two pieces of a body, while the client reads. */
+const BODY_TIMEOUT_MS = 60_000
+
+export interface ProxyCall {
+  operation: string
+  route: RouteSpec
+  /** Aborted when the client is gone or the service stops. */
+  signal: AbortSignal
+}
+
+export interface Proxy {
+  send(answer: ProxyAnswer, call: ProxyCall, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply>
+  close(): Promise<void>
+}
+
+export function createProxy(): Proxy {
+  const agent = new Agent({
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    bodyTimeout: BODY_TIMEOUT_MS,
+  })
+  return {
+    async send(answer, call, request, reply) {
+      const path = upstreamPath(answer)
+      const response = await ask(agent, path, answer, call, request)
+      if (!(response.statusCode in call.route.ok)) throw refused(response, answer, call, reply)
+      for (const name of ANSWER_HEADERS) {
+        const value = response.headers[name]
+        if (value !== undefined) reply.header(name, value)
+      }
+      reply.code(response.statusCode)
+      if (response.statusCode !== 304) return reply.send(response.body)
+      discard(response.body)
+      return reply.send()
+    },
+    close: () => agent.destroy(),
+  }
+}
+
+async function ask(
+  agent: Agent,
+  path: string,
+  { origin, headers, subsystem }: ProxyAnswer,
+  { route, operation, signal }: ProxyCall,
+  request: FastifyRequest,
+): Promise<Dispatcher.ResponseData> {
+  const method = request.method === 'HEAD' ? 'HEAD' : 'GET'
+  try {
+    return await agent.request({
+      origin,
+      path,
+      method,
+      headers: { ...passedHeaders(route, request), ...headers },
+      signal,
+    })
+  } catch (cause) {
+    if (signal.aborted) throw signal.reason
+    throw new UpstreamError({ upstream: subsystem, operation, failure: failureOf(cause), cause })
+  }
+}
+
+function failureOf(error: unknown): UpstreamFailure {
+  const is_late = error instanceof errors.ConnectTimeoutError || error instanceof errors.HeadersTimeoutError
+  return is_late ? 'timeout' : 'unavailable'
+}
+
+function passedHeaders(route: RouteSpec, { headers }: FastifyRequest): Record<string, string> {
+  const names = [...(206 in route.ok ? RANGE_HEADERS : []), ...(304 in route.ok ? CONDITION_HEADERS : [])]
+  const sent = names.map((name) => [name, headers[name]] as const)
+  return Object.fromEntries(
+    sent.filter((entry): entry is [(typeof names)[number], string] => typeof entry[1] === 'string'),
+  )
+}
+
+/** Built of parts alone and sent as built: nothing between here and the upstream resolves `..`. */
+function upstreamPath({ path, query }: ProxyAnswer): string {
+  for (const part of path) {
+    if (part === '' || part === '.' || part === '..' || /[/\\]/.test(part)) {
+      throw new ApiError('INVALID_REQUEST', `The path part ${JSON.stringify(part)} is not allowed: name one segment.`)
+    }
+  }
+  const search = query === undefined ? '' : `?${new URLSearchParams(query).toString()}`
+  return `/${path.map(encodeURIComponent).join('/')}${search}`
+}
+
+/** The error that an upstream's answer means. Its body is not read: it may be endless, and its words are not ours. */
+function refused(
+  { statusCode: status, headers, body }: Dispatcher.ResponseData,
+  { subsystem }: ProxyAnswer,
+  { operation }: ProxyCall,
+  reply: FastifyReply,
+): Error {
+  discard(body)
+  if (status === 404) return new ApiError('NOT_FOUND', 'The resource does not exist where it should come from.')
+  if (status !== 416) return new UpstreamError({ upstream: subsystem, operation, failure: 'error', status })
+  const range = headers['content-range']
+  if (typeof range === 'string') reply.header('content-range', range)
+  return new ApiError('RANGE_NOT_SATISFIABLE')
+}
+
+function discard(body: Dispatcher.ResponseData['body']): void {
+  body.on('error', () => {}).destroy()
+}
