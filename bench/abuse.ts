@@ -7,7 +7,7 @@ import { areas } from '#src/contract/index.ts'
 import { isTokenless } from '#src/contract/route.ts'
 import type { Flood } from './abuse-flood.ts'
 import { type BenchResult, percentile } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const AT_ONCE = 100
 const HEALTH_INTERVAL_MS = 10
@@ -22,7 +22,7 @@ const HOSTILE: Record<string, string> = {
 }
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(40)
+  const bed = await startTestBed(40)
   const targets = areas.flatMap((area) => Object.values(area.routes)).filter(isTokenless)
   const worker = new Worker(new URL('abuse-flood.ts', import.meta.url))
   const health: number[] = []
@@ -30,24 +30,24 @@ export async function run(): Promise<BenchResult[]> {
   let idle_bytes = 0
   let highest_bytes = 0
   try {
-    await flood(worker, `${stand.url}/auth/login`, 'POST', '{}')
-    idle_bytes = stand.control.memory_bytes()
+    await flood(worker, `${bed.url}/auth/login`, 'POST', '{}')
+    idle_bytes = bed.control.memory_bytes()
     const probing = new AbortController()
-    const probe = probeHealth(`${stand.url}/healthz`, health, probing.signal)
+    const probe = probeHealth(`${bed.url}/healthz`, health, probing.signal)
     for (const { method, path } of targets) {
       // Where no body is read, one kind does; and what such a route serves on purpose is no answer to an attack.
       const bodies = Object.values(HOSTILE).slice(method === 'GET' ? -1 : 0)
       for (const body of bodies) {
-        const longest = await flood(worker, stand.url + path, method, body)
+        const longest = await flood(worker, bed.url + path, method, body)
         if (method !== 'GET') largest = Math.max(largest, longest)
-        highest_bytes = Math.max(highest_bytes, stand.control.memory_bytes())
+        highest_bytes = Math.max(highest_bytes, bed.control.memory_bytes())
       }
     }
     probing.abort()
     await probe
   } finally {
     await worker.terminate()
-    await stand.stop()
+    await bed.stop()
   }
   const against = `${AT_ONCE} at once, ${targets.length} routes without a token, ${Object.keys(HOSTILE).join(', ')}`
   return [

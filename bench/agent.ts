@@ -15,16 +15,16 @@ import { writePrivateFile } from '#src/kernel/keyring.ts'
 import { createCache } from '#src/node/cache.ts'
 import { parseNodeNetConfig } from '#src/node/net/config.ts'
 import { createEthtool } from '#src/node/net/ethtool.ts'
-import { createPictures } from '#src/node/net/picture.ts'
+import { createNetworkSnapshots } from '#src/node/net/snapshot.ts'
 import { type Program, startProgram } from './processes.ts'
 import { type BenchResult, median } from './result.ts'
 
 /** Compiling and first readings are over by then. */
 const SETTLE_MS = 10_000
-/** Six samples of the network and the disks, two looks at the cluster store, one at disks and pools. */
+/** Six samples of the network and the disks, two reads of the cluster store, one at disks and pools. */
 const IDLE_MS = 30_000
 const ROUNDS = 15
-/** Callers within a second share one picture: a round that begins later reads anew. */
+/** Callers within a second share one snapshot: a round that begins later reads again. */
 const STALE_MS = 1100
 
 export async function run(): Promise<BenchResult[]> {
@@ -68,12 +68,17 @@ async function measureSummary(program: Program, { address, agents }: Trust): Pro
   const client = agents.clientFor(node, monitoring.routes, { timeout_ms: 10_000 })
   const { readings, host } = rememberReadings(linuxHost())
   const cache = createCache(host)
-  const picture = createPictures({ host, config: parseNodeNetConfig({}), cache, ethtool: createEthtool(host, cache) })
+  const snapshot = createNetworkSnapshots({
+    host,
+    config: parseNodeNetConfig({}),
+    cache,
+    ethtool: createEthtool(host, cache),
+  })
   // What drivers say is kept for a minute; both have read it before it is measured.
-  await Promise.all([client.nodeSummary(), picture()])
+  await Promise.all([client.nodeSummary(), snapshot()])
   await pause(STALE_MS)
   readings.length = 0
-  await picture()
+  await snapshot()
   const one_by_one = async (): Promise<void> => {
     for (const read of readings) await read()
   }

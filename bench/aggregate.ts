@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { platformUrl } from './platform-call.ts'
 import type { BenchResult } from './result.ts'
 import { median } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const VMS = 10_000
 const PAGE = 500
@@ -11,23 +11,23 @@ const ROUNDS = 3
 const SAMPLE_MS = 20
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(VMS)
+  const bed = await startTestBed(VMS)
   const fetched: number[] = []
   const computed: number[] = []
   let growth_bytes = 0
   try {
     for (let round = 0; round <= ROUNDS; round += 1) {
       const alone = await seconds(() =>
-        fetchPages((page) => platformUrl(stand.platform, { ...CALL, page: String(page) })),
+        fetchPages((page) => platformUrl(bed.platform, { ...CALL, page: String(page) })),
       )
-      const before = stand.control.memory_bytes()
+      const before = bed.control.memory_bytes()
       let peak = before
       const sampling = new AbortController()
       const sampler = sample(sampling.signal, () => {
-        peak = Math.max(peak, stand.control.memory_bytes())
+        peak = Math.max(peak, bed.control.memory_bytes())
       })
       const ours = await seconds(async () => {
-        const answer = await fetch(`${stand.url}/compute/vms/metrics/aggregate`, { headers: stand.headers })
+        const answer = await fetch(`${bed.url}/compute/vms/metrics/aggregate`, { headers: bed.headers })
         const body = (await answer.json()) as { virtual_machine_count: number }
         if (body.virtual_machine_count < VMS * 0.9)
           throw new Error(`unexpected answer: ${JSON.stringify(body).slice(0, 300)}`)
@@ -40,7 +40,7 @@ export async function run(): Promise<BenchResult[]> {
       computed.push(ours)
     }
   } finally {
-    await stand.stop()
+    await bed.stop()
   }
   const [alone_s, ours_s] = [median(fetched), median(computed)]
   return [
@@ -84,9 +84,9 @@ async function seconds(work: () => Promise<void>): Promise<number> {
   return (performance.now() - started) / 1000
 }
 
-async function sample(signal: AbortSignal, look: () => void): Promise<void> {
+async function sample(signal: AbortSignal, take: () => void): Promise<void> {
   while (!signal.aborted) {
-    look()
+    take()
     await delay(SAMPLE_MS)
   }
 }

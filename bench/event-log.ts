@@ -3,7 +3,7 @@ import pg from 'pg'
 import { runLoad } from './load.ts'
 import type { BenchResult } from './result.ts'
 import { percentile } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const ROWS = 1_000_000
 const REQUESTS = 200
@@ -21,15 +21,15 @@ const FILTERS: Record<string, object> = {
 }
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(40)
+  const bed = await startTestBed(40)
   try {
-    await fill(stand.connection)
+    await fill(bed.connection)
     const results: BenchResult[] = []
     for (const [name, filter] of Object.entries(FILTERS)) {
       const load = {
-        url: `${stand.url}/events/app-events`,
+        url: `${bed.url}/events/app-events`,
         method: 'POST',
-        headers: { ...stand.headers, 'content-type': 'application/json' },
+        headers: { ...bed.headers, 'content-type': 'application/json' },
         body: JSON.stringify(filter),
         connections: 1,
       }
@@ -45,7 +45,7 @@ export async function run(): Promise<BenchResult[]> {
     }
     return results
   } finally {
-    await stand.stop()
+    await bed.stop()
   }
 }
 

@@ -5,7 +5,7 @@ import { runLoad } from './load.ts'
 import { type Program, startProgram } from './processes.ts'
 import type { BenchResult } from './result.ts'
 import { median } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const REQUESTS = 20_000
 const CONNECTIONS = 32
@@ -13,10 +13,10 @@ const ROUNDS = 3
 
 export async function run(): Promise<BenchResult[]> {
   const hello = join(import.meta.dirname, 'hello-process.ts')
-  const [bare, fastify, stand] = [
+  const [bare, fastify, bed] = [
     await startProgram(hello, ['node']),
     await startProgram(hello, ['fastify']),
-    await startStand(40),
+    await startTestBed(40),
   ]
   const cost = { bare: [] as number[], fastify: [] as number[], ours: [] as number[] }
   try {
@@ -24,13 +24,13 @@ export async function run(): Promise<BenchResult[]> {
       const measured = {
         bare: await cpuPerRequest(bare, bare.ready.url ?? '', {}),
         fastify: await cpuPerRequest(fastify, fastify.ready.url ?? '', {}),
-        ours: await cpuPerRequest(stand.control, `${stand.url}/version`, stand.headers),
+        ours: await cpuPerRequest(bed.control, `${bed.url}/version`, bed.headers),
       }
       // The first round warms up.
       if (round > 0) for (const name of ['bare', 'fastify', 'ours'] as const) cost[name].push(measured[name])
     }
   } finally {
-    await Promise.all([bare.stop(), fastify.stop(), stand.stop()])
+    await Promise.all([bare.stop(), fastify.stop(), bed.stop()])
   }
   const [bare_us, fastify_us, ours_us] = [median(cost.bare), median(cost.fastify), median(cost.ours)]
   return [

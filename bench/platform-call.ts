@@ -2,7 +2,7 @@
 import { createHmac } from 'node:crypto'
 import type { Program } from './processes.ts'
 
-const KEPT = /[!'()~]/g
+const UNESCAPED = /[!'()~]/g
 
 /** URL of a GET that the platform answers: parameters sorted, lower-cased, signed with HMAC-SHA1. */
 export function platformUrl(platform: Program, parameters: Record<string, string>): string {
@@ -17,5 +17,5 @@ export function platformUrl(platform: Program, parameters: Record<string, string
 }
 
 function encode(value: string): string {
-  return encodeURIComponent(value).replace(KEPT, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
+  return encodeURIComponent(value).replace(UNESCAPED, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -2,20 +2,20 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { BenchResult } from './result.ts'
 import { median } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const STARTS = 5
 const IDLE_MS = 15_000
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(40)
-  const cold_ms = Number(stand.control.ready.ready_ms)
+  const bed = await startTestBed(40)
+  const cold_ms = Number(bed.control.ready.ready_ms)
   const warm: number[] = []
   let idle_bytes = 0
   try {
-    await stand.control.stop()
+    await bed.control.stop()
     for (let start = 0; start < STARTS; start += 1) {
-      const control = await stand.startControl()
+      const control = await bed.startControl()
       warm.push(Number(control.ready.ready_ms))
       if (start === STARTS - 1) {
         await delay(IDLE_MS)
@@ -24,7 +24,7 @@ export async function run(): Promise<BenchResult[]> {
       await control.stop()
     }
   } finally {
-    await stand.stop()
+    await bed.stop()
   }
   const from = 'from the start of the process to the first request it would accept, on a running database'
   return [

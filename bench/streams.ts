@@ -4,22 +4,22 @@ import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import type { BenchResult } from './result.ts'
 import { percentile } from './result.ts'
-import { startStand } from './stand.ts'
+import { startTestBed } from './test-bed.ts'
 
 const CLIENTS = 5000
 const EVENTS = 40
 const EVERY_MS = 250
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(40)
+  const bed = await startTestBed(40)
   const sockets: Socket[] = []
   const latencies: number[] = []
   let arrived = 0
   try {
-    const { hostname, port } = new URL(stand.url)
-    const head = `GET /events/sse?channels=ha HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${stand.token}\r\n\r\n`
+    const { hostname, port } = new URL(bed.url)
+    const head = `GET /events/sse?channels=ha HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer ${bed.token}\r\n\r\n`
     await delay(2000)
-    const before = stand.control.memory_bytes()
+    const before = bed.control.memory_bytes()
     for (let batch = 0; batch < CLIENTS; batch += 250) {
       await Promise.all(
         Array.from({ length: Math.min(250, CLIENTS - batch) }, async () => {
@@ -31,10 +31,10 @@ export async function run(): Promise<BenchResult[]> {
         }),
       )
     }
-    await publish(stand.connection, EVENTS)
+    await publish(bed.connection, EVENTS)
     const deadline = Date.now() + 10_000
     while (arrived < CLIENTS * EVENTS && Date.now() < deadline) await delay(50)
-    const per_client = (stand.control.memory_bytes() - before) / CLIENTS
+    const per_client = (bed.control.memory_bytes() - before) / CLIENTS
     return [
       {
         name: 'events not delivered',
@@ -60,7 +60,7 @@ export async function run(): Promise<BenchResult[]> {
     ]
   } finally {
     for (const socket of sockets) socket.destroy()
-    await stand.stop()
+    await bed.stop()
   }
 }
 

@@ -1,23 +1,23 @@
 // (b) A list of 500 virtual machines through us against the same list straight from the platform as it answers by default,
 // read and parsed by the client in both cases, turn by turn in one run. Consoles ask every few seconds, and most often nothing
-// has changed since: that is the first figure. For the second one machine is renamed before every look.
+// has changed since: that is the first figure. For the second one machine is renamed before every call.
 import { platformUrl } from './platform-call.ts'
 import type { BenchResult } from './result.ts'
 import { median } from './result.ts'
-import { type Stand, startStand } from './stand.ts'
+import { type TestBed, startTestBed } from './test-bed.ts'
 
 const ROUNDS = 60
 const WARM_UP = 15
 
 export async function run(): Promise<BenchResult[]> {
-  const stand = await startStand(500)
+  const bed = await startTestBed(500)
   try {
     return [
-      resultOf('list of 500 virtual machines, median latency', 1.35, await measure(stand, async () => {})),
-      resultOf('the same when something changed before every look', 1.8, await measure(stand, renaming(stand))),
+      resultOf('list of 500 virtual machines, median latency', 1.35, await measure(bed, async () => {})),
+      resultOf('the same when something changed before every call', 1.8, await measure(bed, renaming(bed))),
     ]
   } finally {
-    await stand.stop()
+    await bed.stop()
   }
 }
 
@@ -27,18 +27,18 @@ interface Latencies {
   ours: number[]
 }
 
-async function measure(stand: Stand, beforeEachLook: () => Promise<void>): Promise<Latencies> {
+async function measure(bed: TestBed, beforeEachCall: () => Promise<void>): Promise<Latencies> {
   const all: Latencies = { direct: [], narrow: [], ours: [] }
   const call = { command: 'listVirtualMachines', listall: 'true', projectid: '-1', page: '1', pagesize: '500' }
-  const plain_url = platformUrl(stand.platform, call)
-  const narrow_url = platformUrl(stand.platform, { ...call, details: 'min,nics,servoff,tmpl' })
-  const headers = { ...stand.headers, 'content-type': 'application/json' }
+  const plain_url = platformUrl(bed.platform, call)
+  const narrow_url = platformUrl(bed.platform, { ...call, details: 'min,nics,servoff,tmpl' })
+  const headers = { ...bed.headers, 'content-type': 'application/json' }
   for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
-    await beforeEachLook()
+    await beforeEachCall()
     const direct = await timed(() => fetch(plain_url), rowsOf)
     const narrow = await timed(() => fetch(narrow_url), rowsOf)
     const ours = await timed(
-      () => fetch(`${stand.url}/compute/vms/list`, { method: 'POST', headers, body: '{"page_size":500}' }),
+      () => fetch(`${bed.url}/compute/vms/list`, { method: 'POST', headers, body: '{"page_size":500}' }),
       (body) => (body as { virtual_machines: unknown[] }).virtual_machines,
     )
     if (round < WARM_UP) continue
@@ -49,14 +49,14 @@ async function measure(stand: Stand, beforeEachLook: () => Promise<void>): Promi
   return all
 }
 
-function renaming(stand: Stand): () => Promise<void> {
+function renaming(bed: TestBed): () => Promise<void> {
   let times = 0
   return async () => {
     const list = { command: 'listVirtualMachines', listall: 'true', projectid: '-1', page: '1', pagesize: '1' }
-    const [first] = rowsOf(await (await fetch(platformUrl(stand.platform, list))).json()) as { id: string }[]
+    const [first] = rowsOf(await (await fetch(platformUrl(bed.platform, list))).json()) as { id: string }[]
     times += 1
     const change = { command: 'updateVirtualMachine', id: first?.id ?? '', displayname: `renamed-${times}` }
-    const answer = await fetch(platformUrl(stand.platform, change))
+    const answer = await fetch(platformUrl(bed.platform, change))
     if (!answer.ok) throw new Error(`the platform refused a new name: ${await answer.text()}`)
   }
 }

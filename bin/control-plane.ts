@@ -34,7 +34,7 @@ import { migrate } from '#src/store/migrate.ts'
 import { createReplica, type Replica } from '#src/store/replicas.ts'
 import { createStream } from '#src/store/stream.ts'
 import { isTenantActive } from '#src/store/tenants.ts'
-import { createUpkeep } from '#src/store/upkeep.ts'
+import { createMaintenance } from '#src/store/maintenance.ts'
 import { mountModules } from './modules.ts'
 import { createOwnNode } from './own-node.ts'
 import { readinessChecks } from './readiness.ts'
@@ -177,9 +177,9 @@ async function startParts(
   opened.defer(() => server.close())
   const periods = { replay_hours: config.events.replay_hours, ...config.retention }
   const retention = { periods, others: [jobRetention(config.retention.job_days)] }
-  const upkeep = createUpkeep(database, retention, background, log)
-  opened.defer(() => upkeep.stop())
-  upkeep.start()
+  const maintenance = createMaintenance(database, retention, background, log)
+  opened.defer(() => maintenance.stop())
+  maintenance.start()
   opened.defer(async () => {
     for (const watcher of watchers) await watcher.stop()
   })

@@ -6,7 +6,7 @@ import { startControlPlane } from './control-plane.ts'
 import { releaseStartUpMemory } from './memory.ts'
 import { RotationRefused, rotateControlKey } from './rotate-key.ts'
 
-/** For requests to finish and jobs to be handed over, once no more come. */
+/** For requests to finish and jobs to be released to other replicas, once no more come. */
 const STOP_MS = 15_000
 const USAGE = 'Usage: groundplane control [rotate-key] --config FILE'
 

@@ -132,7 +132,7 @@ async function allStarted<T extends readonly Promise<unknown>[]>(...parts: T) {
   return Promise.all(parts)
 }
 
-/** Nobody waits for the agents: the API says who is online. What cannot start is told in the log. */
+/** Nobody waits for the agents: the API says who is online. What cannot start is logged. */
 function startAgents(control: ControlPlane, data_dir: string, log: Log, started: AsyncDisposableStack): void {
   const compile_cache = getCompileCacheDir()
   const agents = startLabAgents({

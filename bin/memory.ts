@@ -1,5 +1,5 @@
 // Start-up leaves garbage behind (sources, schemas, migrations) that the engine would keep for as long as nothing happens:
-// one collection gives it back to the system.
+// one collection returns it to the system.
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 

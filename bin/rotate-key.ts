@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { KEY_FILE_LOOK_MS, openKeyring, rotateKey } from '#src/kernel/keyring.ts'
+import { KEY_FILE_POLL_MS, openKeyring, rotateKey } from '#src/kernel/keyring.ts'
 import { type Db, openDatabase } from '#src/store/database.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { type Reencrypted, reencryptAll } from '#src/store/encrypted-places.ts'
@@ -41,7 +41,7 @@ async function rotateAlone(db: Db, key_file: string): Promise<Reencrypted> {
   if (rows[0]?.held !== true) throw new RotationRefused('Another rotation is under way; nothing was changed.')
   rotateKey(key_file)
   // From here on no replica encrypts with the old key; what was being written meanwhile is found by the next pass.
-  await delay(2 * KEY_FILE_LOOK_MS)
+  await delay(2 * KEY_FILE_POLL_MS)
   const keyring = openKeyring(key_file)
   let reencrypted = 0
   for (;;) {

@@ -44,7 +44,7 @@ export async function call(
   const attempt = async (): Promise<Answer> => {
     const response = await connection.send(request, { timeout_ms })
     const text = await bodyText(response, connection.target.url)
-    if (!(response.status in route.ok)) throw refusal(response.status, text, route)
+    if (!(response.status in route.ok)) throw answerError(response.status, text, route)
     return { status: response.status, text, value: answerValue(text, response.status) }
   }
   try {
@@ -115,7 +115,7 @@ export async function bodyText(response: Response, url: URL): Promise<string> {
 }
 
 /** The error of an answer that is not a success; tolerates answers of something between us and the service. */
-export function refusal(status: number, text: string, route: RouteSpec): ClientError {
+export function answerError(status: number, text: string, route: RouteSpec): ClientError {
   try {
     const problem: unknown = JSON.parse(text)
     if (isRecord(problem)) return new ClientError(status, problemOf(problem))

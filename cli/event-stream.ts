@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { requestOf } from '#src/contract/client.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
-import { bodyText, headersOf, type PartialInput, refusal } from './call.ts'
+import { bodyText, headersOf, type PartialInput, answerError } from './call.ts'
 import { type Connection, connectionError } from './connection.ts'
 import { ConnectionError } from './failures.ts'
 import { textOf } from './records.ts'
@@ -84,7 +84,7 @@ async function* oneConnection(
     stream: true,
   })
   if (!response.ok || response.body === null) {
-    throw refusal(response.status, await bodyText(response, connection.target.url), route)
+    throw answerError(response.status, await bodyText(response, connection.target.url), route)
   }
   const parser = createSseParser(last_id)
   const decoder = new TextDecoder()
@@ -107,7 +107,7 @@ async function* oneConnection(
   }
 }
 
-/** A refusal stays a refusal; a lost connection, an overload or a failing service may pass. */
+/** A rejection stays a rejection; a lost connection, an overload or a failing service may pass. */
 function mayPass(error: unknown): boolean {
   if (error instanceof ConnectionError) return true
   const status = error instanceof Error && 'status' in error ? error.status : undefined

@@ -68,7 +68,7 @@ async function searchAmongOwners(
   return found.flat()
 }
 
-async function searchList(name: string, row: NameRow, source: NameSource, narrowed: Json): Promise<Candidate[]> {
+async function searchList(name: string, row: NameRow, source: NameSource, filters: Json): Promise<Candidate[]> {
   const route = source.routes.get(row.list)
   if (route === undefined) return []
   // A filter spares the walk where the route has one; exactness is decided here.
@@ -76,11 +76,11 @@ async function searchList(name: string, row: NameRow, source: NameSource, narrow
   const words = ['name', ...row.names.filter((field) => typeof field === 'string')]
   const filter = whole ? words.find((field) => takes(route, field)) : undefined
   if (filter !== undefined) {
-    const some = matching(name, row, await filtered(route, source.connection, { ...narrowed, [filter]: name }))
+    const some = matching(name, row, await filtered(route, source.connection, { ...filters, [filter]: name }))
     // The filter may know one of the names alone.
     if (some.length > 0 || row.names.length === 1) return some
   }
-  return matching(name, row, await listed(route, source.connection, narrowed))
+  return matching(name, row, await listed(route, source.connection, filters))
 }
 
 /** A filter that refuses the text as no name of its kind says that nothing has it. */

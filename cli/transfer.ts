@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { requestOf } from '#src/contract/client.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
-import { type Answer, bodyText, type CallOptions, headersOf, refusal, takesKey } from './call.ts'
+import { type Answer, bodyText, type CallOptions, headersOf, answerError, takesKey } from './call.ts'
 import { type Connection, connectionError, requestUrl } from './connection.ts'
 import { ConnectionError, UsageError } from './failures.ts'
 import type { Field } from './fields.ts'
@@ -29,7 +29,7 @@ export async function download(
   const request = requestOf(route, input, { headers: { ...headersOf(input), accept: '*/*' } })
   const response = await connection.send(request, { timeout_ms: route.timeout_ms ?? HEAD_MS, stream: true })
   if (!(response.status in route.ok) && !response.ok) {
-    throw refusal(response.status, await bodyText(response, connection.target.url), route)
+    throw answerError(response.status, await bodyText(response, connection.target.url), route)
   }
   const type = response.headers.get('content-type') ?? ''
   if (output === undefined && /^(text\/|application\/(json|vnd\.apple\.mpegurl))/.test(type)) {
@@ -82,7 +82,7 @@ export async function upload(
   const request = requestOf(route, rest, { headers: headersOf(input), ...key })
   const response = await connection.send(request, { timeout_ms: options.timeout_ms ?? HEAD_MS, form })
   const text = await bodyText(response, connection.target.url)
-  if (!(response.status in route.ok)) throw refusal(response.status, text, route)
+  if (!(response.status in route.ok)) throw answerError(response.status, text, route)
   return { status: response.status, text, value: parseJson(text) }
 }
 
@@ -103,7 +103,7 @@ export async function showRedirect(
   })
   const text = await bodyText(response, connection.target.url)
   const location = response.headers.get('location')
-  if (location === null) throw refusal(response.status, text, route)
+  if (location === null) throw answerError(response.status, text, route)
   printLine(terminal, oneLine(location))
 }
 

@@ -39,8 +39,8 @@ export interface ControlApi {
 }
 
 /** A request that the control API refuses; everything else that goes wrong inside is a 500. */
-export class ControlRefusal extends Error {
-  override readonly name = 'ControlRefusal'
+export class ControlError extends Error {
+  override readonly name = 'ControlError'
 }
 
 export async function openControlApi(
@@ -120,7 +120,7 @@ export interface CallLog {
 }
 
 const SECRET = /^(apikey|signature|sessionkey|token|secret|authorization)$|password|secretkey|passphrase/i
-const KEPT_CALLS = 5000
+const MOST_CALLS = 5000
 
 /** Secrets are dropped before anything is kept; user data is shown by its length, because cloud-init carries passwords. */
 export function createCallLog(): CallLog {
@@ -133,9 +133,9 @@ export function createCallLog(): CallLog {
         shown[name] = /^(userdata|user_data)$/i.test(name) ? `[${value.length} characters]` : value
       }
       calls.push({ at: new Date().toISOString(), command, params: shown, traceparent })
-      if (calls.length > 2 * KEPT_CALLS) calls = calls.slice(-KEPT_CALLS)
+      if (calls.length > 2 * MOST_CALLS) calls = calls.slice(-MOST_CALLS)
     },
-    list: () => calls.slice(-KEPT_CALLS),
+    list: () => calls.slice(-MOST_CALLS),
     clear: () => {
       calls = []
     },
@@ -149,7 +149,7 @@ async function serve(subject: ControlSubject, request: IncomingMessage, response
     const answer = await route(subject, `${request.method ?? 'GET'} ${url.pathname}`, body)
     reply(response, 200, answer ?? { ok: true })
   } catch (error) {
-    if (error instanceof ControlRefusal) reply(response, 400, { error: error.message })
+    if (error instanceof ControlError) reply(response, 400, { error: error.message })
     else reply(response, 500, { error: error instanceof Error ? error.message : 'unknown' })
   }
 }
@@ -190,7 +190,7 @@ async function route(subject: ControlSubject, key: string, body: Record<string, 
     case 'POST /mutate':
       return subject.mutate(text(body, 'kind', ''), text(body, 'id', ''), object(body, 'set'))
     default:
-      throw new ControlRefusal(`no such control: ${key}`)
+      throw new ControlError(`no such control: ${key}`)
   }
 }
 
@@ -207,27 +207,27 @@ function scope(body: Record<string, unknown>): { command: string | null; times: 
 function garbage(body: Record<string, unknown>): Garbage {
   const kind = body['kind'] ?? 'html200'
   if (kind === 'html200' || kind === 'cut' || kind === 'json') return kind
-  throw new ControlRefusal('kind is html200, cut or json')
+  throw new ControlError('kind is html200, cut or json')
 }
 
 function number(body: Record<string, unknown>, name: string, fallback: number): number {
   const value = body[name]
   if (value === undefined) return fallback
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
-  throw new ControlRefusal(`${name} is a number`)
+  throw new ControlError(`${name} is a number`)
 }
 
 function text(body: Record<string, unknown>, name: string, fallback: string): string {
   const value = body[name]
   if (value === undefined) return fallback
   if (typeof value === 'string') return value
-  throw new ControlRefusal(`${name} is a text`)
+  throw new ControlError(`${name} is a text`)
 }
 
 function object(body: Record<string, unknown>, name: string): Record<string, unknown> {
   const value = body[name]
   if (isObject(value)) return value
-  throw new ControlRefusal(`${name} is an object`)
+  throw new ControlError(`${name} is an object`)
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {
@@ -244,9 +244,9 @@ function parseBody(source: string): Record<string, unknown> {
   try {
     value = JSON.parse(source)
   } catch {
-    throw new ControlRefusal('the body is not JSON')
+    throw new ControlError('the body is not JSON')
   }
-  if (!isObject(value)) throw new ControlRefusal('the body is not an object')
+  if (!isObject(value)) throw new ControlError('the body is not an object')
   return value
 }
 
@@ -257,7 +257,7 @@ export async function readText(request: IncomingMessage, limit_bytes = 4 * 1024 
   for await (const part of request) {
     const bytes = Buffer.isBuffer(part) ? part : Buffer.from(String(part))
     length += bytes.length
-    if (length > limit_bytes) throw new ControlRefusal('the body is too large')
+    if (length > limit_bytes) throw new ControlError('the body is too large')
     parts.push(bytes)
   }
   return Buffer.concat(parts).toString('utf8')

@@ -2,7 +2,7 @@
 // collectors ask for (written down in the format of lab/hosts/README.md).
 import { normalize } from 'node:path'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { parseJson } from '#src/node/foreign-json.ts'
+import { parseJson } from '#src/node/untrusted-json.ts'
 
 export interface Recording {
   /** Path to text. */

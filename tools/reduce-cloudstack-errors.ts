@@ -31,7 +31,7 @@ const exchanges = readdirSync(folder)
 const sentBy = new Map(exchanges.map(({ name, params }) => [name, quoted(params)]))
 const errors = exchanges.flatMap((exchange) => {
   const { name, command, params, http_status: status, body } = exchange
-  // What CloudStack's own webhooks were answered is no refusal of the platform.
+  // What CloudStack's own webhooks were answered is no rejection of the platform.
   if (command.startsWith('(')) return []
   if (status !== 200) return [{ name, command, status, answer: reduced(body), sent: quoted(params) }]
   const job = contentOf(body)
@@ -40,7 +40,7 @@ const errors = exchanges.flatMap((exchange) => {
   return [{ name, command, status, answer, sent: sentBy.get(name.replace(/\.job-failed$/, '')) ?? {} }]
 })
 const head = {
-  from: 'Refusals and failed jobs of a real Apache CloudStack management server, 4.22.0.0-SNAPSHOT (source commit 3d6cafe1) with the simulator hypervisor, recorded on 2026-11-21 and reduced by tools/reduce-cloudstack-errors.ts: the command, the HTTP status, the content of the answer (for a job the end of it), and of the parameters those that a message may quote. What the platform’s webhooks were answered by their receivers is left out.',
+  from: 'Rejections and failed jobs of a real Apache CloudStack management server, 4.22.0.0-SNAPSHOT (source commit 3d6cafe1) with the simulator hypervisor, recorded on 2026-11-21 and reduced by tools/reduce-cloudstack-errors.ts: the command, the HTTP status, the content of the answer (for a job the end of it), and of the parameters those that a message may quote. What the platform’s webhooks were answered by their receivers is left out.',
 }
 const lines = errors.map((error) => `  ${JSON.stringify(error)}`).join(',\n')
 writeFileSync(TARGET, `{\n"from": ${JSON.stringify(head.from)},\n"errors": [\n${lines}\n]\n}\n`)

@@ -11,7 +11,7 @@ interface MtuValues {
   set(device: string, mtu: number): Promise<void>
 }
 
-/** The same captured host, on which `ip link add`, `set` and `del` hold, with the kernel's own refusals. */
+/** The same captured host, on which `ip link add`, `set` and `del` hold, with the kernel's own rejections. */
 export function rememberLinks(host: CapturedHost, mtu_dir: string | undefined): CapturedHost {
   const added = new Map<string, Row>()
   const values = mtu_dir === undefined ? inMemory() : inFolder(mtu_dir)

@@ -1,5 +1,5 @@
 /** What the control API may do with this simulator beyond the common faults. */
-import { ControlRefusal } from '../control.ts'
+import { ControlError } from '../control.ts'
 import type { CallLog, ControlSubject, Faults } from '../control.ts'
 import type { Jobs } from './jobs.ts'
 import type { Latencies } from './latencies.ts'
@@ -28,15 +28,15 @@ export function createControlSubject(deps: {
     reset: deps.reset,
     state: (kind) => {
       if (!isKind(state.tables, kind))
-        throw new ControlRefusal(`no such kind; there are ${Object.keys(state.tables).join(', ')}`)
+        throw new ControlError(`no such kind; there are ${Object.keys(state.tables).join(', ')}`)
       return { [kind]: [...state.tables[kind].values()].map(withoutSecrets) }
     },
     mutate: (kind, id, set) => {
-      if (!isKind(state.tables, kind)) throw new ControlRefusal('no such kind')
+      if (!isKind(state.tables, kind)) throw new ControlError('no such kind')
       const before = state.tables[kind].get(id)
-      if (before === null) throw new ControlRefusal(`no ${kind} with this id`)
+      if (before === null) throw new ControlError(`no ${kind} with this id`)
       const unknown = Object.keys(set).filter((name) => !Object.hasOwn(before, name))
-      if (unknown.length > 0) throw new ControlRefusal(`${kind} have no ${unknown.join(', ')}`)
+      if (unknown.length > 0) throw new ControlError(`${kind} have no ${unknown.join(', ')}`)
       // A machine switched off behind the platform's back stands on no host any more.
       const extra = kind === 'vms' && set['state'] === 'Stopped' ? { hostid: null } : {}
       state.restore(kind, { ...before, ...extra, ...set })
@@ -51,7 +51,7 @@ export function createControlSubject(deps: {
       'POST /cancel-job': (body) => {
         const { jobid } = body
         if (typeof jobid !== 'string' || state.tables.jobs.get(jobid)?.jobstatus !== 0)
-          throw new ControlRefusal('no running job with this jobid')
+          throw new ControlError('no running job with this jobid')
         const job = deps.jobs.cancel(jobid)
         deps.changed()
         return job

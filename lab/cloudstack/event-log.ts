@@ -22,7 +22,7 @@ export interface EventLog {
   ): string
 }
 
-const KEPT_EVENTS = 10_000
+const MOST_EVENTS = 10_000
 
 export function createEventLog(state: SimulatorState, publish: (event: LabEvent, caller: Caller) => void): EventLog {
   return {
@@ -44,7 +44,7 @@ export function createEventLog(state: SimulatorState, publish: (event: LabEvent,
         parentid,
         archived: false,
       })
-      if (state.tables.events.size > KEPT_EVENTS) {
+      if (state.tables.events.size > MOST_EVENTS) {
         const oldest = state.tables.events.values().next().value
         if (oldest !== undefined) state.tables.events.remove(oldest.id)
       }

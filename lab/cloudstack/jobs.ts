@@ -40,7 +40,7 @@ interface Running {
 }
 
 const RESTART_TEXT = 'job cancelled because of management server restart or shutdown'
-const KEPT_JOBS = 5000
+const MOST_JOBS = 5000
 
 interface JobDeps {
   state: SimulatorState
@@ -199,7 +199,7 @@ export class Jobs {
       const subject = good ? event : { ...event, description: `Error while ${event.description}` }
       this.#deps.events.write(entry.caller, subject, 'Completed', entry.parentid, good ? 'INFO' : 'ERROR')
     }
-    if (jobs.size > KEPT_JOBS) {
+    if (jobs.size > MOST_JOBS) {
       const oldest = jobs.find((one) => one.jobstatus !== 0)
       if (oldest !== null) jobs.remove(oldest.id)
     }

@@ -35,8 +35,8 @@ export function vmJob(vm: Vm): { instancetype: string; instanceid: string; queue
   return { instancetype: 'VirtualMachine', instanceid: vm.id, queue: `vm/${vm.id}` }
 }
 
-export function requireState(vm: Vm, states: readonly VmState[], refusal: string): void {
-  if (!states.includes(vm.state)) throw invalid(refusal)
+export function requireState(vm: Vm, states: readonly VmState[], error: string): void {
+  if (!states.includes(vm.state)) throw invalid(error)
 }
 
 /** Starting takes the host's room and the GPU at once, as the planner reserves them. */

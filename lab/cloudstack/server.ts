@@ -14,7 +14,7 @@ import { createRequestHandler } from './request-handler.ts'
 import { INTERVAL_MS } from './sampler.ts'
 import { seed } from './seed/seed.ts'
 import { isKind, SimulatorState } from './state.ts'
-import { createUpkeep } from './upkeep.ts'
+import { createMaintenance } from './maintenance.ts'
 import { createWebhookSender } from './webhook-sender.ts'
 
 export interface CloudStackOptions {
@@ -59,8 +59,8 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
   }
   const log = options.log ?? (() => {})
   const platform = buildPlatform(state, journal, options.time, log)
-  const { jobs, upkeep, webhooks, faults, calls, unknownParameters, changed, step } = platform
-  if (interrupted) upkeep.afterRestart(jobs.failInterrupted())
+  const { jobs, maintenance, webhooks, faults, calls, unknownParameters, changed, step } = platform
+  if (interrupted) maintenance.afterRestart(jobs.failInterrupted())
   const reset = (): void => {
     jobs.stop()
     faults.clear()
@@ -110,7 +110,7 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
     reset,
     close: async () => {
       jobs.stop()
-      upkeep.stop()
+      maintenance.stop()
       await Promise.all([closeServer(server), control.close()])
       await webhooks.stop()
       await journal.close()
@@ -131,15 +131,15 @@ function buildPlatform(state: SimulatorState, journal: Journal, time: 'auto' | '
     webhooks.publish(event, caller)
   })
   const jobs = new Jobs({ state, events, faults, time, changed })
-  const upkeep = createUpkeep({ state, events, jobs, time, changed })
+  const maintenance = createMaintenance({ state, events, jobs, time, changed })
   const step = (n = 1): void => {
     state.steps += n
     jobs.step(n)
-    upkeep.step()
+    maintenance.step()
     changed()
   }
   const unknownParameters = new Map<string, { command: string; parameter: string }>()
-  return { changed, faults, webhooks, events, jobs, upkeep, step, unknownParameters, calls: createCallLog() }
+  return { changed, faults, webhooks, events, jobs, maintenance, step, unknownParameters, calls: createCallLog() }
 }
 
 /** The journal is told of the new simulator state as a whole, not of every record that went and came. */
@@ -156,19 +156,19 @@ async function loadState(
   state: SimulatorState,
   options: CloudStackOptions,
 ): Promise<{ journal: Journal; interrupted: boolean; header: JournalHeader }> {
-  const kept = options.state_file === undefined ? null : readJournal(options.state_file)
-  const header = kept?.header ?? { format: 1 as const, size: options.size ?? DEFAULT_SIZE, seeded_at: Date.now() }
+  const stored = options.state_file === undefined ? null : readJournal(options.state_file)
+  const header = stored?.header ?? { format: 1 as const, size: options.size ?? DEFAULT_SIZE, seeded_at: Date.now() }
   seed(state, header.size, header.seeded_at, KEYS)
   const seededEvents = new Set([...state.tables.events.values()].map((event) => event.id))
-  for (const change of kept?.changes ?? []) apply(state, change)
+  for (const change of stored?.changes ?? []) apply(state, change)
   const journal =
     options.state_file === undefined
       ? createVolatileJournal()
-      : await openJournal(options.state_file, header, kept?.changes ?? [], {
-          fresh: kept === null,
+      : await openJournal(options.state_file, header, stored?.changes ?? [], {
+          fresh: stored === null,
           seeded: (id) => seededEvents.has(id),
         })
-  return { journal, interrupted: kept !== null, header }
+  return { journal, interrupted: stored !== null, header }
 }
 
 function apply(state: SimulatorState, change: JournalChange): void {

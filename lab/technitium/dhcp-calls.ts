@@ -1,5 +1,5 @@
 /** The calls below /api/dhcp/ of the simulated address server. */
-import { addressOf, type Call, flag, type Handler, macOf, numberOf, Refusal, required, whole } from './call.ts'
+import { addressOf, type Call, flag, type Handler, macOf, numberOf, Rejection, required, whole } from './call.ts'
 import { clearExpired, networkOf } from './dhcp-leases.ts'
 import type { LeaseRecord, ScopeRecord } from './state.ts'
 
@@ -19,7 +19,7 @@ export const DHCP_CALLS: Readonly<Record<string, Handler>> = {
     const mac = macOf(required(call, 'hardwareAddress'))
     const address = addressOf(numberOf(required(call, 'ipAddress')))
     if (scope.reservations.some((one) => one.mac === mac))
-      throw new Refusal(`Reserved lease already exists for hardware address: ${mac}`)
+      throw new Rejection(`Reserved lease already exists for hardware address: ${mac}`)
     // Neither the range nor a second reservation of the address is checked.
     const hostname = call.params.get('hostName') ?? ''
     const comments = call.params.get('comments') ?? ''
@@ -29,7 +29,7 @@ export const DHCP_CALLS: Readonly<Record<string, Handler>> = {
     const scope = scopeOf(call)
     const mac = macOf(required(call, 'hardwareAddress'))
     if (!scope.reservations.some((one) => one.mac === mac))
-      throw new Refusal(`Failed to remove reserved lease: no reserved lease of ${mac}.`)
+      throw new Rejection(`Failed to remove reserved lease: no reserved lease of ${mac}.`)
     scope.reservations = scope.reservations.filter((one) => one.mac !== mac)
   },
   'dhcp/leases/list': ({ state, now_ms }) => ({
@@ -47,16 +47,16 @@ export const DHCP_CALLS: Readonly<Record<string, Handler>> = {
   'dhcp/leases/convertToReserved': (call) => {
     const scope = scopeOf(call)
     const lease = leaseOf(call, scope)
-    if (lease.type === 'Reserved') throw new Refusal('The lease is already reserved.')
+    if (lease.type === 'Reserved') throw new Rejection('The lease is already reserved.')
     if (scope.reservations.some((one) => one.mac === lease.mac))
-      throw new Refusal(`Reserved lease already exists for hardware address: ${lease.mac}`)
+      throw new Rejection(`Reserved lease already exists for hardware address: ${lease.mac}`)
     lease.type = 'Reserved'
     scope.reservations.push({ mac: lease.mac, address: lease.address, hostname: null, comments: null })
   },
   'dhcp/leases/convertToDynamic': (call) => {
     const scope = scopeOf(call)
     const lease = leaseOf(call, scope)
-    if (lease.type === 'Dynamic') throw new Refusal('The lease is already dynamic.')
+    if (lease.type === 'Dynamic') throw new Rejection('The lease is already dynamic.')
     lease.type = 'Dynamic'
     scope.reservations = scope.reservations.filter((one) => one.mac !== lease.mac)
     scope.exclusions = scope.exclusions.filter((one) => one.first !== lease.address || one.last !== lease.address)
@@ -71,7 +71,7 @@ function sorted(scopes: readonly ScopeRecord[], now_ms: number): ScopeRecord[] {
 function scopeOf(call: Call): ScopeRecord {
   const name = required(call, 'name')
   const scope = call.state.now.scopes.find((one) => one.name === name)
-  if (scope === undefined) throw new Refusal(`DHCP scope was not found: ${name}`)
+  if (scope === undefined) throw new Rejection(`DHCP scope was not found: ${name}`)
   clearExpired(scope, call.now_ms)
   return scope
 }
@@ -79,7 +79,7 @@ function scopeOf(call: Call): ScopeRecord {
 function leaseOf(call: Call, scope: ScopeRecord): LeaseRecord {
   const mac = macOf(required(call, 'hardwareAddress'))
   const lease = scope.leases.find((one) => one.mac === mac)
-  if (lease === undefined) throw new Refusal(`No lease was found for hardware address: ${mac}`)
+  if (lease === undefined) throw new Rejection(`No lease was found for hardware address: ${mac}`)
   return lease
 }
 
@@ -117,7 +117,7 @@ function setScope(call: Call): void {
 }
 
 function newScope(call: Call, name: string): ScopeRecord {
-  if (/[/\0]/.test(name)) throw new Refusal('The scope name has invalid characters.')
+  if (/[/\0]/.test(name)) throw new Rejection('The scope name has invalid characters.')
   return {
     name, enabled: true, first: required(call, 'startingAddress'), last: required(call, 'endingAddress'),
     mask: required(call, 'subnetMask'), router: null, dns_servers: [], use_this_dns_server: true, lease_days: 1, lease_hours: 0,
@@ -129,21 +129,21 @@ function newScope(call: Call, name: string): ScopeRecord {
 function checkRange(scope: ScopeRecord, others: readonly ScopeRecord[]): void {
   const { network, broadcast } = networkOf(scope)
   const [first, last] = [numberOf(scope.first), numberOf(scope.last)]
-  if (first >= last) throw new Refusal('Ending address must be greater than the starting address.')
-  if (first === network) throw new Refusal('Starting address cannot be same as the network address.')
-  if (last === broadcast) throw new Refusal('Ending address cannot be same as the broadcast address.')
-  if (last > broadcast) throw new Refusal('Starting and ending address must be in the same network.')
+  if (first >= last) throw new Rejection('Ending address must be greater than the starting address.')
+  if (first === network) throw new Rejection('Starting address cannot be same as the network address.')
+  if (last === broadcast) throw new Rejection('Ending address cannot be same as the broadcast address.')
+  if (last > broadcast) throw new Rejection('Starting and ending address must be in the same network.')
   for (const other of others) {
     if (other === scope || other.name === scope.name) continue
     const [from, to] = [numberOf(other.first), numberOf(other.last)]
     if ((from <= first && first <= to) || (from <= last && last <= to))
-      throw new Refusal(`Scope with overlapping range already exists: ${other.first}-${other.last}`)
+      throw new Rejection(`Scope with overlapping range already exists: ${other.first}-${other.last}`)
   }
 }
 
 function exclusionsOf(text: string): ScopeRecord['exclusions'] {
   const parts = listOf(text, '|')
-  if (parts.length % 2 !== 0) throw new Refusal('Exclusions have no ending address.')
+  if (parts.length % 2 !== 0) throw new Rejection('Exclusions have no ending address.')
   return parts.flatMap((first, index) => (index % 2 === 0 ? [{ first, last: parts[index + 1] ?? first }] : []))
 }
 
@@ -162,7 +162,7 @@ function listOf(text: string, separator: string): string[] {
 }
 
 function atMost(value: number, limit: number): number {
-  if (value > limit) throw new Refusal(`Lease time must be in the range 0-${limit}.`)
+  if (value > limit) throw new Rejection(`Lease time must be in the range 0-${limit}.`)
   return value
 }
 

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { answerTo } from './dns-answers.ts'
 import { readQuestion, writeAnswer } from './dns-wire.ts'
-import type { KeptState } from './state.ts'
+import type { StoredState } from './state.ts'
 
 export interface DnsListener {
   port: number
@@ -14,7 +14,7 @@ export interface DnsListener {
 const TCP_BYTES = 65_535
 const TRIES = 20
 
-export async function openDnsListener(state: KeptState, host: string, port: number): Promise<DnsListener> {
+export async function openDnsListener(state: StoredState, host: string, port: number): Promise<DnsListener> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await open(state, host, port)
@@ -26,7 +26,7 @@ export async function openDnsListener(state: KeptState, host: string, port: numb
   }
 }
 
-async function open(state: KeptState, host: string, wanted: number): Promise<DnsListener> {
+async function open(state: StoredState, host: string, wanted: number): Promise<DnsListener> {
   const sockets = new Set<Socket>()
   const tcp = createServer((socket) => {
     sockets.add(socket)
@@ -64,14 +64,14 @@ async function open(state: KeptState, host: string, wanted: number): Promise<Dns
 }
 
 /** Each message is preceded by its length. */
-function serve(state: KeptState, socket: Socket): void {
-  let kept = Buffer.alloc(0)
+function serve(state: StoredState, socket: Socket): void {
+  let buffered = Buffer.alloc(0)
   socket.on('data', (part: Buffer) => {
-    kept = Buffer.concat([kept, part])
-    while (kept.length >= 2 && kept.length >= 2 + kept.readUInt16BE(0)) {
-      const length = kept.readUInt16BE(0)
-      const question = readQuestion(kept.subarray(2, 2 + length))
-      kept = kept.subarray(2 + length)
+    buffered = Buffer.concat([buffered, part])
+    while (buffered.length >= 2 && buffered.length >= 2 + buffered.readUInt16BE(0)) {
+      const length = buffered.readUInt16BE(0)
+      const question = readQuestion(buffered.subarray(2, 2 + length))
+      buffered = buffered.subarray(2 + length)
       if (question === null) {
         socket.destroy()
         return

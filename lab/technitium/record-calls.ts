@@ -1,6 +1,6 @@
 /** The calls on records of the simulated address server. They work on the nearest zone that encloses the one they name. */
 import { isIPv4, isIPv6 } from 'node:net'
-import { type Call, flag, type Handler, Refusal, required, whole } from './call.ts'
+import { type Call, flag, type Handler, Rejection, required, whole } from './call.ts'
 import { row, zone as newZone } from './seed.ts'
 import type { DnsRecord, ZoneRecord } from './state.ts'
 import { nameOf, nearestZone, soaOf, touch, zoneRow } from './zone-calls.ts'
@@ -60,13 +60,13 @@ function addRecord(call: Call): unknown {
   const overwrite = flag(call, 'overwrite')
   const others = zone.records.filter((one) => one.name === domain && !(overwrite && one.type === type))
   if (type === 'CNAME' && domain === zone.name)
-    throw new Refusal('Cannot set CNAME record: the zone apex cannot have one.')
+    throw new Rejection('Cannot set CNAME record: the zone apex cannot have one.')
   if (type === 'CNAME' && others.some((one) => one.type !== 'CNAME'))
-    throw new Refusal(`Cannot add CNAME record: other records exist for ${domain}.`)
+    throw new Rejection(`Cannot add CNAME record: other records exist for ${domain}.`)
   if (type !== 'CNAME' && others.some((one) => one.type === 'CNAME'))
-    throw new Refusal(`Cannot add record: a CNAME record exists for ${domain}.`)
+    throw new Rejection(`Cannot add record: a CNAME record exists for ${domain}.`)
   if (others.some((one) => one.type === type && sameData(one, record)))
-    throw new Refusal('Cannot add record: record already exists.')
+    throw new Rejection('Cannot add record: record already exists.')
   zone.records = zone.records.filter(
     (one) => one.name !== domain || one.type !== type || !(overwrite || SINGLE.has(type)),
   )
@@ -100,7 +100,7 @@ function updateRecord(call: Call): unknown {
     writePtr(call, { ...changed, name: domain })
   }
   if (zone.records.some((one) => one !== old && one.name === name && one.type === type && sameData(one, changed)))
-    throw new Refusal('Cannot update record: record already exists.')
+    throw new Rejection('Cannot update record: record already exists.')
   zone.records = zone.records.map((one) => (one === old ? changed : one))
   touch(zone, call.now_ms)
   return { zone: zoneRow(zone), updatedRecord: recordRow(changed) }
@@ -108,7 +108,7 @@ function updateRecord(call: Call): unknown {
 
 function updateSoa(call: Call, zone: ZoneRecord): unknown {
   const soa = soaOf(zone)
-  if (soa === undefined) throw new Refusal(`No SOA record was found for ${zone.name}.`)
+  if (soa === undefined) throw new Rejection(`No SOA record was found for ${zone.name}.`)
   for (const field of SOA_FIELDS) {
     const text = required(call, field)
     soa.data[field] = typeof soa.data[field] === 'number' ? whole(text, field) : text
@@ -132,7 +132,7 @@ function find(call: Call, zone: ZoneRecord, domain: string, type: string): DnsRe
   const rows = zone.records.filter((one) => one.name === domain && one.type === type)
   // The old target of an alias is not looked at.
   const found = SINGLE.has(type) ? rows[0] : rows.find((one) => sameData(one, { data: dataOf(call, type) }, type))
-  if (found === undefined) throw new Refusal(`Cannot find the ${type} record of ${domain}.`)
+  if (found === undefined) throw new Rejection(`Cannot find the ${type} record of ${domain}.`)
   return found
 }
 
@@ -154,7 +154,7 @@ function writePtr(call: Call, { name: target, type, data, ttl }: DnsRecord): voi
   const name = reverseName(String(data.ipAddress))
   let zone = nearestZone(call.state.now, name)
   if (zone === undefined) {
-    if (!flag(call, 'createPtrZone')) throw new Refusal(`No reverse zone available to add PTR record.`)
+    if (!flag(call, 'createPtrZone')) throw new Rejection(`No reverse zone available to add PTR record.`)
     zone = newZone(name.split('.').slice(type === 'A' ? 1 : 16).join('.'), 'Primary', call.now_ms, {}) // biome-ignore format: one thought
     call.state.now.zones.push(zone)
   }
@@ -179,23 +179,23 @@ export function hexOf(address: string): string {
 function zoneOf(call: Call, domain: string): ZoneRecord {
   const asked = nameOf(call.params.get('zone') ?? domain)
   const zone = nearestZone(call.state.now, asked)
-  if (zone === undefined) throw new Refusal(`No such zone was found: ${asked}`)
+  if (zone === undefined) throw new Rejection(`No such zone was found: ${asked}`)
   return zone
 }
 
 function writable(call: Call, domain: string): ZoneRecord {
   const zone = zoneOf(call, domain)
-  if (zone.internal) throw new Refusal('Access was denied to manage internal DNS Server zone.')
+  if (zone.internal) throw new Rejection('Access was denied to manage internal DNS Server zone.')
   if (zone.kind !== 'Primary' && zone.kind !== 'Forwarder')
-    throw new Refusal(`Cannot change records in ${zone.kind} zone.`)
+    throw new Rejection(`Cannot change records in ${zone.kind} zone.`)
   if (domain !== zone.name && !domain.endsWith(`.${zone.name}`))
-    throw new Refusal(`The domain name ${domain} does not belong to the zone ${zone.name}.`)
+    throw new Rejection(`The domain name ${domain} does not belong to the zone ${zone.name}.`)
   return zone
 }
 
 function dataOf(call: Call, type: string, prefix = ''): DnsRecord['data'] {
   const fields = FIELDS[type]
-  if (fields === undefined) throw new Refusal(`Type not supported: ${type}`)
+  if (fields === undefined) throw new Rejection(`Type not supported: ${type}`)
   const entries = fields.map(([name, kind]): [string, string | number] => {
     const wire = prefix === '' ? name : `${prefix}${name[0]?.toUpperCase() ?? ''}${name.slice(1)}`
     return [name, parsed(required(call, wire), kind, wire)]
@@ -208,7 +208,7 @@ function parsed(text: string, kind: Kind, name: string): string | number {
   if (kind === 'name') return text === '.' ? '' : nameOf(text)
   if (kind === 'text') return text
   const fits = kind === 'address4' ? isIPv4(text) : isIPv6(text)
-  if (!fits) throw new Refusal(`An invalid IP address was specified: ${text}`)
+  if (!fits) throw new Rejection(`An invalid IP address was specified: ${text}`)
   return text
 }
 
@@ -220,13 +220,13 @@ function ttlOf(call: Call, zone: ZoneRecord): number {
   const text = call.params.get('ttl')
   const ttl = text === undefined || text === '' ? DEFAULT_TTL_S : whole(text, 'ttl')
   const expire = Number(soaOf(zone)?.data.expire ?? Number.POSITIVE_INFINITY)
-  if (ttl > expire) throw new Refusal(`Record TTL cannot be greater than the SOA EXPIRE value: ${expire}`)
+  if (ttl > expire) throw new Rejection(`Record TTL cannot be greater than the SOA EXPIRE value: ${expire}`)
   return ttl
 }
 
 function commentsOf({ params }: Call): string {
   const comments = params.get('comments') ?? ''
-  if (comments.length > MAX_COMMENT) throw new Refusal(`Comments cannot exceed ${MAX_COMMENT} characters.`)
+  if (comments.length > MAX_COMMENT) throw new Rejection(`Comments cannot exceed ${MAX_COMMENT} characters.`)
   return comments
 }
 

@@ -2,15 +2,15 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import { type CallLog, type Faults, type Garbage, readText } from '../control.ts'
-import { type Handler, Refusal } from './call.ts'
+import { type Handler, Rejection } from './call.ts'
 import { DHCP_CALLS } from './dhcp-calls.ts'
 import { RECORD_CALLS } from './record-calls.ts'
 import { SERVER_NAME } from './seed.ts'
-import type { KeptState } from './state.ts'
+import type { StoredState } from './state.ts'
 import { ZONE_CALLS } from './zone-calls.ts'
 
 interface RequestDeps {
-  state: KeptState
+  state: StoredState
   token: string
   faults: Faults
   calls: CallLog
@@ -72,7 +72,7 @@ function answerOf(deps: RequestDeps, command: string, handler: Handler, params: 
   try {
     return { response: handler({ params, state, now_ms: Date.now() }) ?? {}, server: SERVER_NAME, status: 'ok' }
   } catch (error) {
-    if (!(error instanceof Refusal)) deps.log(`${command}: ${error instanceof Error ? error.stack : String(error)}`)
+    if (!(error instanceof Rejection)) deps.log(`${command}: ${error instanceof Error ? error.stack : String(error)}`)
     const errorMessage = error instanceof Error ? error.message : 'Unknown error.'
     return { server: SERVER_NAME, status: 'error', errorMessage }
   } finally {

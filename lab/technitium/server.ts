@@ -3,19 +3,19 @@ import { createServer } from 'node:http'
 import {
   closeServer,
   type ControlSubject,
-  ControlRefusal,
+  ControlError,
   createCallLog,
   createFaults,
   listenOn,
   openControlApi,
 } from '../control.ts'
 import { seededId } from '../site.ts'
-import { Refusal } from './call.ts'
+import { Rejection } from './call.ts'
 import { type LeaseAnswer, obtain, release, renew } from './dhcp-leases.ts'
 import { openDnsListener } from './dns-listener.ts'
 import { createRequestHandler } from './request-handler.ts'
 import { seed } from './seed.ts'
-import { keepState, type KeptState, type ScopeRecord } from './state.ts'
+import { keepState, type StoredState, type ScopeRecord } from './state.ts'
 
 export interface TechnitiumOptions {
   state_file?: string
@@ -32,7 +32,7 @@ export interface TechnitiumLab {
   control_url: string
   token: string
   dns_port: number
-  state: KeptState
+  state: StoredState
   clients: DhcpClients
   reset(): void
   close(): Promise<void>
@@ -86,51 +86,51 @@ export async function startTechnitium(options: TechnitiumOptions = {}): Promise<
   }
 }
 
-function clientsOf(state: KeptState): DhcpClients {
+function clientsOf(state: StoredState): DhcpClients {
   const scopeOf = (name: string): ScopeRecord => {
     const scope = state.now.scopes.find((one) => one.name === name)
-    if (scope === undefined) throw new ControlRefusal(`no scope ${name}`)
+    if (scope === undefined) throw new ControlError(`no scope ${name}`)
     return scope
   }
-  const kept = <T>(work: () => T): T => {
+  const saved = <T>(work: () => T): T => {
     try {
       return work()
     } catch (error) {
-      throw error instanceof Refusal ? new ControlRefusal(error.message) : error
+      throw error instanceof Rejection ? new ControlError(error.message) : error
     } finally {
       state.changed()
     }
   }
   return {
-    obtain: (scope, mac, hostname = null) => kept(() => obtain(scopeOf(scope), mac, hostname, Date.now())),
-    renew: (scope, mac) => kept(() => renew(scopeOf(scope), mac, Date.now())),
-    release: (scope, mac) => kept(() => release(scopeOf(scope), mac)),
+    obtain: (scope, mac, hostname = null) => saved(() => obtain(scopeOf(scope), mac, hostname, Date.now())),
+    renew: (scope, mac) => saved(() => renew(scopeOf(scope), mac, Date.now())),
+    release: (scope, mac) => saved(() => release(scopeOf(scope), mac)),
   }
 }
 
 function subjectOf(
-  state: KeptState,
+  state: StoredState,
   clients: DhcpClients,
   common: Pick<ControlSubject, 'faults' | 'calls' | 'reset'>,
 ): ControlSubject {
   const text = (body: Record<string, unknown>, name: string): string => {
     const value = body[name]
     if (typeof value === 'string' && value !== '') return value
-    throw new ControlRefusal(`${name} is a text`)
+    throw new ControlError(`${name} is a text`)
   }
   return {
     ...common,
     step: () => ({ ok: true }),
     state: (kind) => {
       if (kind === 'scopes' || kind === 'zones') return { [kind]: state.now[kind] }
-      throw new ControlRefusal('no such kind; there are scopes, zones')
+      throw new ControlError('no such kind; there are scopes, zones')
     },
     mutate: (kind, id, set) => {
-      if (kind !== 'scopes' && kind !== 'zones') throw new ControlRefusal('no such kind; there are scopes, zones')
+      if (kind !== 'scopes' && kind !== 'zones') throw new ControlError('no such kind; there are scopes, zones')
       const found = state.now[kind].find((one) => one.name === id)
-      if (found === undefined) throw new ControlRefusal(`no ${kind} with this name`)
+      if (found === undefined) throw new ControlError(`no ${kind} with this name`)
       const unknown = Object.keys(set).filter((name) => !Object.hasOwn(found, name))
-      if (unknown.length > 0) throw new ControlRefusal(`${kind} have no ${unknown.join(', ')}`)
+      if (unknown.length > 0) throw new ControlError(`${kind} have no ${unknown.join(', ')}`)
       Object.assign(found, set)
       state.changed()
       return found

@@ -71,14 +71,14 @@ export interface AddressState {
   hits: Record<string, number>
 }
 
-export interface KeptState {
+export interface StoredState {
   readonly now: AddressState
   /** To be called after each change. */
   changed(): void
   replace(state: AddressState): void
 }
 
-export function keepState(file: string | undefined, seed: () => AddressState): KeptState {
+export function keepState(file: string | undefined, seed: () => AddressState): StoredState {
   let now = file !== undefined && existsSync(file) ? parse(readFileSync(file, 'utf8')) : seed()
   const changed = (): void => {
     if (file === undefined) return

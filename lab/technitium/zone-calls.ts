@@ -1,5 +1,5 @@
 /** The calls on whole zones of the simulated address server. */
-import { type Call, flag, type Handler, numberOf, Refusal, required, whole } from './call.ts'
+import { type Call, flag, type Handler, numberOf, Rejection, required, whole } from './call.ts'
 import { zone as newZone } from './seed.ts'
 import type { AddressState, DnsRecord, ZoneKind, ZoneRecord } from './state.ts'
 
@@ -35,13 +35,13 @@ export const ZONE_CALLS: Readonly<Record<string, Handler>> = {
   'zones/resync': (call) => {
     const zone = exactZone(call)
     if (zone.kind !== 'Secondary' && zone.kind !== 'Stub')
-      throw new Refusal('Only Secondary and Stub zones support resync.')
+      throw new Rejection('Only Secondary and Stub zones support resync.')
   },
   'zones/clone': (call) => {
     const name = nameOf(required(call, 'zone'))
     const source = exactZone(call, 'sourceZone')
     if (source.kind !== 'Primary' && source.kind !== 'Forwarder')
-      throw new Refusal('Only Primary and Forwarder zones can be cloned.')
+      throw new Rejection('Only Primary and Forwarder zones can be cloned.')
     refuseKnown(call.state.now, name)
     // Owner names move under the new apex; values still name the old zone.
     const records = source.records.map((row) => ({ ...row, name: row.name.slice(0, -source.name.length) + name }))
@@ -51,7 +51,7 @@ export const ZONE_CALLS: Readonly<Record<string, Handler>> = {
     const zone = exactZone(call)
     const type = required(call, 'type')
     if (!(CONVERSIONS[zone.kind] ?? []).includes(type))
-      throw new Refusal(`Cannot convert the zone '${zone.name}' from ${zone.kind} to ${type} zone.`)
+      throw new Rejection(`Cannot convert the zone '${zone.name}' from ${zone.kind} to ${type} zone.`)
     const { records } = zone
     Object.assign(zone, newZone(zone.name, type as ZoneKind, call.now_ms, {}), { disabled: zone.disabled }) // listed just above
     zone.records.push(...records.filter((row) => row.type !== 'SOA' && (row.type !== 'NS' || row.name !== zone.name)))
@@ -82,13 +82,13 @@ function createZone(call: Call): unknown {
   const text = required(call, 'zone')
   const name = text.includes('/') ? reverseZoneOf(text) : nameOf(text)
   const type = call.params.get('type') ?? 'Primary'
-  if (!KINDS.includes(type)) throw new Refusal(`Unknown zone type: ${type}`)
+  if (!KINDS.includes(type)) throw new Rejection(`Unknown zone type: ${type}`)
   refuseKnown(call.state.now, name)
   const masters = mastersOf(call.params.get('primaryNameServerAddresses') ?? '')
   if (type === 'Secondary' || type === 'Stub') {
     // Masters are asked for the zone before it is made; those of the documentation networks never answer.
     const silent = masters.every((master) => /^(192\.0\.2|198\.51\.100)\./.test(master))
-    if (silent) throw new Refusal(`DNS Server failed to find SOA record for: ${name}`)
+    if (silent) throw new Rejection(`DNS Server failed to find SOA record for: ${name}`)
   }
   call.state.now.zones.push(newZone(name, type as ZoneKind, call.now_ms, { masters })) // listed just above
   return { domain: name }
@@ -111,7 +111,7 @@ export function nearestZone(state: AddressState, name: string): ZoneRecord | und
 export function nameOf(text: string): string {
   const name = text.toLowerCase().replace(/\.$/, '')
   if (!/^(\*\.)?([a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}$/.test(name) || name.length > 253)
-    throw new Refusal(`Invalid domain name [${text}].`)
+    throw new Rejection(`Invalid domain name [${text}].`)
   return name
 }
 
@@ -163,12 +163,12 @@ function optionsOf(zone: ZoneRecord): unknown {
 function exactZone(call: Call, parameter = 'zone'): ZoneRecord {
   const name = nameOf(required(call, parameter))
   const zone = call.state.now.zones.find((one) => one.name === name)
-  if (zone === undefined) throw new Refusal(`No such zone was found: ${name}`)
+  if (zone === undefined) throw new Rejection(`No such zone was found: ${name}`)
   return zone
 }
 
 function refuseKnown(state: AddressState, name: string): void {
-  if (state.zones.some((zone) => zone.name === name)) throw new Refusal(`Zone already exists: ${name}`)
+  if (state.zones.some((zone) => zone.name === name)) throw new Rejection(`Zone already exists: ${name}`)
 }
 
 function mastersOf(text: string): string[] {

@@ -256,7 +256,7 @@ export const appEvents = defineArea({
       path: '/events/sse',
       summary: 'Stream events',
       description:
-        'Server-sent events. Stored messages carry an id; after a lost connection send it as Last-Event-ID (or last_event_id) and what was missed comes first, each message once. Progress between two stored states comes without an id. A client that reads too slowly gets a final `overflow` event and is cut off; it resumes by id. When the credential is revoked, expires or has other rights than at the start, and when the service stops, the last event is `closing` with the reason; then connect anew.',
+        'Server-sent events. Stored messages carry an id; after a lost connection send it as Last-Event-ID (or last_event_id) and what was missed comes first, each message once. Progress between two stored states comes without an id. A client that reads too slowly gets a final `overflow` event and is cut off; it resumes by id. When the credential is revoked, expires or has other rights than at the start, and when the service stops, the last event is `closing` with the reason; then connect again.',
       access: 'viewer',
       tenant: 'own',
       kind: 'sse',

@@ -201,7 +201,7 @@ export const discovery = defineArea({
       path: '/discovery/listCapacity',
       summary: 'List capacity of compute platform',
       description:
-        '`fetch_latest` lets the platform count anew, which may take minutes and asks for the operator role.',
+        '`fetch_latest` lets the platform count again, which may take minutes and asks for the operator role.',
       timeout_ms: 300_000,
       query: Type.Object({
         zone_id: OptionalId,
@@ -215,7 +215,7 @@ export const discovery = defineArea({
           }),
         ),
         sort_by: Type.Optional(OneOf(['usage'], { description: 'Fullest first.' })),
-        fetch_latest: Type.Optional(Type.Boolean({ description: 'Count anew.' })),
+        fetch_latest: Type.Optional(Type.Boolean({ description: 'Count again.' })),
         tag: Words('Host or storage tag.'),
         ...PageFields,
       }),

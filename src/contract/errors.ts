@@ -170,7 +170,7 @@ const public_ip_errors = {
 const fleet_errors = {
   MTU_ROLLOUT_RUNNING: entry(409, 'An MTU rollout is under way'),
   MTU_ROLLOUT_FAILED: entry(500, 'The MTU rollout failed and was undone'),
-  MTU_UNVERIFIABLE: entry(400, 'Nothing can prove the MTU of a role'),
+  MTU_UNVERIFIABLE: entry(400, 'Nothing can verify the MTU of a role'),
   NODES_UNREACHABLE: entry(400, 'Nodes that the change needs cannot be reached'),
   NETWORK_EXISTS: entry(409, 'A guest network of this name, bridge or segment exists'),
   NETWORK_IN_USE: entry(409, 'The guest network is in use'),

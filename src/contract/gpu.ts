@@ -225,7 +225,7 @@ export const gpu = defineArea({
       path: `${base}/devices/convert`,
       summary: 'Convert GPUs of host',
       description:
-        'To `passthrough` (given to machines whole) or `vgpu` (cut into parts). No machine may have any device of the host. The devices leave the pool, the node changes drivers and virtual functions, the platform discovers anew, and the devices come back; when a step fails, everything is put back. See the guide on GPU conversion.',
+        'To `passthrough` (given to machines whole) or `vgpu` (cut into parts). No machine may have any device of the host. The devices leave the pool, the node changes drivers and virtual functions, the platform discovers again, and the devices come back; when a step fails, everything is put back. See the guide on GPU conversion.',
       body: Closed(
         {
           host_id: Id,

@@ -260,8 +260,8 @@ function hoistValue(value: unknown, schemas: Json): unknown {
   if (typeof value !== 'object' || value === null) return value
   const { title, ...rest } = value as Json
   // A property may be called title too; that one is a schema.
-  const kept = typeof title === 'string' ? rest : value
-  const plain = Object.fromEntries(Object.entries(kept).map(([key, item]) => [key, hoistValue(item, schemas)]))
+  const untitled = typeof title === 'string' ? rest : value
+  const plain = Object.fromEntries(Object.entries(untitled).map(([key, item]) => [key, hoistValue(item, schemas)]))
   if (typeof title !== 'string') return plain
   const known = schemas[title]
   if (known !== undefined && JSON.stringify(known) !== JSON.stringify(plain)) {

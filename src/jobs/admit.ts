@@ -25,7 +25,7 @@ export interface Jobs {
   ): Promise<JobRow>
   /** The job when it has ended (or `until` holds), else as it is when the time is over. */
   wait(id: string, options: WaitOptions): Promise<JobRow>
-  /** What the completed job handed over; undefined before, after a failure, and of a kind that hands nothing over. */
+  /** What the completed job answers; undefined before, after a failure, and of a kind that hands nothing over. */
   result<Deps, Input, State, Result>(
     definition: JobDefinition<Deps, Input, State, Result>,
     row: JobRow,

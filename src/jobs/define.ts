@@ -31,12 +31,12 @@ export interface Step<Deps, Input, State = NoState> {
   /**
    * The goal. Asked before acting (true and never started: skipped; true after an interrupted start: succeeded) and after
    * (true: succeeded, false: failed, unknown: unverified when the step has an `outstanding` sentence, else failed).
-   * Left out: the act proves itself by returning.
+   * Left out: that it returned is enough.
    */
   holds?: (run: Run<Deps, Input, State>) => Promise<Holds>
   /** The act. It may run again after a crash, so it must be safe to repeat, or ask `run.state` what it did. */
   run: (run: Run<Deps, Input, State>) => Promise<void>
-  /** Takes the act back; runs in reverse order when the job undoes itself. Safe when nothing was done. */
+  /** Rolls the act back; runs in reverse order when the job undoes itself. Safe when nothing was done. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /** What a person must still check when nobody can tell whether the goal holds. */
   outstanding?: string
@@ -72,7 +72,7 @@ export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   limits?: readonly Limit<Deps, Input>[]
   /** What follows a failed step: stop there, or undo the steps that began in reverse. */
   on_failure?: 'stop' | 'undo'
-  /** Takes back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
+  /** Rolls back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /** One sentence for the timeline when the job has ended well. */
   done?: (run: Run<Deps, Input, State>) => string
@@ -83,7 +83,7 @@ export interface Limit<Deps, Input> {
   /** What is limited, in words that a refused caller reads: `node 10.1.2.3`. Undefined: not limited with this input. */
   of: (input: Input) => string | undefined
   most: number | ((deps: Deps) => number)
-  /** Code of the refusal at admission. Left out: the job waits for its turn, oldest first. */
+  /** Code of the rejection at admission. Left out: the job waits for its turn, oldest first. */
   refuse?: ErrorCode
 }
 
@@ -176,6 +176,6 @@ export interface Run<Deps, Input, State = NoState> {
   repeatAfter(ms: number): Promise<never>
   /** Admits a child job; once under this name, however often it is called. */
   startChild<D, I, S, R>(name: string, definition: JobDefinition<D, I, S, R>, admission: AdmissionOf<I>): Promise<void>
-  /** What the child handed over; waits for its end, and throws its failure. */
+  /** What the child passed on; waits for its end, and throws its failure. */
   childResult<D, I, S, R>(name: string, definition: JobDefinition<D, I, S, R>): Promise<R>
 }

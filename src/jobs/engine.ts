@@ -1,5 +1,5 @@
 // The engine: admits jobs, runs as many as it has room for, and takes those that nobody alive holds. Truth is the ledger; a
-// notice only says that it is worth looking at once (docs/decisions/0003).
+// notice only says that polling at once is worth it (docs/decisions/0003).
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Background } from '#src/kernel/background.ts'
@@ -52,7 +52,7 @@ export interface Engine extends Jobs {
 
 const SLOTS = 100
 /** How often free jobs are looked for without a notice: those of a process that died, those whose time has come. */
-const LOOK_MS = 2000
+const POLL_MS = 2000
 /** A job that this process could not go on with, for instance without the database, is first left to others. */
 const DROPPED_MS = 5000
 const SETTLE_MS = 5000
@@ -63,23 +63,23 @@ export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream, background } = options
   const ledger = createLedger(database, options.keyring, replica.id, options.clock)
   const waiters: Waiters = new Map()
-  const held = createHeldJobs(ledger, options, waiters, () => look())
+  const held = createHeldJobs(ledger, options, waiters, () => poll())
   const slots = options.slots ?? SLOTS
   let stopping = false
-  let looking: Promise<void> | undefined
+  let polling: Promise<void> | undefined
   let again = false
   /** Room for a job that is being taken. */
   let claiming = false
 
   /** Stops what was cancelled elsewhere or lost to another process, and takes free jobs while there is room. One round at a time. */
-  function look(): void {
+  function poll(): void {
     again = true
-    looking ??= background.round('jobs', lookNow).finally(() => {
-      looking = undefined
-      if (again && !stopping) look()
+    polling ??= background.round('jobs', pollNow).finally(() => {
+      polling = undefined
+      if (again && !stopping) poll()
     })
   }
-  async function lookNow(): Promise<void> {
+  async function pollNow(): Promise<void> {
     again = false
     for (const { id, reason } of await ledger.stopped(held.ids())) held.stop(id, reason)
     while (!stopping && held.count() < slots) {
@@ -92,7 +92,7 @@ export function createEngine(options: EngineOptions): Engine {
     }
   }
   let timer: NodeJS.Timeout | undefined
-  options.listener.on(JOB_NOTIFY, look, look)
+  options.listener.on(JOB_NOTIFY, poll, poll)
 
   return {
     register: held.register,
@@ -103,14 +103,14 @@ export function createEngine(options: EngineOptions): Engine {
       stream.onMessage((message) => {
         if (message.channel === 'job') wake(waiters, (message.data as { id: string }).id)
       })
-      timer = setInterval(look, LOOK_MS)
-      look()
-      await looking
+      timer = setInterval(poll, POLL_MS)
+      poll()
+      await polling
     },
     async stop() {
       stopping = true
       clearInterval(timer)
-      await looking
+      await polling
       await held.letGo()
     },
     result: (definition, row) => (row.result === null ? undefined : resultOf(definition, ledger.resultOf(row))),
@@ -123,7 +123,7 @@ export function createEngine(options: EngineOptions): Engine {
       const places = placesOf(held.bound(definition.type), admission.input)
       // One with limits is taken like those that waited before it.
       const here = places.length === 0 && !stopping && held.count() + Number(claiming) < slots
-      // Counts from here on: many admissions at once must not all see the same room, nor `look` take what is about to run.
+      // Counts from here on: many admissions at once must not all see the same room, nor `poll` take what is about to run.
       if (here) held.reserved.add(operation_id)
       try {
         const row = await database.transact((trx, publish) =>
@@ -223,7 +223,7 @@ function wake(waiters: Waiters, id: string): void {
   for (const resolve of waiters.get(id) ?? []) resolve()
 }
 
-/** Follows a job wherever it runs: woken by this process's stream, and by a look now and then. */
+/** Follows a job wherever it runs: woken by this process's stream, and by a poll now and then. */
 async function waitFor(
   id: string,
   wait: WaitOptions,

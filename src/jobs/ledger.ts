@@ -254,7 +254,7 @@ function stepWrites({ held }: Parts) {
   }
 }
 
-/** A milestone is never taken back, whatever a repeated step says. */
+/** A milestone is never withdrawn, whatever a repeated step says. */
 function further({ row }: Claim, milestone: Milestone | undefined): { milestone?: Milestone } {
   if (milestone === undefined) return {}
   const passed = row.milestone === null ? -1 : MILESTONES.indexOf(row.milestone)

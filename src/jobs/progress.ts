@@ -1,4 +1,4 @@
-// Progress of a job: weighted over its steps, sent live often, stored seldom, never falling.
+// Progress of a job: weighted over its steps, sent live often, stored rarely, never falling.
 import type { Log } from '#src/kernel/log.ts'
 import type { NoState, Step } from './define.ts'
 import type { Ledger } from './ledger.ts'

@@ -129,7 +129,7 @@ function checked<T>(schema: TSchema | undefined, value: unknown, what: string): 
   return value as T
 }
 
-/** What a completed job of this kind handed over. */
+/** What a completed job of this kind passed on. */
 export function resultOf<D, I, S, R>({ type, result }: JobDefinition<D, I, S, R>, value: unknown): R {
   return checked<R>(result, result === undefined ? null : value, `the result of a job ${type}`)
 }

@@ -95,7 +95,7 @@ interface StepRun {
   deps: RunnerDeps
 }
 
-/** One step from probe to proof. Returns the failure when it failed. */
+/** One step from probe to verification. Returns the failure when it failed. */
 async function runStep(context: StepRun): Promise<Failure | undefined> {
   const { claim, bound, step, ordinal, attempt, stop, progress, deps } = context
   const timeout = AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)
@@ -233,7 +233,7 @@ function abortable(work: Promise<void>, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** Takes back, in reverse order, every step that began, then what the admission wrote. Returns what could not be taken back. */
+/** Rolls back, in reverse order, every step that began, then what the admission wrote. Returns what could not be rolled back. */
 async function undoSteps(
   claim: Claim,
   bound: BoundJob,
@@ -244,7 +244,7 @@ async function undoSteps(
   const { steps } = await deps.ledger.open(claim.row)
   const { definition } = bound
   const left: string[] = []
-  const takeBack = async (step: AnyStep, attempt: number, title: string): Promise<boolean> => {
+  const rollBack = async (step: AnyStep, attempt: number, title: string): Promise<boolean> => {
     const signal = AbortSignal.any([shutdownOnly(stop), AbortSignal.timeout(step.timeout_ms ?? DEFAULT_TIMEOUT_MS)])
     const run = createRun({ claim, bound, step, attempt, signal, progress, deps })
     try {
@@ -265,11 +265,11 @@ async function undoSteps(
     const over = row === undefined || row.state === 'skipped' || row.undo_state === 'undone'
     if (over || step.undo === undefined) continue
     await deps.ledger.undoStep(claim, step.name, 'running')
-    const ended = await takeBack({ ...step, run: step.undo, kind: 'repeatable' }, row.attempt, `"${step.title}"`)
+    const ended = await rollBack({ ...step, run: step.undo, kind: 'repeatable' }, row.attempt, `"${step.title}"`)
     await deps.ledger.undoStep(claim, step.name, ended ? 'undone' : 'failed')
   }
   const { undo } = definition
-  if (undo !== undefined) await takeBack({ name: 'admission', title: '', run: undo }, 1, 'What the request recorded')
+  if (undo !== undefined) await rollBack({ name: 'admission', title: '', run: undo }, 1, 'What the request recorded')
   return left
 }
 

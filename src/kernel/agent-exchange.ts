@@ -39,7 +39,7 @@ const IDLE_CONNECTION_MS = 60_000
 
 /** The address of an agent is only a hint: who answers there is decided by the certificate it shows. */
 export function pinnedPool(node: AgentAddress, secureContext: SecureContext): Pool {
-  return new Pool(`https://${authority(node)}`, {
+  return new Pool(`https://${hostAndPort(node)}`, {
     connections: CONNECTIONS_A_NODE,
     maxResponseSize: -1,
     headersTimeout: 0,
@@ -50,7 +50,7 @@ export function pinnedPool(node: AgentAddress, secureContext: SecureContext): Po
       secureContext,
       rejectUnauthorized: true,
       timeout: CONNECT_TIMEOUT_MS,
-      // A resumed session would skip the look at the certificate.
+      // A resumed session would skip the check of the certificate.
       maxCachedSessions: 0,
       checkServerIdentity: (_host, certificate) =>
         node.fingerprints.includes(certificate.fingerprint256)
@@ -79,7 +79,7 @@ export function exchange(
   })
   const expire = (): void =>
     // Timers come before input in a turn of the event loop: what arrived while this process was busy is read first.
-    soon(INPUT_TURNS, () => answer.fail(failed(node, 'timeout', `no answer within ${options.timeout_ms} ms`)))
+    soon(INPUT_ROUNDS, () => answer.fail(failed(node, 'timeout', `no answer within ${options.timeout_ms} ms`)))
   const leave = (): void => {
     const reason: unknown = signals.find((signal) => signal.aborted)?.reason
     answer.fail(reason instanceof Error ? reason : new Error('the call was given up'))
@@ -92,10 +92,10 @@ export function exchange(
 }
 
 /** Enough for an answer that came in several pieces. */
-const INPUT_TURNS = 8
+const INPUT_ROUNDS = 8
 
-function soon(turns: number, act: () => void): void {
-  setImmediate(() => (turns <= 1 ? act() : soon(turns - 1, act)))
+function soon(rounds: number, act: () => void): void {
+  setImmediate(() => (rounds <= 1 ? act() : soon(rounds - 1, act)))
 }
 
 function requestFor(message: TransportRequest, { traceparent, job }: AgentCallOptions): Dispatcher.DispatchOptions {
@@ -158,7 +158,7 @@ function joined(chunks: readonly Buffer[], size: number): Buffer {
   return body
 }
 
-function authority({ address, port }: AgentAddress): string {
+function hostAndPort({ address, port }: AgentAddress): string {
   return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`
 }
 

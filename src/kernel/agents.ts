@@ -14,7 +14,7 @@ import {
   pinnedPool,
   type RawAnswer,
 } from './agent-exchange.ts'
-import { createConnectingTurns } from './connecting-turns.ts'
+import { createHandshakeLimiter } from './handshake-limiter.ts'
 import { ApiError, UpstreamError } from './errors.ts'
 
 /** What we show to agents, all PEM. */
@@ -45,12 +45,12 @@ export interface AgentsOptions {
   observe?: (operation: string, seconds: number, outcome: string, traceparent: string | undefined) => void
 }
 
-/** More nodes than a replica is made for: with fewer places than nodes, every look at all of them would connect anew. */
+/** More nodes than a replica is made for: with fewer places than nodes, every poll of all of them would connect again. */
 const MAX_NODES = 4096
 
 export function createAgents({ identity, observe }: AgentsOptions): Agents {
   const { poolOf, close } = createPools(identity)
-  const turns = createConnectingTurns()
+  const handshakes = createHandshakeLimiter()
   const converse = async (
     node: AgentAddress,
     message: TransportRequest,
@@ -58,8 +58,8 @@ export function createAgents({ identity, observe }: AgentsOptions): Agents {
   ): Promise<RawAnswer> => {
     const pool = await poolOf(node)
     if (pool.stats.free > 0) return exchange(node, message, options, pool)
-    const give = await turns.take()
-    return exchange(node, message, options, pool).finally(give)
+    const release = await handshakes.take()
+    return exchange(node, message, options, pool).finally(release)
   }
   const receive: typeof converse = async (node, message, options) => {
     const started = performance.now()
@@ -98,7 +98,7 @@ export function createAgents({ identity, observe }: AgentsOptions): Agents {
 /** One pool of connections a node, for as long as our identity and its certificates stay the same. */
 function createPools(identity: AgentsOptions['identity']) {
   let shown: AgentIdentity | undefined
-  // Made once: parsing keys and certificates anew costs more than the handshake itself.
+  // Made once: parsing keys and certificates again costs more than the handshake itself.
   let context: SecureContext | undefined
   const pools = new LRUCache<string, Pool>({
     max: MAX_NODES,

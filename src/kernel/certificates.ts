@@ -96,7 +96,7 @@ const PEM_BODY = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/
 export function fingerprintOf(certificate_pem: string): string {
   const [, base64] = PEM_BODY.exec(certificate_pem) ?? []
   if (base64 === undefined) throw new Error('this is no certificate')
-  // Not by way of X509Certificate, which decodes all of it: every look at a thousand nodes comes by here a thousand times.
+  // Not by way of X509Certificate, which decodes all of it: every poll of a thousand nodes comes by here a thousand times.
   const digest = hash('sha256', Buffer.from(base64, 'base64'), 'hex').toUpperCase()
   return digest.match(/../g)?.join(':') ?? ''
 }

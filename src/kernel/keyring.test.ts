@@ -3,7 +3,7 @@ import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { until } from '../../test/support/until.ts'
-import { KEY_FILE_LOOK_MS, openKeyring, rotateKey } from './keyring.ts'
+import { KEY_FILE_POLL_MS, openKeyring, rotateKey } from './keyring.ts'
 import { tempFolder } from '../../test/support/temp-folder.ts'
 
 const folder = tempFolder('gp-keyring-')
@@ -43,7 +43,7 @@ test('a process that was running at the rotation soon encrypts with the new key'
   const running = openKeyring(file)
   rotateKey(file)
   const { prefix } = openKeyring(file)
-  await until('the new key is used', () => running.encrypt('text', 'x').startsWith(prefix()), 2 * KEY_FILE_LOOK_MS)
+  await until('the new key is used', () => running.encrypt('text', 'x').startsWith(prefix()), 2 * KEY_FILE_POLL_MS)
 })
 
 test('a rotation by root leaves the file to its owner', { skip: process.getuid?.() !== 0 }, () => {

@@ -35,7 +35,7 @@ interface Key {
 }
 
 /** How long a process may go on encrypting with the key that a rotation has just replaced. */
-export const KEY_FILE_LOOK_MS = 1000
+export const KEY_FILE_POLL_MS = 1000
 
 /** Opens the key file, making it with one fresh key when there is none. */
 export function openKeyring(key_file: string): Keyring {
@@ -59,9 +59,9 @@ interface WatchedKeys {
 function watchedKeys(key_file: string): WatchedKeys {
   let keys = readKeys(key_file)
   let version = versionOf(key_file)
-  let looked_at = performance.now()
-  const look = (): void => {
-    looked_at = performance.now()
+  let read_at = performance.now()
+  const poll = (): void => {
+    read_at = performance.now()
     const found = versionOf(key_file)
     // A file that cannot be read for a moment is no reason to forget the keys that are known.
     if (found === undefined || found === version) return
@@ -74,14 +74,14 @@ function watchedKeys(key_file: string): WatchedKeys {
   }
   return {
     current() {
-      if (performance.now() - looked_at >= KEY_FILE_LOOK_MS) look()
+      if (performance.now() - read_at >= KEY_FILE_POLL_MS) poll()
       return first(keys[0])
     },
     eldest: () => first(keys.at(-1)),
     find(id) {
       const known = keys.find((key) => key.id === id)
       if (known !== undefined) return known
-      look()
+      poll()
       return keys.find((key) => key.id === id)
     },
   }

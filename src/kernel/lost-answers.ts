@@ -1,4 +1,4 @@
-// Answers of other systems that never came: how to tell them from refusals, and how to ask again until one comes. A system
+// Answers of other systems that never came: how to tell them from rejections, and how to ask again until one comes. A system
 // that is silent says nothing about what it has done.
 import { setTimeout as pause } from 'node:timers/promises'
 import { UpstreamError } from './errors.ts'
@@ -9,7 +9,7 @@ export function isLostAnswer(error: unknown): error is UpstreamError {
 }
 
 export interface Patience {
-  /** Refusals are asked again, too: for questions where one could only be an accident. */
+  /** Rejections are asked again, too: for questions where one could only be an accident. */
   even_refused?: boolean
   for_ms?: number
 }

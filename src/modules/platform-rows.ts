@@ -4,7 +4,12 @@ import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/cont
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { type Evidence, isProof, type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import {
+  type Verification,
+  isPostcondition,
+  type Postcondition,
+  verify,
+} from '#src/drivers/cloudstack/postcondition.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob, completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
@@ -38,7 +43,7 @@ interface ChangeRow<R extends RouteSpec> extends Common<R> {
 export interface SyncRow<R extends RouteSpec> extends ChangeRow<R> {
   mode: 'sync'
   /** As in a job; several where the call changes several things. */
-  proof(input: Input<R>, ctx: RequestContext): Evidence | readonly Proof[]
+  postcondition(input: Input<R>, ctx: RequestContext): Verification | readonly Postcondition[]
   reply(answer: Raw, input: Input<R>, ctx: RequestContext): Result<R> | Promise<Result<R>>
 }
 
@@ -48,8 +53,8 @@ export interface JobRowSpec<R extends RouteSpec> extends ChangeRow<R> {
   /** For work that copies: polled less often. */
   slow?: boolean
   /** What the change must leave behind, read back before it counts as done; or why the platform shows no trace of it. */
-  proof(input: Input<R>, ctx: RequestContext): Evidence
-  /** Nothing is sent when the proof holds already. */
+  postcondition(input: Input<R>, ctx: RequestContext): Verification
+  /** Nothing is sent when the postcondition holds already. */
   skip_if_so?: boolean
   /**
    * The resource for `Prefer: wait`. `result` is that of the platform's job, undefined when nothing had to be sent.
@@ -123,9 +128,9 @@ async function sync<R extends RouteSpec>(
       traceparent: ctx.traceparent,
       timeout_ms: row.timeout_ms,
     })
-    for (const evidence of [row.proof(input, ctx)].flat()) {
-      if (!isProof(evidence)) continue
-      await readBack(deps.cloudstack, evidence, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
+    for (const verification of [row.postcondition(input, ctx)].flat()) {
+      if (!isPostcondition(verification)) continue
+      await verify(deps.cloudstack, verification, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
     }
     return row.reply(answer, input, ctx)
   })
@@ -150,7 +155,7 @@ function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDe
       creates: row.mode === 'create',
       slow: row.slow ?? false,
       resource_type: resourceType(route),
-      proof: row.proof(input, ctx),
+      postcondition: row.postcondition(input, ctx),
       skip_if_so: row.skip_if_so ?? false,
     }),
     row.reply,
@@ -162,7 +167,7 @@ export interface PlatformCall extends Pick<CallInput, 'command' | 'resource_type
   subject: Subject
   args: Args
   /** As in a row. */
-  proof: Evidence
+  postcondition: Verification
   creates?: boolean
   slow?: boolean
   skip_if_so?: boolean
@@ -201,8 +206,15 @@ export function submitCallToEnd<In, T>(
 }
 
 function admitCall({ jobs }: PlatformDeps, ctx: RequestContext, { subject, ...call }: PlatformCall): Promise<JobRow> {
-  const { args, proof, creates = false, slow = false, ...rest } = call
+  const { args, postcondition, creates = false, slow = false, ...rest } = call
   const done = subject.done ?? subject.description
-  const input = { ...rest, args: encodeArgs(args), ...(isProof(proof) ? { proof } : {}), creates, slow, done }
+  const input = {
+    ...rest,
+    args: encodeArgs(args),
+    ...(isPostcondition(postcondition) ? { postcondition } : {}),
+    creates,
+    slow,
+    done,
+  }
   return jobs.admit({ ...computeCall, resource_type: call.resource_type }, admissionOf(input, subject, ctx))
 }

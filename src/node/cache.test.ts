@@ -34,7 +34,7 @@ test('callers during a load share it, and later ones within the time get the sam
   assert.equal(loads, 2)
 })
 
-test('a failure is not kept', async () => {
+test('a failure is not cached', async () => {
   const { cache } = counted()
   await assert.rejects(
     cache.get(key, 1_000, () => Promise.reject(new Error('gone'))),

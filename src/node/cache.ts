@@ -2,12 +2,12 @@
 // Times to live by kind of source: the collectors say them where they ask.
 
 export interface Cache {
-  /** The kept value when it is younger than `ttl_ms`, else what `load` gives. Callers during a load share it. */
+  /** The cached value when it is younger than `ttl_ms`, else what `load` gives. Callers during a load share it. */
   get<T>(key: CacheKey<T>, ttl_ms: number, load: () => Promise<T>): Promise<T>
   clear(): void
 }
 
-/** A name that remembers the type of what is kept under it. Make it with `cacheKey`. */
+/** A name that remembers the type of what is cached under it. Make it with `cacheKey`. */
 export interface CacheKey<T> {
   readonly name: string
   readonly holds?: T
@@ -29,8 +29,8 @@ export function createCache(clock: { monotonic(): number }): Cache {
   const entries = new Map<string, Entry>()
   return {
     get<T>(key: CacheKey<T>, ttl_ms: number, load: () => Promise<T>): Promise<T> {
-      const kept = entries.get(key.name)
-      if (kept !== undefined && clock.monotonic() - kept.at < ttl_ms) return kept.value as Promise<T> // its key says T
+      const cached = entries.get(key.name)
+      if (cached !== undefined && clock.monotonic() - cached.at < ttl_ms) return cached.value as Promise<T> // its key says T
       const value = load()
       const entry: Entry = { value, at: Number.POSITIVE_INFINITY }
       entries.delete(key.name)

@@ -1,7 +1,7 @@
 // What a node says about itself when its agent enrols and with every heartbeat.
 import type { NodeFacts } from '#src/contract/nodes/registry.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { at, listOf, textOf } from './foreign-json.ts'
+import { at, listOf, textOf } from './untrusted-json.ts'
 import type { NodeNetConfig } from './net/config.ts'
 import { readJson } from './net/reading.ts'
 

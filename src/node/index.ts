@@ -44,7 +44,7 @@ export interface LocalNode {
 
 const FACTS = cacheKey<NodeFacts>('facts')
 /** Heartbeats come every few seconds and addresses change hardly ever: to start a command costs the agent most. */
-const FACTS_KEPT_MS = 30_000
+const FACTS_TTL_MS = 30_000
 
 /** Finishes what an earlier process left behind, and starts the readers. */
 export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
@@ -65,7 +65,7 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
   ])
   const started_at = new Date().toISOString()
   const cache = createCache(host)
-  const facts = (): Promise<NodeFacts> => cache.get(FACTS, FACTS_KEPT_MS, () => nodeFacts(host, net, version))
+  const facts = (): Promise<NodeFacts> => cache.get(FACTS, FACTS_TTL_MS, () => nodeFacts(host, net, version))
   return {
     handlers: {
       ...network.handlers,

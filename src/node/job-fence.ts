@@ -17,7 +17,7 @@ export interface JobFence {
 
 const Stored = Type.Array(Type.Tuple([Type.String(), Type.Integer({ minimum: 1 })]))
 /** Jobs last minutes; those pushed out ended long ago. */
-const KEPT = 1000
+const MOST_JOBS = 1000
 
 export function createJobFence(file: string): JobFence {
   let loading: Promise<Map<string, number>> | undefined
@@ -97,7 +97,7 @@ async function load(file: string): Promise<Map<string, number>> {
 }
 
 async function save(file: string, epochs: Map<string, number>): Promise<void> {
-  for (const job_id of [...epochs.keys()].slice(0, Math.max(0, epochs.size - KEPT))) epochs.delete(job_id)
+  for (const job_id of [...epochs.keys()].slice(0, Math.max(0, epochs.size - MOST_JOBS))) epochs.delete(job_id)
   await mkdir(dirname(file), { recursive: true, mode: 0o700 })
   await writeDurably(file, `${file}.new`, JSON.stringify([...epochs]))
 }

@@ -28,7 +28,7 @@ export interface PollerOptions<T> {
   interval_ms: number
   clock: { now(): number; monotonic(): number }
   read: (previous: T | undefined) => Promise<PollResult<T>>
-  /** A defect in a read: told once each time, the poller goes on. */
+  /** A defect in a read: reported once each time, the poller goes on. */
   onDefect?: (error: unknown) => void
 }
 

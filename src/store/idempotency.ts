@@ -28,7 +28,7 @@ export function createIdempotency(database: Database, replica_id: string, keyrin
       }
       const deadline = performance.now() + WAIT_MS
       for (;;) {
-        const found = await look(store, request)
+        const found = await findStored(store, request)
         if (found === 'gone' || found === 'never-began') {
           if (await takeOver(store, request)) {
             return { answer: await runAndKeep(store, request, work), replayed: false }
@@ -141,7 +141,7 @@ async function forget(database: Database, request: IdempotentRequest): Promise<v
  * `running`: its process is alive. `gone`: the row vanished. `never-began`: its process died before it had written a job or
  * an event, so the work may be done now. `admitted`: it died after it had admitted a job. Otherwise the stored answer.
  */
-async function look(
+async function findStored(
   { database, keyring }: Store,
   request: IdempotentRequest,
 ): Promise<StoredAnswer | 'running' | 'gone' | 'never-began' | { admitted: string }> {

@@ -52,7 +52,7 @@ export function createLeader(options: LeaderOptions, lead: (held: AbortSignal) =
   let ended: Promise<void> | undefined
   return {
     start() {
-      ended ??= stand({ ...options, timing }, lead, ending.signal)
+      ended ??= campaign({ ...options, timing }, lead, ending.signal)
     },
     async stop() {
       ending.abort()
@@ -63,7 +63,7 @@ export function createLeader(options: LeaderOptions, lead: (held: AbortSignal) =
 
 type Timed = LeaderOptions & { timing: LeaderTiming }
 
-async function stand(options: Timed, lead: (held: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
+async function campaign(options: Timed, lead: (held: AbortSignal) => Promise<void>, stop: AbortSignal): Promise<void> {
   const { log, name, timing, background } = options
   while (!stop.aborted) {
     try {

@@ -142,19 +142,19 @@ export interface SeenDomain {
   is_active: boolean | null
 }
 
-/** Writes what the platform shows. `looked_at` is the database's clock before the look: newer changes of ours stand. */
-export async function recordDomain(db: Db, seen: SeenDomain, looked_at: Date): Promise<'made' | 'kept' | 'taken'> {
-  const facts = { name: seen.name, path: seen.path, network_domain: seen.network_domain, seen_at: looked_at }
+/** Writes what the platform shows. `read_at` is the database's clock before the read: newer changes of ours stand. */
+export async function recordDomain(db: Db, seen: SeenDomain, read_at: Date): Promise<'made' | 'unchanged' | 'taken'> {
+  const facts = { name: seen.name, path: seen.path, network_domain: seen.network_domain, seen_at: read_at }
   try {
     const changed = await db
       .updateTable('tenant')
       .set({ ...facts, missing_since: null, ...(seen.is_active === null ? {} : { is_active: seen.is_active }) })
       .where('id', '=', seen.id)
-      .where('changed_at', '<', looked_at)
+      .where('changed_at', '<', read_at)
       .where('stage', '<>', 'creating')
       .returning('id')
       .executeTakeFirst()
-    if (changed !== undefined) return 'kept'
+    if (changed !== undefined) return 'unchanged'
     const made = await db
       .insertInto('tenant')
       .values({
@@ -163,41 +163,41 @@ export async function recordDomain(db: Db, seen: SeenDomain, looked_at: Date): P
         source: 'platform',
         is_active: seen.is_active ?? true,
         created_by: 'platform',
-        changed_at: looked_at,
+        changed_at: read_at,
         ...(seen.created_at === null ? {} : { created_at: seen.created_at }),
       })
       .onConflict((conflict) => conflict.column('id').doNothing())
       .returning('id')
       .executeTakeFirst()
-    return made === undefined ? 'kept' : 'made'
+    return made === undefined ? 'unchanged' : 'made'
   } catch (error) {
-    // The name is still with another row: one that was renamed or removed in the same look, or is being made here.
+    // The name is still with another row: one that was renamed or removed in the same read, or is being made here.
     if (violates(error, 'tenant_name')) return 'taken'
     throw error
   }
 }
 
-/** Tenants that were on the platform at last look, and that nothing of ours has changed since this one began. */
-export async function presentTenantIds(db: Db, looked_at: Date): Promise<string[]> {
+/** Tenants that were on the platform at the last read, and that nothing of ours has changed since this one began. */
+export async function presentTenantIds(db: Db, read_at: Date): Promise<string[]> {
   const rows = await db
     .selectFrom('tenant')
     .select('id')
     .where('missing_since', 'is', null)
     .where('stage', '<>', 'creating')
-    .where('changed_at', '<', looked_at)
+    .where('changed_at', '<', read_at)
     .execute()
   return rows.map((row) => row.id)
 }
 
 /** Marks tenants whose domain is gone; answers those that were not marked before. */
-export async function recordMissing(db: Db, looked_at: Date, ids: readonly string[]): Promise<string[]> {
+export async function recordMissing(db: Db, read_at: Date, ids: readonly string[]): Promise<string[]> {
   const rows = await db
     .updateTable('tenant')
-    .set({ missing_since: looked_at })
+    .set({ missing_since: read_at })
     .where('id', 'in', [...ids])
     .where('missing_since', 'is', null)
     .where('stage', '<>', 'creating')
-    .where('changed_at', '<', looked_at)
+    .where('changed_at', '<', read_at)
     .returning('id')
     .execute()
   return rows.map((row) => row.id)

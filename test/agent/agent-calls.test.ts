@@ -66,9 +66,9 @@ suite('calls to agents', () => {
     await assert.rejects(client.agentHealth(), failure('error'))
   })
 
-  test('an error of the agent’s own keeps its code; a refusal of trust is a failure of the agent', async () => {
+  test('an error of the agent’s own keeps its code; a rejection of trust is a failure of the agent', async () => {
     let code = 'MTU_CHANGE_RUNNING'
-    const node = await fakeNode('refusing', (_request, response) => {
+    const node = await fakeNode('rejecting', (_request, response) => {
       response.writeHead(409).end(JSON.stringify({ code, detail: 'Busy.' }))
     })
     const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000 })
@@ -90,10 +90,10 @@ suite('calls to agents', () => {
   })
 
   test('an agent of another CA is not spoken to', async () => {
-    const foreign = await createCa()
+    const other_ca = await createCa()
     const { key, request } = await createCertificateRequest('x')
-    const { certificate } = await issueNodeCertificate(foreign, request, 'x')
-    const fake = await serveAs({ node_id: 'x', key, certificate, authority: foreign.certificate }, (_q, r) =>
+    const { certificate } = await issueNodeCertificate(other_ca, request, 'x')
+    const fake = await serveAs({ node_id: 'x', key, certificate, authority: other_ca.certificate }, (_q, r) =>
       r.end('{}'),
     )
     open.push(fake)

@@ -32,7 +32,7 @@ suite('the program agent', () => {
     assert.match(stderr, /is not enrolled.*--join URL/)
   })
 
-  test('every mistake of the configuration is told at once', () => {
+  test('every mistake of the configuration is reported at once', () => {
     const file = join(folder, 'bad.yaml')
     writeFileSync(file, 'listen: { port: 99999 }\ncontrol_url: ftp://x\nsurprise: 1\n')
     const { status, stderr } = run(['--config', file])
@@ -108,7 +108,7 @@ suite('the control plane’s own machine', () => {
     }
   })
 
-  test('a mistake in its settings is told by its place', () => {
+  test('a mistake in its settings is reported by its place', () => {
     const checked = checkNodeSettings({ net: { uplinks: 7 }, root: 'relative/path' })
     assert.ok('problems' in checked)
     assert.match(checked.problems.join('\n'), /net\.uplinks/)

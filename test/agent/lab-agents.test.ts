@@ -35,10 +35,10 @@ suite('agents on captured hosts', () => {
   test('three agents enrol and report their own machines', async () => {
     const { status, body } = await lab.call('GET', '/configure/nodes?status=online')
     assert.equal(status, 200)
-    const told = body.nodes.map((node: { hostname: string; node_ip: string; fqdn: string }) => [
+    const reported = body.nodes.map((node: { hostname: string; node_ip: string; fqdn: string }) => [
       node.hostname, node.node_ip, node.fqdn,
     ]) // biome-ignore format: short
-    assert.deepEqual(told.sort(), [
+    assert.deepEqual(reported.sort(), [
       ['kvm-01', '10.0.0.11', 'kvm-01.example.internal'],
       ['kvm-02', '10.0.0.12', 'kvm-02.example.internal'],
       ['mgmt-01', '10.0.0.5', 'mgmt-01.example.internal'],

@@ -233,8 +233,8 @@ test('the last admin user stays an enabled admin of no tenant, also when two req
     const answer = await ask('PUT', `/auth/users/${left}`, body)
     assert.deepEqual([answer.status, answer.body.code], [409, 'LAST_ADMIN'], JSON.stringify(body))
   }
-  const kept = (await ask('GET', `/auth/users/${left}`)).body
-  assert.deepEqual([kept.role, kept.disabled, kept.tenant_id], ['admin', false, null])
+  const left_over = (await ask('GET', `/auth/users/${left}`)).body
+  assert.deepEqual([left_over.role, left_over.disabled, left_over.tenant_id], ['admin', false, null])
 })
 
 test('users are listed by filter and page; a deleted one is gone with its session', async () => {

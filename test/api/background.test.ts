@@ -28,7 +28,7 @@ interface Check {
   detail: string
 }
 
-/** What a probe is told; the replica serves on. */
+/** What a probe is reported; the replica serves on. */
 async function failing(): Promise<Check[]> {
   const ready = await lab.call('GET', '/readyz', undefined, { token: null })
   assert.deepEqual([ready.status, ready.body.status], [200, 'ready'], ready.text)

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { NOBODY, vmDoor } from '../support/vm-door.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
 
 let lab: Lab
 before(async () => {
   lab = await startLab({ time: 'step' })
 })
 after(() => lab.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 
 const { vms, disk_offerings, isos, snapshots } = { ...wellKnown, snapshots: { db: seededId('snapshot', 'db-01') } }
 const root = (vm: string) => seededId('volume', `${vm}/ROOT`)
@@ -21,19 +21,19 @@ const DB = vms['db-01']
 const GIB = 1024 ** 3
 
 async function detached(): Promise<string> {
-  const reply = await door.done('POST', '/compute/vms/detach-disk', { volume_id: data(DB) })
+  const reply = await api.done('POST', '/compute/vms/detach-disk', { volume_id: data(DB) })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(reply.body.virtual_machine_id, null)
   return data(DB)
 }
 
 test('volumes are listed, filtered and paged in our words', async () => {
-  const all = await door.post('/compute/volumes/list', { page_size: 500 })
+  const all = await api.post('/compute/volumes/list', { page_size: 500 })
   assert.equal(all.status, 200, all.text)
   assert.equal(all.body.count, lab.platform.state.tables.volumes.size)
-  const two = await door.post('/compute/volumes/list', { virtual_machine_id: DB, page: 2, page_size: 1 })
+  const two = await api.post('/compute/volumes/list', { virtual_machine_id: DB, page: 2, page_size: 1 })
   assert.deepEqual([two.body.count, two.body.volumes.length, two.body.page], [2, 1, 2])
-  const [disk] = (await door.post('/compute/volumes/list', { virtual_machine_id: DB, type: 'DATADISK' })).body.volumes
+  const [disk] = (await api.post('/compute/volumes/list', { virtual_machine_id: DB, type: 'DATADISK' })).body.volumes
   assert.deepEqual(
     [disk.id, disk.size_bytes, disk.device_id, disk.virtual_machine_name],
     [data(DB), 100 * GIB, 1, 'db-01'],
@@ -43,7 +43,7 @@ test('volumes are listed, filtered and paged in our words', async () => {
 test('a volume is detached and attached to a chosen slot', async () => {
   const id = await detached()
   assert.equal(volume(id)?.virtualmachineid, null)
-  const reply = await door.done('POST', '/compute/vms/attach-disk', {
+  const reply = await api.done('POST', '/compute/vms/attach-disk', {
     volume_id: id,
     virtual_machine_id: DB,
     device_id: 5,
@@ -54,58 +54,55 @@ test('a volume is detached and attached to a chosen slot', async () => {
 })
 
 test('a volume is detached by the slot of its machine', async () => {
-  const reply = await door.done('POST', '/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 1 })
+  const reply = await api.done('POST', '/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 1 })
   assert.equal(reply.body.id, data(DB), reply.text)
-  door.refused(
-    await door.post('/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 9 }),
-    'VOLUME_NOT_FOUND',
-  )
-  door.refused(await door.post('/compute/vms/detach-disk', { virtual_machine_id: DB }), 'INVALID_REQUEST')
+  api.refused(await api.post('/compute/vms/detach-disk', { virtual_machine_id: DB, device_id: 9 }), 'VOLUME_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/detach-disk', { virtual_machine_id: DB }), 'INVALID_REQUEST')
 })
 
 test('attaching is refused before the platform is asked to', async () => {
   const attach = (body: object) =>
-    door.post('/compute/vms/attach-disk', { volume_id: data(DB), virtual_machine_id: vms['web-01'], ...body })
-  door.refused(await attach({}), 'VOLUME_ATTACHED', /db-01/)
-  door.refused(await attach({ volume_id: NOBODY }), 'VOLUME_NOT_FOUND')
-  door.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  door.refused(await attach({ device_id: 3 }), 'INVALID_REQUEST', /CD drive/)
+    api.post('/compute/vms/attach-disk', { volume_id: data(DB), virtual_machine_id: vms['web-01'], ...body })
+  api.refused(await attach({}), 'VOLUME_ATTACHED', /db-01/)
+  api.refused(await attach({ volume_id: NOBODY }), 'VOLUME_NOT_FOUND')
+  api.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await attach({ device_id: 3 }), 'INVALID_REQUEST', /CD drive/)
   const id = await detached()
-  door.refused(
+  api.refused(
     await attach({ virtual_machine_id: vms['elastic-02'] }),
     'VM_STATE',
     /Error; this needs Running or Stopped/,
   )
-  door.refused(await attach({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
-  await door.put('volumes', id, { state: 'Migrating' })
-  door.refused(await attach({}), 'VOLUME_STATE', /Migrating; this needs Allocated or Ready or Uploaded/)
-  await door.put('volumes', id, { state: 'Ready', zoneid: NOBODY })
-  door.refused(await attach({}), 'VOLUME_ZONE')
-  assert.equal((await door.calls('attachVolume')).length, 0)
+  api.refused(await attach({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
+  await api.put('volumes', id, { state: 'Migrating' })
+  api.refused(await attach({}), 'VOLUME_STATE', /Migrating; this needs Allocated or Ready or Uploaded/)
+  await api.put('volumes', id, { state: 'Ready', zoneid: NOBODY })
+  api.refused(await attach({}), 'VOLUME_ZONE')
+  assert.equal((await api.calls('attachVolume')).length, 0)
 })
 
 test('what the platform refuses in its job is the failure of ours', async () => {
   const id = await detached()
   // Another owner: only the platform compares them.
-  const reply = await door.post('/compute/vms/attach-disk', { volume_id: id, virtual_machine_id: vms['web-03'] })
-  const job = await door.ended(reply)
+  const reply = await api.post('/compute/vms/attach-disk', { volume_id: id, virtual_machine_id: vms['web-03'] })
+  const job = await api.ended(reply)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'RESOURCE_NOT_FOUND'])
 })
 
 test('detaching is refused for what is loose, for the root disk of a running machine, and for the wrong machine', async () => {
-  const detach = (body: object) => door.post('/compute/vms/detach-disk', body)
-  door.refused(await detach({ volume_id: root(DB) }), 'VM_STATE', /Running; this needs Stopped or Destroyed/)
-  door.refused(await detach({ volume_id: data(DB), virtual_machine_id: vms['web-01'] }), 'VOLUME_NOT_ATTACHED')
-  door.refused(await detach({ volume_id: root(vms['web-02']) }), 'VM_STATE')
-  await door.put('vms', vms['web-02'], { state: 'Stopped' })
-  door.refused(await detach({ volume_id: root(vms['web-02']) }), 'VM_HAS_SNAPSHOTS')
+  const detach = (body: object) => api.post('/compute/vms/detach-disk', body)
+  api.refused(await detach({ volume_id: root(DB) }), 'VM_STATE', /Running; this needs Stopped or Destroyed/)
+  api.refused(await detach({ volume_id: data(DB), virtual_machine_id: vms['web-01'] }), 'VOLUME_NOT_ATTACHED')
+  api.refused(await detach({ volume_id: root(vms['web-02']) }), 'VM_STATE')
+  await api.put('vms', vms['web-02'], { state: 'Stopped' })
+  api.refused(await detach({ volume_id: root(vms['web-02']) }), 'VM_HAS_SNAPSHOTS')
   const id = await detached()
-  door.refused(await detach({ volume_id: id }), 'VOLUME_NOT_ATTACHED')
+  api.refused(await detach({ volume_id: id }), 'VOLUME_NOT_ATTACHED')
 })
 
 test('one request makes one volume, attached, of the machine’s owner', async () => {
   const before = ofVm(DB).length
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+  const reply = await api.done('POST', '/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
     name: 'more',
     disk_offering_id: disk_offerings['custom-ssd'],
@@ -120,7 +117,7 @@ test('one request makes one volume, attached, of the machine’s owner', async (
 
 test('a disk of a project’s machine belongs to the project', async () => {
   const id = vms['shop-api']
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+  const reply = await api.done('POST', '/compute/vms/create-and-attach-disk', {
     virtual_machine_id: id,
     disk_offering_id: disk_offerings['ssd-20'],
   })
@@ -129,7 +126,7 @@ test('a disk of a project’s machine belongs to the project', async () => {
 })
 
 test('a disk is made from a snapshot', async () => {
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+  const reply = await api.done('POST', '/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
     snapshot_id: snapshots.db,
   })
@@ -139,20 +136,20 @@ test('a disk is made from a snapshot', async () => {
 
 test('a volume that cannot be attached is deleted again', async () => {
   const count = lab.platform.state.tables.volumes.size
-  await door.control('fail', { command: 'attachVolume', code: 530, text: 'hypervisor said no', at: 'job', times: 1 })
-  const reply = await door.post('/compute/vms/create-and-attach-disk', {
+  await api.control('fail', { command: 'attachVolume', code: 530, text: 'hypervisor said no', at: 'job', times: 1 })
+  const reply = await api.post('/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
     disk_offering_id: disk_offerings['ssd-20'],
   })
-  const job = await door.ended(reply)
+  const job = await api.ended(reply)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'COMPUTE_ERROR'])
   assert.equal(lab.platform.state.tables.volumes.size, count)
 })
 
 test('a lost answer while the volume is made does not make a second one', async () => {
-  await door.control('lose-answer', { command: 'createVolume', times: 1 })
+  await api.control('lose-answer', { command: 'createVolume', times: 1 })
   const count = lab.platform.state.tables.volumes.size
-  const reply = await door.done('POST', '/compute/vms/create-and-attach-disk', {
+  const reply = await api.done('POST', '/compute/vms/create-and-attach-disk', {
     virtual_machine_id: DB,
     disk_offering_id: disk_offerings['ssd-20'],
   })
@@ -163,57 +160,57 @@ test('a lost answer while the volume is made does not make a second one', async 
 
 test('creating a disk is refused before anything is made', async () => {
   const create = (body: object) =>
-    door.post('/compute/vms/create-and-attach-disk', {
+    api.post('/compute/vms/create-and-attach-disk', {
       virtual_machine_id: DB,
       disk_offering_id: disk_offerings['ssd-20'],
       ...body,
     })
-  door.refused(await create({ size_gb: 5 }), 'INVALID_REQUEST', /size_gb/)
-  door.refused(await create({ disk_offering_id: disk_offerings['custom-ssd'] }), 'INVALID_REQUEST', /size_gb/)
-  door.refused(await create({ disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
-  door.refused(await create({ disk_offering_id: undefined }), 'INVALID_REQUEST', /disk_offering_id/)
-  door.refused(await create({ snapshot_id: NOBODY }), 'SNAPSHOT_NOT_FOUND')
-  door.refused(await create({ zone_id: NOBODY }), 'INVALID_REQUEST', /zone/)
-  door.refused(await create({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  door.refused(await create({ virtual_machine_id: vms['old-test'] }), 'VM_STATE')
-  door.refused(await create({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
-  assert.equal((await door.calls('createVolume')).length, 0)
+  api.refused(await create({ size_gb: 5 }), 'INVALID_REQUEST', /size_gb/)
+  api.refused(await create({ disk_offering_id: disk_offerings['custom-ssd'] }), 'INVALID_REQUEST', /size_gb/)
+  api.refused(await create({ disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
+  api.refused(await create({ disk_offering_id: undefined }), 'INVALID_REQUEST', /disk_offering_id/)
+  api.refused(await create({ snapshot_id: NOBODY }), 'SNAPSHOT_NOT_FOUND')
+  api.refused(await create({ zone_id: NOBODY }), 'INVALID_REQUEST', /zone/)
+  api.refused(await create({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await create({ virtual_machine_id: vms['old-test'] }), 'VM_STATE')
+  api.refused(await create({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
+  assert.equal((await api.calls('createVolume')).length, 0)
 })
 
 test('a volume changes its offering and grows', async () => {
-  const changed = await door.done('PUT', '/compute/vms/update-disksize', {
+  const changed = await api.done('PUT', '/compute/vms/update-disksize', {
     volume_id: data(DB),
     disk_offering_id: disk_offerings['archive-500'],
   })
   assert.equal(changed.status, 200, changed.text)
   assert.deepEqual([changed.body.size_bytes, changed.body.disk_offering_id], [500 * GIB, disk_offerings['archive-500']])
-  assert.equal((await door.calls('changeOfferingForVolume')).length, 1)
-  const grown = await door.done('PUT', '/compute/vms/update-disksize', { volume_id: root(DB), size_gb: 64 })
+  assert.equal((await api.calls('changeOfferingForVolume')).length, 1)
+  const grown = await api.done('PUT', '/compute/vms/update-disksize', { volume_id: root(DB), size_gb: 64 })
   assert.equal(grown.body.size_bytes, 64 * GIB, grown.text)
   assert.equal(volume(root(DB))?.size_bytes, 64 * GIB)
 })
 
 test('a smaller size needs agreement, and a fixed one is fixed', async () => {
   const resize = (body: object) => lab.call('PUT', '/compute/vms/update-disksize', body)
-  door.refused(await resize({ volume_id: root(DB), size_gb: 5 }), 'INVALID_REQUEST', /shrink_ok/)
-  door.refused(await resize({ volume_id: data(DB), size_gb: 200 }), 'INVALID_REQUEST', /fixes the size/)
-  door.refused(await resize({ volume_id: root(DB) }), 'INVALID_REQUEST')
-  door.refused(
+  api.refused(await resize({ volume_id: root(DB), size_gb: 5 }), 'INVALID_REQUEST', /shrink_ok/)
+  api.refused(await resize({ volume_id: data(DB), size_gb: 200 }), 'INVALID_REQUEST', /fixes the size/)
+  api.refused(await resize({ volume_id: root(DB) }), 'INVALID_REQUEST')
+  api.refused(
     await resize({ volume_id: root(DB), size_gb: 40, min_iops: 9, max_iops: 1 }),
     'INVALID_REQUEST',
     /min_iops/,
   )
-  door.refused(await resize({ volume_id: data(DB), disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
-  door.refused(await resize({ volume_id: NOBODY, size_gb: 5 }), 'VOLUME_NOT_FOUND')
-  await door.put('volumes', root(DB), { state: 'Snapshotting' })
-  door.refused(
+  api.refused(await resize({ volume_id: data(DB), disk_offering_id: NOBODY }), 'DISK_OFFERING_NOT_FOUND')
+  api.refused(await resize({ volume_id: NOBODY, size_gb: 5 }), 'VOLUME_NOT_FOUND')
+  await api.put('volumes', root(DB), { state: 'Snapshotting' })
+  api.refused(
     await resize({ volume_id: root(DB), size_gb: 64 }),
     'VOLUME_STATE',
     /Snapshotting; this needs Ready or Allocated/,
   )
-  assert.equal((await door.calls('resizeVolume')).length, 0)
-  await door.put('volumes', root(DB), { state: 'Ready' })
-  const shrunk = await door.done('PUT', '/compute/vms/update-disksize', {
+  assert.equal((await api.calls('resizeVolume')).length, 0)
+  await api.put('volumes', root(DB), { state: 'Ready' })
+  const shrunk = await api.done('PUT', '/compute/vms/update-disksize', {
     volume_id: root(DB),
     size_gb: 5,
     shrink_ok: true,
@@ -223,47 +220,47 @@ test('a smaller size needs agreement, and a fixed one is fixed', async () => {
 
 test('an ISO image goes in and out', async () => {
   const id = vms['web-01']
-  const put = await door.done('POST', '/compute/vms/attachiso', {
+  const put = await api.done('POST', '/compute/vms/attachiso', {
     iso_id: isos['debian-12-netinst'],
     virtual_machine_id: id,
   })
   assert.deepEqual([put.body.iso_id, put.body.iso_name], [isos['debian-12-netinst'], 'debian-12-netinst'], put.text)
   assert.equal(lab.platform.state.tables.vms.get(id)?.isoid, isos['debian-12-netinst'])
-  const out = await door.done('POST', '/compute/vms/detachiso', { virtual_machine_id: id })
+  const out = await api.done('POST', '/compute/vms/detachiso', { virtual_machine_id: id })
   assert.equal(out.body.iso_id, null, out.text)
-  door.refused(await door.post('/compute/vms/detachiso', { virtual_machine_id: id }), 'ISO_NOT_ATTACHED')
+  api.refused(await api.post('/compute/vms/detachiso', { virtual_machine_id: id }), 'ISO_NOT_ATTACHED')
 })
 
 test('ISO images are refused: unknown, not ready, wrong state', async () => {
   const attach = (body: object) =>
-    door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: vms['web-01'], ...body })
-  door.refused(await attach({ iso_id: NOBODY }), 'ISO_NOT_FOUND')
-  door.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  door.refused(await attach({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
-  door.refused(await door.post('/compute/vms/detachiso', { virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
-  await door.put('templates', isos['virtio-win'], { isready: false })
-  door.refused(await attach({}), 'ISO_NOT_READY')
+    api.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: vms['web-01'], ...body })
+  api.refused(await attach({ iso_id: NOBODY }), 'ISO_NOT_FOUND')
+  api.refused(await attach({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await attach({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
+  api.refused(await api.post('/compute/vms/detachiso', { virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
+  await api.put('templates', isos['virtio-win'], { isready: false })
+  api.refused(await attach({}), 'ISO_NOT_READY')
 })
 
 test('a caller of one tenant sees and touches its own volumes alone', async () => {
   const { tables } = lab.platform.state
-  const foreign_vm =
+  const other_tenant_vm =
     tables.vms.get(DB)?.accountid === wellKnown.accounts.acme ? wellKnown.domains.globex : wellKnown.domains.acme
-  const token = await door.tokenOf(foreign_vm)
-  const seen = await door.post('/compute/volumes/list', { page_size: 500 }, token)
+  const token = await api.tokenOf(other_tenant_vm)
+  const seen = await api.post('/compute/volumes/list', { page_size: 500 }, token)
   assert.ok(seen.body.volumes.length > 0)
-  assert.ok(seen.body.volumes.every((one: { tenant_id: string }) => one.tenant_id === foreign_vm))
-  door.refused(await door.post('/compute/vms/detach-disk', { volume_id: data(DB) }, token), 'VOLUME_NOT_FOUND')
-  door.refused(
+  assert.ok(seen.body.volumes.every((one: { tenant_id: string }) => one.tenant_id === other_tenant_vm))
+  api.refused(await api.post('/compute/vms/detach-disk', { volume_id: data(DB) }, token), 'VOLUME_NOT_FOUND')
+  api.refused(
     await lab.call('PUT', '/compute/vms/update-disksize', { volume_id: data(DB), size_gb: 3 }, { token }),
     'VOLUME_NOT_FOUND',
   )
   const body = { virtual_machine_id: DB, disk_offering_id: disk_offerings['ssd-20'] }
-  door.refused(await door.post('/compute/vms/create-and-attach-disk', body, token), 'VM_NOT_FOUND')
-  door.refused(
-    await door.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: DB }, token),
+  api.refused(await api.post('/compute/vms/create-and-attach-disk', body, token), 'VM_NOT_FOUND')
+  api.refused(
+    await api.post('/compute/vms/attachiso', { iso_id: isos['virtio-win'], virtual_machine_id: DB }, token),
     'VM_NOT_FOUND',
   )
-  const foreign = await door.post('/compute/volumes/list', { domain_id: wellKnown.domains.ROOT }, token)
-  assert.deepEqual([foreign.status, foreign.body.code], [403, 'TENANT_SCOPE'])
+  const of_others = await api.post('/compute/volumes/list', { domain_id: wellKnown.domains.ROOT }, token)
+  assert.deepEqual([of_others.status, of_others.body.code], [403, 'TENANT_SCOPE'])
 })

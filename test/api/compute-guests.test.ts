@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { NOBODY, vmDoor } from '../support/vm-door.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
 
 let lab: Lab
 before(async () => {
   lab = await startLab({ time: 'step' })
 })
 after(() => lab.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 
 const { vms } = wellKnown
 const machine = (id: string) => {
@@ -25,26 +25,26 @@ const GROUP = seededId('affinitygroup', 'kafka-apart')
 test('affinity groups are set as a whole and cleared', async () => {
   const id = vms['kafka-03']
   const path = '/compute/vms/update-affinity'
-  const cleared = await door.done('POST', path, { virtual_machine_id: id, affinity_group_ids: [] })
+  const cleared = await api.done('POST', path, { virtual_machine_id: id, affinity_group_ids: [] })
   assert.deepEqual(cleared.body.affinity_groups, [], cleared.text)
   assert.deepEqual(machine(id).affinitygroupids, [])
-  const set = await door.done('POST', path, { virtual_machine_id: id, affinity_group_ids: [GROUP] })
+  const set = await api.done('POST', path, { virtual_machine_id: id, affinity_group_ids: [GROUP] })
   assert.deepEqual(set.body.affinity_groups, [{ id: GROUP, name: 'kafka-apart' }], set.text)
   assert.deepEqual(machine(id).affinitygroupids, [GROUP])
 })
 
 test('affinity groups are refused for a running machine, and unknown ones', async () => {
-  const update = (body: object, token?: string) => door.post('/compute/vms/update-affinity', body, token)
-  door.refused(
+  const update = (body: object, token?: string) => api.post('/compute/vms/update-affinity', body, token)
+  api.refused(
     await update({ virtual_machine_id: WEB, affinity_group_ids: [] }),
     'VM_STATE',
     /Running; this needs Stopped/,
   )
-  door.refused(await update({ virtual_machine_id: NOBODY, affinity_group_ids: [] }), 'VM_NOT_FOUND')
-  door.refused(await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }), 'RESOURCE_NOT_FOUND')
+  api.refused(await update({ virtual_machine_id: NOBODY, affinity_group_ids: [] }), 'VM_NOT_FOUND')
+  api.refused(await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }), 'RESOURCE_NOT_FOUND')
   const domain = lab.platform.state.tables.accounts.get(machine(STOPPED).accountid)?.domainid ?? ''
-  const token = await door.tokenOf(domain)
-  door.refused(
+  const token = await api.tokenOf(domain)
+  api.refused(
     await update({ virtual_machine_id: STOPPED, affinity_group_ids: [NOBODY] }, token),
     'RESOURCE_NOT_FOUND',
     /Affinity group .* not found/,
@@ -53,22 +53,22 @@ test('affinity groups are refused for a running machine, and unknown ones', asyn
 
 test('user data is reset while the machine is stopped', async () => {
   const user_data = Buffer.from('#cloud-config\n').toString('base64')
-  const reset = (body: object) => door.post('/compute/vms/userdata/reset', { virtual_machine_id: STOPPED, ...body })
+  const reset = (body: object) => api.post('/compute/vms/userdata/reset', { virtual_machine_id: STOPPED, ...body })
   const reply = await reset({ user_data })
   assert.equal(reply.status, 200, reply.text)
   assert.equal(machine(STOPPED).userdata, user_data)
   assert.ok(!lab.logs().includes(user_data))
-  door.refused(await reset({}), 'INVALID_REQUEST', /exactly one/)
-  door.refused(await reset({ user_data, user_data_id: NOBODY }), 'INVALID_REQUEST')
-  door.refused(await reset({ user_data, user_data_details: { a: 'b' } }), 'INVALID_REQUEST', /user_data_id/)
-  door.refused(await reset({ user_data: 'no base64!' }), 'INVALID_REQUEST')
-  door.refused(await reset({ user_data, virtual_machine_id: WEB }), 'VM_STATE', /Running; this needs Stopped/)
-  door.refused(await reset({ user_data, virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  door.refused(await reset({ user_data_id: NOBODY }), 'RESOURCE_NOT_FOUND')
+  api.refused(await reset({}), 'INVALID_REQUEST', /exactly one/)
+  api.refused(await reset({ user_data, user_data_id: NOBODY }), 'INVALID_REQUEST')
+  api.refused(await reset({ user_data, user_data_details: { a: 'b' } }), 'INVALID_REQUEST', /user_data_id/)
+  api.refused(await reset({ user_data: 'no base64!' }), 'INVALID_REQUEST')
+  api.refused(await reset({ user_data, virtual_machine_id: WEB }), 'VM_STATE', /Running; this needs Stopped/)
+  api.refused(await reset({ user_data, virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await reset({ user_data_id: NOBODY }), 'RESOURCE_NOT_FOUND')
 })
 
 test('a console is opened for a running machine, once and with an event', async () => {
-  const reply = await door.post('/compute/vms/create-console', { virtual_machine_id: WEB, token: 'my-word' })
+  const reply = await api.post('/compute/vms/create-console', { virtual_machine_id: WEB, token: 'my-word' })
   assert.equal(reply.status, 200, reply.text)
   assert.match(reply.body.url, /token=/)
   assert.deepEqual([reply.body.websocket.port, reply.body.websocket.extra], [8080, 'my-word'])
@@ -79,20 +79,20 @@ test('a console is opened for a running machine, once and with an event', async 
 })
 
 test('a console that the platform refuses with status 200 is an error', async () => {
-  const open = (id: string) => door.post('/compute/vms/create-console', { virtual_machine_id: id })
-  door.refused(await open(STOPPED), 'VM_STATE', /Stopped; this needs Running/)
-  door.refused(await open(NOBODY), 'VM_NOT_FOUND')
+  const open = (id: string) => api.post('/compute/vms/create-console', { virtual_machine_id: id })
+  api.refused(await open(STOPPED), 'VM_STATE', /Stopped; this needs Running/)
+  api.refused(await open(NOBODY), 'VM_NOT_FOUND')
   const proxy = lab.platform.state.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
-  await door.put('systemvms', proxy?.id ?? '', { state: 'Stopped' })
+  await api.put('systemvms', proxy?.id ?? '', { state: 'Stopped' })
   const reply = await open(WEB)
   assert.deepEqual([reply.status, reply.body.code], [500, 'CONSOLE_UNAVAILABLE'], reply.text)
   assert.match(reply.body.detail, /few minutes/)
 })
 
-const tpm = (body: object, id = STOPPED) => door.post('/compute/vms/configure-tpm', { virtual_machine_id: id, ...body })
+const tpm = (body: object, id = STOPPED) => api.post('/compute/vms/configure-tpm', { virtual_machine_id: id, ...body })
 
 test('firmware and TPM are details that come and go, and the other details stay', async () => {
-  await door.put('vms', STOPPED, { details: { keyboard: 'us', BIOS: 'LEGACY', leaseexpirydate: 'kept' } })
+  await api.put('vms', STOPPED, { details: { keyboard: 'us', BIOS: 'LEGACY', leaseexpirydate: 'kept' } })
   const on = await tpm({ boot_type: 'UEFI', secure_boot: true, tpm_model: 'tpm-crb' })
   assert.equal(on.status, 200, on.text)
   assert.deepEqual(
@@ -125,69 +125,67 @@ test('removing the last detail empties the map', async () => {
 
 test('firmware that cannot be is refused and nothing is written', async () => {
   const before = machine(STOPPED).details
-  door.refused(await tpm({}), 'INVALID_REQUEST')
-  door.refused(await tpm({ boot_type: 'BIOS', secure_boot: true }), 'INVALID_REQUEST', /UEFI/)
-  door.refused(await tpm({ secure_boot: true }), 'INVALID_REQUEST', /BIOS/)
-  door.refused(await tpm({ tpm_model: 'tpm-crb', tpm_version: '1.2' }), 'INVALID_REQUEST', /2.0/)
-  door.refused(await tpm({ tpm_model: '', tpm_version: '2.0' }), 'INVALID_REQUEST')
-  door.refused(await tpm({ tpm_version: '2.0' }), 'INVALID_REQUEST', /no TPM/)
-  door.refused(await tpm({ tpm_model: 'tpm-9' }), 'INVALID_REQUEST')
-  door.refused(await tpm({ boot_type: 'UEFI' }, WEB), 'VM_STATE', /Running; this needs Stopped/)
-  door.refused(await tpm({ boot_type: 'UEFI' }, NOBODY), 'VM_NOT_FOUND')
+  api.refused(await tpm({}), 'INVALID_REQUEST')
+  api.refused(await tpm({ boot_type: 'BIOS', secure_boot: true }), 'INVALID_REQUEST', /UEFI/)
+  api.refused(await tpm({ secure_boot: true }), 'INVALID_REQUEST', /BIOS/)
+  api.refused(await tpm({ tpm_model: 'tpm-crb', tpm_version: '1.2' }), 'INVALID_REQUEST', /2.0/)
+  api.refused(await tpm({ tpm_model: '', tpm_version: '2.0' }), 'INVALID_REQUEST')
+  api.refused(await tpm({ tpm_version: '2.0' }), 'INVALID_REQUEST', /no TPM/)
+  api.refused(await tpm({ tpm_model: 'tpm-9' }), 'INVALID_REQUEST')
+  api.refused(await tpm({ boot_type: 'UEFI' }, WEB), 'VM_STATE', /Running; this needs Stopped/)
+  api.refused(await tpm({ boot_type: 'UEFI' }, NOBODY), 'VM_NOT_FOUND')
   assert.deepEqual(machine(STOPPED).details, before)
   await tpm({ tpm_model: 'tpm-crb' })
-  door.refused(await tpm({ tpm_version: '1.2' }), 'SETTING_INVALID', /2.0/)
+  api.refused(await tpm({ tpm_version: '1.2' }), 'SETTING_INVALID', /2.0/)
 })
 
 test('routers and system machines are listed and filtered', async () => {
-  const routers = await door.post('/compute/vms/routers', { state: 'Running' })
+  const routers = await api.post('/compute/vms/routers', { state: 'Running' })
   assert.equal(routers.status, 200, routers.text)
   assert.ok(routers.body.count > 0)
   const [one] = routers.body.routers
   assert.ok(one.zone_id === wellKnown.zone && typeof one.guest_network_id === 'string')
   assert.equal(
-    (await door.post('/compute/vms/routers', { host_id: wellKnown.hosts['kvm-06'], state: 'Stopped' })).body.count,
+    (await api.post('/compute/vms/routers', { host_id: wellKnown.hosts['kvm-06'], state: 'Stopped' })).body.count,
     0,
   )
-  const all = await door.post('/compute/vms/systemvms')
-  const proxies = await door.post('/compute/vms/systemvms', { type: 'consoleproxy' })
+  const all = await api.post('/compute/vms/systemvms')
+  const proxies = await api.post('/compute/vms/systemvms', { type: 'consoleproxy' })
   assert.ok(proxies.body.count > 0 && proxies.body.count < all.body.count)
   assert.ok(proxies.body.system_vms.every((vm: { type: string }) => vm.type === 'consoleproxy'))
-  const unknown = await door.post('/compute/vms/routers', { zone_id: NOBODY })
-  door.refused(unknown, 'RESOURCE_NOT_FOUND', /Zone .* not found/)
-  door.refused(await door.post('/compute/vms/systemvms', { type: 'toaster' }), 'INVALID_REQUEST')
+  const unknown = await api.post('/compute/vms/routers', { zone_id: NOBODY })
+  api.refused(unknown, 'RESOURCE_NOT_FOUND', /Zone .* not found/)
+  api.refused(await api.post('/compute/vms/systemvms', { type: 'toaster' }), 'INVALID_REQUEST')
 })
 
-test('machines that could be imported are listed from a cluster or from a foreign host', async () => {
+test('machines that could be imported are listed from a cluster or from an external host', async () => {
   const path = '/compute/vms/list-for-import'
-  const here = await door.post(path, { cluster_id: wellKnown.clusters['cluster-a'] })
+  const here = await api.post(path, { cluster_id: wellKnown.clusters['cluster-a'] })
   assert.equal(here.status, 200, here.text)
   assert.deepEqual(
     [here.body.count, here.body.import_candidates[0].name, here.body.import_candidates[0].disks.length],
     [1, 'old-monitor', 1],
   )
   const password = 'hunter2-secret'
-  const there = await door.post(path, { zone_id: wellKnown.zone, host: '192.0.2.9', username: 'root', password })
+  const there = await api.post(path, { zone_id: wellKnown.zone, host: '192.0.2.9', username: 'root', password })
   assert.equal(there.body.import_candidates[0].name, 'remote-app', there.text)
   assert.ok(!lab.logs().includes(password))
-  const past = await door.post(path, { cluster_id: wellKnown.clusters['cluster-a'], page: 2 })
+  const past = await api.post(path, { cluster_id: wellKnown.clusters['cluster-a'], page: 2 })
   assert.deepEqual([past.body.count, past.body.import_candidates], [1, []])
-  door.refused(await door.post(path, {}), 'INVALID_REQUEST', /either/)
-  door.refused(await door.post(path, { host: '192.0.2.9' }), 'INVALID_REQUEST', /zone_id/)
-  door.refused(await door.post(path, { host: 'a b', zone_id: wellKnown.zone }), 'INVALID_REQUEST')
-  door.refused(await door.post(path, { cluster_id: NOBODY }), 'RESOURCE_NOT_FOUND', /Cluster .* not found/)
+  api.refused(await api.post(path, {}), 'INVALID_REQUEST', /either/)
+  api.refused(await api.post(path, { host: '192.0.2.9' }), 'INVALID_REQUEST', /zone_id/)
+  api.refused(await api.post(path, { host: 'a b', zone_id: wellKnown.zone }), 'INVALID_REQUEST')
+  api.refused(await api.post(path, { cluster_id: NOBODY }), 'RESOURCE_NOT_FOUND', /Cluster .* not found/)
 })
 
-test('a caller of one tenant sees no routers and opens no foreign console', async () => {
+test('a caller of one tenant sees no routers and opens no console of another', async () => {
   const domain = lab.platform.state.tables.accounts.get(machine(WEB).accountid)?.domainid
-  const token = await door.tokenOf(
-    domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
-  )
-  const routers = await door.post('/compute/vms/routers', {}, token)
+  const token = await api.tokenOf(domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  const routers = await api.post('/compute/vms/routers', {}, token)
   assert.deepEqual([routers.status, routers.body.code], [403, 'TENANT_SCOPE'])
-  door.refused(await door.post('/compute/vms/create-console', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
-  door.refused(
-    await door.post('/compute/vms/configure-tpm', { virtual_machine_id: WEB, boot_type: 'BIOS' }, token),
+  api.refused(await api.post('/compute/vms/create-console', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
+  api.refused(
+    await api.post('/compute/vms/configure-tpm', { virtual_machine_id: WEB, boot_type: 'BIOS' }, token),
     'VM_NOT_FOUND',
   )
 })

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { NOBODY, vmDoor } from '../support/vm-door.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
 
 let lab: Lab
 before(async () => {
   lab = await startLab({ time: 'step' })
 })
 after(() => lab.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 
 const { vms, networks } = wellKnown
 const machine = (id: string) => {
@@ -33,13 +33,13 @@ const WEB = vms['web-01']
 const TWO = vms['db-01']
 
 async function addTo(id: string, body: object = {}) {
-  const reply = await door.done('POST', '/compute/vms/nic/ip/add', { nic_id: nicOf(id).id, ...body })
+  const reply = await api.done('POST', '/compute/vms/nic/ip/add', { nic_id: nicOf(id).id, ...body })
   assert.equal(reply.status, 200, reply.text)
   return reply.body
 }
 
 test('a NIC is added, with an address and a MAC address of choice', async () => {
-  const reply = await door.done('POST', '/compute/vms/nic/add', {
+  const reply = await api.done('POST', '/compute/vms/nic/add', {
     virtual_machine_id: WEB,
     network_id: networks['storage-l2'],
     mac_address: '02:00:4c:9f:aa:01',
@@ -52,45 +52,45 @@ test('a NIC is added, with an address and a MAC address of choice', async () => 
 
 test('adding a NIC is refused before the platform is asked', async () => {
   const add = (body: object) =>
-    door.post('/compute/vms/nic/add', { virtual_machine_id: WEB, network_id: networks['storage-l2'], ...body })
-  door.refused(await add({ network_id: nicOf(WEB).networkid }), 'NIC_EXISTS')
-  door.refused(await add({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
-  door.refused(await add({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
-  door.refused(await add({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
-  door.refused(await add({ ip_address: '10.1.1' }), 'INVALID_REQUEST', /ip_address/)
-  assert.equal((await door.calls('addNicToVirtualMachine')).length, 0)
-  door.refused(await add({ network_id: NOBODY }), 'RESOURCE_NOT_FOUND', new RegExp(NOBODY))
+    api.post('/compute/vms/nic/add', { virtual_machine_id: WEB, network_id: networks['storage-l2'], ...body })
+  api.refused(await add({ network_id: nicOf(WEB).networkid }), 'NIC_EXISTS')
+  api.refused(await add({ virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await add({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
+  api.refused(await add({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
+  api.refused(await add({ ip_address: '10.1.1' }), 'INVALID_REQUEST', /ip_address/)
+  assert.equal((await api.calls('addNicToVirtualMachine')).length, 0)
+  api.refused(await add({ network_id: NOBODY }), 'RESOURCE_NOT_FOUND', new RegExp(NOBODY))
 })
 
 test('NICs are paged and filtered by us, because the platform does neither', async () => {
-  const all = await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO })
+  const all = await api.post('/compute/vms/nic/list', { virtual_machine_id: TWO })
   assert.equal(all.status, 200, all.text)
   assert.deepEqual([all.body.count, all.body.nics.length], [2, 2])
   assert.ok(all.body.nics.every((nic: { virtual_machine_id: string }) => nic.virtual_machine_id === TWO))
-  const second = await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO, page: 2, page_size: 1 })
+  const second = await api.post('/compute/vms/nic/list', { virtual_machine_id: TWO, page: 2, page_size: 1 })
   assert.deepEqual([second.body.count, second.body.nics.map((nic: { id: string }) => nic.id)], [2, [nicOf(TWO, 1).id]])
   const count = async (filter: object) =>
-    (await door.post('/compute/vms/nic/list', { virtual_machine_id: TWO, ...filter })).body.count
+    (await api.post('/compute/vms/nic/list', { virtual_machine_id: TWO, ...filter })).body.count
   assert.equal(await count({ nic_id: nicOf(TWO).id }), 1)
   assert.equal(await count({ network_id: networks['storage-l2'] }), 1)
   assert.equal(await count({ nic_id: nicOf(TWO).id, keyword: nicOf(TWO, 1).macaddress }), 0)
   assert.equal(await count({ keyword: nicOf(TWO, 1).macaddress.toUpperCase() }), 1)
-  door.refused(await door.post('/compute/vms/nic/list', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/nic/list', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
 })
 
 test('another NIC becomes the default one', async () => {
   const set = (nic_id: string, id = TWO) => ({ virtual_machine_id: id, nic_id })
-  const reply = await door.done('POST', '/compute/vms/nic/set-default', set(nicOf(TWO, 1).id))
+  const reply = await api.done('POST', '/compute/vms/nic/set-default', set(nicOf(TWO, 1).id))
   assert.equal(reply.status, 200, reply.text)
   assert.deepEqual(
     machine(TWO).nics.map((nic) => nic.isdefault),
     [false, true],
   )
   const path = '/compute/vms/nic/set-default'
-  door.refused(await door.post(path, set(nicOf(TWO, 1).id)), 'NIC_IS_DEFAULT')
-  door.refused(await door.post(path, set(nicOf(WEB).id)), 'NIC_NOT_FOUND')
-  await door.put('vms', TWO, { state: 'Migrating' })
-  door.refused(await door.post(path, set(nicOf(TWO).id)), 'VM_STATE', /Migrating; this needs Running or Stopped/)
+  api.refused(await api.post(path, set(nicOf(TWO, 1).id)), 'NIC_IS_DEFAULT')
+  api.refused(await api.post(path, set(nicOf(WEB).id)), 'NIC_NOT_FOUND')
+  await api.put('vms', TWO, { state: 'Migrating' })
+  api.refused(await api.post(path, set(nicOf(TWO).id)), 'VM_STATE', /Migrating; this needs Running or Stopped/)
 })
 
 test('a secondary address is added and removed by its id', async () => {
@@ -101,59 +101,59 @@ test('a secondary address is added and removed by its id', async () => {
     nicOf(WEB).secondaryips.map((one) => one.id),
     [picked.id, chosen.id],
   )
-  const removed = await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id })
-  assert.equal((await door.ended(removed)).job_status, 'completed')
+  const removed = await api.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id })
+  assert.equal((await api.ended(removed)).job_status, 'completed')
   assert.deepEqual(
     nicOf(WEB).secondaryips.map((one) => one.id),
     [chosen.id],
   )
-  door.refused(await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id }), 'SECONDARY_IP_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/nic/ip/remove', { secondary_ip_id: picked.id }), 'SECONDARY_IP_NOT_FOUND')
 })
 
 test('a taken address, an unknown NIC and a wrong state are refused', async () => {
-  const add = (body: object) => door.post('/compute/vms/nic/ip/add', { nic_id: nicOf(WEB).id, ...body })
-  door.refused(await add({ ip_address: nicOf(WEB).ipaddress }), 'COMPUTE_CONFLICT')
-  door.refused(await add({ nic_id: NOBODY }), 'NIC_NOT_FOUND')
-  door.refused(await add({ nic_id: nicOf(TWO).id, virtual_machine_id: WEB }), 'NIC_NOT_FOUND')
-  door.refused(await add({ ip_address: 'x.y' }), 'INVALID_REQUEST')
-  await door.put('vms', WEB, { state: 'Error' })
-  door.refused(await add({}), 'VM_STATE')
+  const add = (body: object) => api.post('/compute/vms/nic/ip/add', { nic_id: nicOf(WEB).id, ...body })
+  api.refused(await add({ ip_address: nicOf(WEB).ipaddress }), 'COMPUTE_CONFLICT')
+  api.refused(await add({ nic_id: NOBODY }), 'NIC_NOT_FOUND')
+  api.refused(await add({ nic_id: nicOf(TWO).id, virtual_machine_id: WEB }), 'NIC_NOT_FOUND')
+  api.refused(await add({ ip_address: 'x.y' }), 'INVALID_REQUEST')
+  await api.put('vms', WEB, { state: 'Error' })
+  api.refused(await add({}), 'VM_STATE')
 })
 
 test('an address that forwards is not removed, and the reason is said', async () => {
   const rule = [...lab.platform.state.tables.rules.values()][0]
   assert.ok(rule !== undefined)
   const made = await addTo(rule.virtualmachineid ?? '')
-  await door.put('rules', rule.id, { vmguestip: made.ip_address })
-  door.refused(
-    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }),
+  await api.put('rules', rule.id, { vmguestip: made.ip_address })
+  api.refused(
+    await api.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }),
     'SECONDARY_IP_IN_USE',
     /port-forwarding/,
   )
   const [address] = lab.platform.state.tables.addresses.filter((one) => one.isstaticnat)
   const nat = await addTo(address?.virtualmachineid ?? '')
-  await door.put('addresses', address?.id ?? '', { vmipaddress: nat.ip_address })
-  door.refused(
-    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: nat.id }),
+  await api.put('addresses', address?.id ?? '', { vmipaddress: nat.ip_address })
+  api.refused(
+    await api.post('/compute/vms/nic/ip/remove', { secondary_ip_id: nat.id }),
     'SECONDARY_IP_IN_USE',
     /Static NAT/,
   )
-  assert.equal((await door.calls('removeIpFromNic')).length, 0)
+  assert.equal((await api.calls('removeIpFromNic')).length, 0)
 })
 
 test('the primary address changes while the machine is stopped', async () => {
   const update = (body: object) => ({ nic_id: nicOf(WEB).id, ...body })
   const path = '/compute/vms/nic/ip/update'
-  door.refused(await door.post(path, update({ ip_address: free(99) })), 'VM_STATE', /Running; this needs Stopped/)
-  await door.put('vms', WEB, { state: 'Stopped' })
-  const reply = await door.done('POST', path, update({ ip_address: free(99) }))
+  api.refused(await api.post(path, update({ ip_address: free(99) })), 'VM_STATE', /Running; this needs Stopped/)
+  await api.put('vms', WEB, { state: 'Stopped' })
+  const reply = await api.done('POST', path, update({ ip_address: free(99) }))
   assert.equal(reply.status, 200, reply.text)
   assert.equal(nicOf(WEB).ipaddress, free(99))
   assert.equal(reply.body.nics[0].ip_address, free(99))
-  const picked = await door.done('POST', path, update({ virtual_machine_id: WEB }))
+  const picked = await api.done('POST', path, update({ virtual_machine_id: WEB }))
   assert.equal(picked.body.nics[0].ip_address, nicOf(WEB).ipaddress, picked.text)
-  door.refused(await door.post(path, update({ ip_address: 'fd00::1' })), 'INVALID_REQUEST')
-  door.refused(await door.post(path, update({ nic_id: NOBODY })), 'NIC_NOT_FOUND')
+  api.refused(await api.post(path, update({ ip_address: 'fd00::1' })), 'INVALID_REQUEST')
+  api.refused(await api.post(path, update({ nic_id: NOBODY })), 'NIC_NOT_FOUND')
 })
 
 test('a primary address that another NIC of the network has is refused as the caller’s mistake', async () => {
@@ -162,27 +162,25 @@ test('a primary address that another NIC of the network has is refused as the ca
     .filter((vm) => vm.id !== WEB)
     .flatMap((vm) => vm.nics.filter((nic) => nic.networkid === networkid))
   assert.ok(taken !== undefined)
-  await door.put('vms', WEB, { state: 'Stopped' })
+  await api.put('vms', WEB, { state: 'Stopped' })
   const body = { nic_id: nicOf(WEB).id, ip_address: taken.ipaddress }
-  const reply = await door.done('POST', '/compute/vms/nic/ip/update', body)
+  const reply = await api.done('POST', '/compute/vms/nic/ip/update', body)
   assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_CONFLICT'], reply.text)
 })
 
 test('a caller of one tenant reaches NICs of its own machines alone', async () => {
   const domain = lab.platform.state.tables.accounts.get(machine(WEB).accountid)?.domainid
-  const token = await door.tokenOf(
-    domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme,
-  )
-  door.refused(await door.post('/compute/vms/nic/ip/add', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
-  door.refused(await door.post('/compute/vms/nic/list', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
-  door.refused(
-    await door.post('/compute/vms/nic/set-default', { virtual_machine_id: WEB, nic_id: nicOf(WEB).id }, token),
+  const token = await api.tokenOf(domain === wellKnown.domains.acme ? wellKnown.domains.globex : wellKnown.domains.acme)
+  api.refused(await api.post('/compute/vms/nic/ip/add', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/nic/list', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
+  api.refused(
+    await api.post('/compute/vms/nic/set-default', { virtual_machine_id: WEB, nic_id: nicOf(WEB).id }, token),
     'VM_NOT_FOUND',
   )
   const made = await addTo(WEB)
-  door.refused(
-    await door.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }, token),
+  api.refused(
+    await api.post('/compute/vms/nic/ip/remove', { secondary_ip_id: made.id }, token),
     'SECONDARY_IP_NOT_FOUND',
   )
-  door.refused(await door.post('/compute/vms/nic/ip/update', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/nic/ip/update', { nic_id: nicOf(WEB).id }, token), 'NIC_NOT_FOUND')
 })

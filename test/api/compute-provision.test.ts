@@ -195,14 +195,14 @@ test('a tenant-scoped caller sees, touches and makes machines of its own tenant 
   assert.ok(mine.body.count > 0 && mine.body.count < 40)
   assert.ok(mine.body.virtual_machines.every((vm: { tenant_id: string }) => vm.tenant_id === wellKnown.domains.acme))
   const all = await lab.call('POST', '/compute/vms/list', { page_size: 500 })
-  const foreign = all.body.virtual_machines.find(
+  const of_others = all.body.virtual_machines.find(
     (vm: { tenant_id: string; state: string }) => vm.tenant_id !== wellKnown.domains.acme,
   )
   for (const path of ['byID', 'start', 'stop', 'reboot', 'update', 'destroy', 'expunge', 'usage-history-byID']) {
-    const reply = await lab.call('POST', `/compute/vms/${path}`, { virtual_machine_id: foreign.id }, { token })
+    const reply = await lab.call('POST', `/compute/vms/${path}`, { virtual_machine_id: of_others.id }, { token })
     assert.deepEqual([reply.status, reply.body.code], [400, 'VM_NOT_FOUND'], `${path}: ${reply.text}`)
   }
-  const byName = await lab.call('POST', '/compute/vms/byName', { name: foreign.name }, { token })
+  const byName = await lab.call('POST', '/compute/vms/byName', { name: of_others.name }, { token })
   assert.equal(byName.body.code, 'VM_NOT_FOUND')
   const elsewhere = await lab.call('POST', '/compute/vms/list', { domain_id: wellKnown.domains.globex }, { token })
   assert.deepEqual([elsewhere.status, elsewhere.body.code], [403, 'TENANT_SCOPE'])

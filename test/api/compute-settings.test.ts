@@ -7,14 +7,14 @@ import { wellKnown } from '../../lab/site.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { callerFor } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { NOBODY, vmDoor } from '../support/vm-door.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
 
 let lab: Lab
 before(async () => {
   lab = await startLab()
 })
 after(() => lab.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 
 const { vms } = wellKnown
 const machine = (id: string) => {
@@ -25,12 +25,12 @@ const machine = (id: string) => {
 const STOPPED = vms['legacy-crm']
 const CUSTOM = vms.gitlab
 const update = (body: object, id = STOPPED) =>
-  door.post('/compute/vms/settings/update', { virtual_machine_id: id, ...body })
-const get = (id = STOPPED) => door.post('/compute/vms/settings/get', { virtual_machine_id: id })
+  api.post('/compute/vms/settings/update', { virtual_machine_id: id, ...body })
+const get = (id = STOPPED) => api.post('/compute/vms/settings/get', { virtual_machine_id: id })
 const DETAILS = { keyboard: 'us', 'vendor.id': '42', leaseexpirydate: 'hidden' }
 
 test('settings are read: curated, raw, hypervisor configuration, and what the machine can scale to', async () => {
-  await door.put('vms', CUSTOM, {
+  await api.put('vms', CUSTOM, {
     details: { ...machine(CUSTOM).details, ...DETAILS, UEFI: 'SECURE' },
     extraconfig: { 'extraconfig-1': '<cpu/>' },
   })
@@ -44,11 +44,11 @@ test('settings are read: curated, raw, hypervisor configuration, and what the ma
   const stopped = (await get()).body.compute
   assert.equal(stopped.live_scale, false)
   assert.match(stopped.live_scale_obstacles.join(' '), /does not run/)
-  door.refused(await get(NOBODY), 'VM_NOT_FOUND')
+  api.refused(await get(NOBODY), 'VM_NOT_FOUND')
 })
 
 test('allowed values are keyed by setting and by detail; an empty list is free', async () => {
-  const { status, body, text } = await door.post('/compute/vms/settings/detail-options', {
+  const { status, body, text } = await api.post('/compute/vms/settings/detail-options', {
     virtual_machine_id: STOPPED,
   })
   assert.equal(status, 200, text)
@@ -56,11 +56,11 @@ test('allowed values are keyed by setting and by detail; an empty list is free',
     [body.settings.boot, body.details.UEFI, body.settings.video_ram],
     [['LEGACY', 'SECURE'], ['LEGACY', 'SECURE'], []],
   )
-  door.refused(await door.post('/compute/vms/settings/detail-options', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
+  api.refused(await api.post('/compute/vms/settings/detail-options', { virtual_machine_id: NOBODY }), 'VM_NOT_FOUND')
 })
 
 test('curated edits change what they name and nothing else', async () => {
-  await door.put('vms', STOPPED, { details: DETAILS })
+  await api.put('vms', STOPPED, { details: DETAILS })
   const { status, body, text } = await update({
     settings: { nic_adapter: 'virtio', keyboard: null },
     display_name: 'Old CRM',
@@ -73,55 +73,55 @@ test('curated edits change what they name and nothing else', async () => {
 })
 
 test('a whole map replaces the map; what the server keeps and what scaling owns survives', async () => {
-  await door.put('vms', CUSTOM, { state: 'Stopped', details: { ...machine(CUSTOM).details, ...DETAILS } })
+  await api.put('vms', CUSTOM, { state: 'Stopped', details: { ...machine(CUSTOM).details, ...DETAILS } })
   const reply = await update({ details: { other: 'x' } }, CUSTOM)
   assert.equal(reply.status, 200, reply.text)
   assert.deepEqual(machine(CUSTOM).details, { cpuNumber: '4', memory: '8192', other: 'x', leaseexpirydate: 'hidden' })
   const emptied = await update({ details: {} }, CUSTOM)
   assert.equal(emptied.status, 200, emptied.text)
   assert.deepEqual(machine(CUSTOM).details, { cpuNumber: '4', memory: '8192', leaseexpirydate: 'hidden' })
-  door.refused(await update({ details: { cpuNumber: '9' } }, CUSTOM), 'SETTING_FORBIDDEN', /settings\/compute/)
-  door.refused(await update({ details: { cpuNumber: '9' } }), 'SETTING_FORBIDDEN')
+  api.refused(await update({ details: { cpuNumber: '9' } }, CUSTOM), 'SETTING_FORBIDDEN', /settings\/compute/)
+  api.refused(await update({ details: { cpuNumber: '9' } }), 'SETTING_FORBIDDEN')
 })
 
 test('an empty map is written with the platform’s own word for it', async () => {
-  await door.put('vms', STOPPED, { details: { keyboard: 'us' } })
+  await api.put('vms', STOPPED, { details: { keyboard: 'us' } })
   assert.equal((await update({ details: {} })).status, 200)
   assert.deepEqual(machine(STOPPED).details, {})
-  const [call] = await door.calls('updateVirtualMachine')
+  const [call] = await api.calls('updateVirtualMachine')
   assert.equal(call?.cleanupdetails, 'true')
 })
 
 test('what changes nothing is not written', async () => {
-  await door.put('vms', STOPPED, { details: DETAILS })
+  await api.put('vms', STOPPED, { details: DETAILS })
   assert.equal((await update({ settings: { keyboard: 'us' } })).status, 200)
-  assert.equal((await door.calls('updateVirtualMachine')).length, 0)
+  assert.equal((await api.calls('updateVirtualMachine')).length, 0)
 })
 
 test('a machine that is not stopped is refused unless forced', async () => {
   const id = vms['web-01']
-  door.refused(await update({ settings: { keyboard: 'us' } }, id), 'VM_STATE', /Running; this needs Stopped/)
+  api.refused(await update({ settings: { keyboard: 'us' } }, id), 'VM_STATE', /Running; this needs Stopped/)
   assert.equal((await update({ settings: { keyboard: 'us' }, force: true }, id)).status, 200)
   assert.equal(machine(id).details['keyboard'], 'us')
-  door.refused(await update({ settings: { keyboard: 'us' }, force: true }, vms['elastic-02']), 'VM_STATE')
+  api.refused(await update({ settings: { keyboard: 'us' }, force: true }, vms['elastic-02']), 'VM_STATE')
 })
 
 test('values that the host would ignore, forbidden names and empty orders are refused, and nothing is written', async () => {
-  door.refused(await update({ settings: { nic_adapter: 'e2000' } }), 'SETTING_INVALID', /nic_adapter.*e1000, virtio/)
-  door.refused(await update({ settings: { tpm_model: 'tpm-crb', tpm_version: '1.2' } }), 'SETTING_INVALID', /2.0/)
-  door.refused(await update({ details: { extraconfig: 'x' } }), 'SETTING_FORBIDDEN')
-  door.refused(await update({ details: { 'extraconfig-1': 'x' } }), 'SETTING_FORBIDDEN')
-  door.refused(await update({ details: { LeaseExpiryDate: 'x' } }), 'SETTING_FORBIDDEN')
-  door.refused(await update({ details: { 'a[0]': 'x' } }), 'INVALID_REQUEST')
-  door.refused(await update({ settings: { nicAdapter: 'virtio' } }), 'INVALID_REQUEST')
-  door.refused(await update({}), 'INVALID_REQUEST')
-  door.refused(await update({ extra_config: { a: 'no xml' } }), 'INVALID_REQUEST', /XML/)
-  door.refused(await update({ display_name: 'x' }, NOBODY), 'VM_NOT_FOUND')
-  assert.equal((await door.calls('updateVirtualMachine')).length, 0)
+  api.refused(await update({ settings: { nic_adapter: 'e2000' } }), 'SETTING_INVALID', /nic_adapter.*e1000, virtio/)
+  api.refused(await update({ settings: { tpm_model: 'tpm-crb', tpm_version: '1.2' } }), 'SETTING_INVALID', /2.0/)
+  api.refused(await update({ details: { extraconfig: 'x' } }), 'SETTING_FORBIDDEN')
+  api.refused(await update({ details: { 'extraconfig-1': 'x' } }), 'SETTING_FORBIDDEN')
+  api.refused(await update({ details: { LeaseExpiryDate: 'x' } }), 'SETTING_FORBIDDEN')
+  api.refused(await update({ details: { 'a[0]': 'x' } }), 'INVALID_REQUEST')
+  api.refused(await update({ settings: { nicAdapter: 'virtio' } }), 'INVALID_REQUEST')
+  api.refused(await update({}), 'INVALID_REQUEST')
+  api.refused(await update({ extra_config: { a: 'no xml' } }), 'INVALID_REQUEST', /XML/)
+  api.refused(await update({ display_name: 'x' }, NOBODY), 'VM_NOT_FOUND')
+  assert.equal((await api.calls('updateVirtualMachine')).length, 0)
 })
 
 test('hypervisor configuration is set by name, replaced and removed; the rest stays', async () => {
-  await door.put('vms', STOPPED, { details: { keyboard: 'us' }, extraconfig: { 'extraconfig-1': '<features/>' } })
+  await api.put('vms', STOPPED, { details: { keyboard: 'us' }, extraconfig: { 'extraconfig-1': '<features/>' } })
   const xml = '<cputune>\n\n  <shares>10%+2&amp;</shares>\n</cputune>'
   const set = await update({ extra_config: { tune: xml, mem: '<memoryBacking/>' } })
   assert.equal(set.status, 200, set.text)
@@ -134,7 +134,7 @@ test('hypervisor configuration is set by name, replaced and removed; the rest st
   assert.equal(changed.status, 200, changed.text)
   assert.deepEqual(changed.body.extra_config, { 1: '<features/>', mem: '<cpu/>' })
   assert.deepEqual(machine(STOPPED).details, { keyboard: 'us' })
-  door.refused(await update({ extra_config: { bad: '<hostdev/>' } }), 'COMPUTE_REJECTED', /extra_config.*does not allow/)
+  api.refused(await update({ extra_config: { bad: '<hostdev/>' } }), 'COMPUTE_REJECTED', /extra_config.*does not allow/)
 })
 
 test('what the platform does not keep is said', async () => {
@@ -155,26 +155,26 @@ test('what the platform does not keep is said', async () => {
 test('only admins of the whole site read or write settings', async () => {
   const body = { virtual_machine_id: STOPPED }
   const operator = (await lab.call('POST', '/auth/tokens', { name: 'op', role: 'operator' })).body.token
-  const scoped = await door.tokenOf(wellKnown.domains.acme, 'admin').catch(() => null)
+  const scoped = await api.tokenOf(wellKnown.domains.acme, 'admin').catch(() => null)
   for (const path of ['get', 'update', 'detail-options', 'compute']) {
-    const reply = await door.post(
+    const reply = await api.post(
       `/compute/vms/settings/${path}`,
       { ...body, ...(path === 'update' ? { display_name: 'x' } : {}) },
       operator,
     )
     assert.deepEqual([reply.status, reply.body.code], [403, 'FORBIDDEN'], path)
     if (scoped === null) continue
-    assert.equal((await door.post(`/compute/vms/settings/${path}`, body, scoped)).status, 403)
+    assert.equal((await api.post(`/compute/vms/settings/${path}`, body, scoped)).status, 403)
   }
 })
 
 test('a write that never arrives leaves the old map, and one whose answer is lost leaves the old or the new one', async () => {
-  await door.put('vms', STOPPED, { details: DETAILS })
-  await door.control('fail', { command: 'updateVirtualMachine', code: 530, text: 'deadlock on db-1', times: 1 })
+  await api.put('vms', STOPPED, { details: DETAILS })
+  await api.control('fail', { command: 'updateVirtualMachine', code: 530, text: 'deadlock on db-1', times: 1 })
   const failed = await update({ settings: { nic_adapter: 'virtio' } })
   assert.deepEqual([failed.status, failed.body.code], [500, 'COMPUTE_ERROR'], failed.text)
   assert.deepEqual(machine(STOPPED).details, DETAILS)
-  await door.control('lose-answer', { command: 'updateVirtualMachine', times: 1 })
+  await api.control('lose-answer', { command: 'updateVirtualMachine', times: 1 })
   const lost = await update({ settings: { nic_adapter: 'virtio' } })
   assert.equal(lost.status, 500, lost.text)
   assert.deepEqual(machine(STOPPED).details, { ...DETAILS, nicAdapter: 'virtio' })
@@ -194,7 +194,7 @@ test('changes at the same moment, from two replicas, all stand afterwards', asyn
       { keyboard: 'us' }, { nic_adapter: 'virtio' }, { video_hardware: 'qxl' }, { io_policy: 'native' }, { iothreads: 'enabled' },
       { cpu_mode: 'host-model' }, { video_ram: '16384' }, { nic_multiqueue: '4' },
     ] // biome-ignore format: a list
-    await door.control('slow', { command: 'updateVirtualMachine', delay_ms: 60, times: 8 })
+    await api.control('slow', { command: 'updateVirtualMachine', delay_ms: 60, times: 8 })
     const replies = await Promise.all(
       edits.map((settings, index) =>
         (index % 2 === 0 ? lab.call : other)('POST', '/compute/vms/settings/update', {
@@ -266,10 +266,10 @@ test('over any map and any edit, the platform’s map afterwards is exactly the 
     fc.asyncProperty(MAP, EDIT, fc.boolean(), async (before, edit, custom) => {
       const id = custom ? CUSTOM : STOPPED
       const own = custom ? { cpuNumber: '4', memory: '8192' } : {}
-      const kept = { leaseexpirydate: 'hidden' }
-      await door.put('vms', id, {
+      const hidden = { leaseexpirydate: 'hidden' }
+      await api.put('vms', id, {
         state: 'Stopped',
-        details: { ...before, ...own, ...kept },
+        details: { ...before, ...own, ...hidden },
         extraconfig: { 'extraconfig-1': '<cpu/>' },
       })
       if (Object.keys(edit).length === 0) return
@@ -284,7 +284,7 @@ test('over any map and any edit, the platform’s map afterwards is exactly the 
         if (value === null) delete intended[detail]
         else if (value !== undefined) intended[detail] = value
       }
-      assert.deepEqual(machine(id).details, { ...intended, ...own, ...kept })
+      assert.deepEqual(machine(id).details, { ...intended, ...own, ...hidden })
       assert.deepEqual(machine(id).extraconfig, { 'extraconfig-1': '<cpu/>' })
       assert.deepEqual(reply.body.details, { ...intended, ...own })
     }),

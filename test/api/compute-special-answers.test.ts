@@ -7,7 +7,7 @@ import { callsOf } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
-import { NOBODY, vmDoor } from '../support/vm-door.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
 
 const { vms, domains, accounts, networks, zone: zone_id } = wellKnown
 const ACME = domains.acme
@@ -25,7 +25,7 @@ before(async () => {
   await until('acme is known', async () => (await lab.call('GET', `/admin/tenants/${ACME}`)).status === 200)
 })
 after(() => lab?.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 const tables = () => lab.platform.state.tables
 
 function must<T>(value: T | null | undefined): T {
@@ -41,28 +41,28 @@ function machinesOf(account: string) {
 
 test('a name that several machines carry is 400 and names their ids; the tenant tells them apart', async () => {
   const [other] = tables().vms.by('account', accounts.globex)
-  await door.put('vms', must(other).id, { name: 'web-01' })
-  await door.put('vms', vms['web-01'], { accountid: accounts.acme, projectid: null })
+  await api.put('vms', must(other).id, { name: 'web-01' })
+  await api.put('vms', vms['web-01'], { accountid: accounts.acme, projectid: null })
   for (const path of ['byName', 'getIdbyName']) {
-    const reply = await door.post(`/compute/vms/${path}`, { name: 'web-01' })
-    door.refused(reply, 'VM_NAME_AMBIGUOUS', new RegExp(must(other).id))
-    const one = await door.post(`/compute/vms/${path}`, { name: 'web-01', domain_id: domains.globex })
+    const reply = await api.post(`/compute/vms/${path}`, { name: 'web-01' })
+    api.refused(reply, 'VM_NAME_AMBIGUOUS', new RegExp(must(other).id))
+    const one = await api.post(`/compute/vms/${path}`, { name: 'web-01', domain_id: domains.globex })
     assert.deepEqual([one.status, one.body.id], [200, must(other).id], one.text)
   }
 })
 
 test('UEFI is refused where no host of the zone can start it', async () => {
-  for (const host of tables().hosts.values()) await door.put('hosts', host.id, { ueficapability: false })
-  const reply = await door.post('/compute/vms/configure-tpm', {
+  for (const host of tables().hosts.values()) await api.put('hosts', host.id, { ueficapability: false })
+  const reply = await api.post('/compute/vms/configure-tpm', {
     virtual_machine_id: vms['legacy-crm'], boot_type: 'UEFI', secure_boot: false,
   }) // biome-ignore format: one call
-  door.refused(reply, 'UEFI_UNSUPPORTED')
-  assert.equal((await door.calls('updateVirtualMachine')).length, 0)
+  api.refused(reply, 'UEFI_UNSUPPORTED')
+  assert.equal((await api.calls('updateVirtualMachine')).length, 0)
 })
 
 test('a change of settings whose lock is lost writes nothing', async () => {
-  await door.control('slow', { command: 'listVirtualMachines', delay_ms: 900, times: 4 })
-  const asked = door.post('/compute/vms/settings/update', {
+  await api.control('slow', { command: 'listVirtualMachines', delay_ms: 900, times: 4 })
+  const asked = api.post('/compute/vms/settings/update', {
     virtual_machine_id: vms['legacy-crm'], details: { note: 'x' },
   }) // biome-ignore format: one call
   await until('the lock is held, and lost', () =>
@@ -74,20 +74,20 @@ test('a change of settings whose lock is lost writes nothing', async () => {
       return found.rowCount === 1
     }),
   )
-  door.refused(await asked, 'SETTINGS_BUSY')
-  assert.equal((await door.calls('updateVirtualMachine')).length, 0)
+  api.refused(await asked, 'SETTINGS_BUSY')
+  assert.equal((await api.calls('updateVirtualMachine')).length, 0)
 })
 
 test('a running machine on another hypervisor grows live where that can, and not by way of the settings', async () => {
   const template = must(tables().templates.get(must(tables().vms.get(vms.gitlab)).templateid))
-  await door.put('templates', template.id, { hypervisor: 'VMware' })
+  await api.put('templates', template.id, { hypervisor: 'VMware' })
   const size = { virtual_machine_id: vms.gitlab, cpu_cores: 8 }
-  door.refused(
-    await door.post('/compute/vms/settings/compute', size),
+  api.refused(
+    await api.post('/compute/vms/settings/compute', size),
     'VM_STATE',
     /Machines on VMware cannot grow while they run/,
   )
-  const grown = await door.done('POST', '/compute/vms/scale', size)
+  const grown = await api.done('POST', '/compute/vms/scale', size)
   assert.deepEqual([grown.status, grown.body.state, grown.body.cpu_cores], [200, 'Running', 8], grown.text)
 })
 
@@ -100,25 +100,25 @@ test('a machine moves with its disks to a host that cannot reach them where they
     const pool = must(tables().storagepools.get(must(volume.storageid)))
     tables().storagepools.put({ ...pool, scope: 'CLUSTER', clusterid: wellKnown.clusters['cluster-a'] })
   }
-  const moved = await door.done('POST', '/compute/vms/migrate', { virtual_machine_id: vm.id, host_id: target.id })
+  const moved = await api.done('POST', '/compute/vms/migrate', { virtual_machine_id: vm.id, host_id: target.id })
   assert.deepEqual([moved.status, moved.body.host_id], [200, target.id], moved.text)
-  assert.equal((await door.calls('migrateVirtualMachineWithVolume')).length, 1)
-  assert.equal((await door.calls('migrateVirtualMachine')).length, 0)
+  assert.equal((await api.calls('migrateVirtualMachineWithVolume')).length, 1)
+  assert.equal((await api.calls('migrateVirtualMachine')).length, 0)
 })
 
 test('a NIC in a network of another tenant is refused for the machine of a third', async () => {
   const [vm] = machinesOf(accounts.globex).filter((one) => tables().vmsnapshots.by('vm', one.id).length === 0)
   const before_nics = must(vm).nics.length
-  const reply = await door.done('POST', '/compute/vms/nic/add', {
+  const reply = await api.done('POST', '/compute/vms/nic/add', {
     virtual_machine_id: must(vm).id, network_id: networks['acme-net'],
-  }, await door.tokenOf(domains.globex)) // biome-ignore format: one call
+  }, await api.tokenOf(domains.globex)) // biome-ignore format: one call
   assert.equal(reply.status, 400, reply.text)
   assert.match(reply.body.code, /_NOT_FOUND$|^COMPUTE_REJECTED$/)
   assert.equal(must(tables().vms.get(must(vm).id)).nics.length, before_nics)
 })
 
 test('a tenant signs in at the identity provider of this service once it has a tenant claim', async () => {
-  const reply = await door.post(`/tenants/${ACME}/auth-source`, { auth_source: 'oidc' })
+  const reply = await api.post(`/tenants/${ACME}/auth-source`, { auth_source: 'oidc' })
   assert.deepEqual([reply.status, reply.body.auth_source, reply.body.settings], [200, 'oidc', null], reply.text)
   assert.match(reply.body.message, /tenant claim/)
   assert.equal((await lab.call('GET', `/admin/tenants/${ACME}`)).body.auth_source, 'oidc')
@@ -127,19 +127,19 @@ test('a tenant signs in at the identity provider of this service once it has a t
 test('an address of a VPC belongs to the VPC, and leads to a machine by the tier of its NIC', async () => {
   const { vpc_id, tier_id, vm_id } = await vpcWithMachine()
   const place = { zone_id, vpc_id }
-  const wrong = await door.post('/ddi/public-ips', { ...place, network_id: networks['acme-net'] })
-  door.refused(wrong, 'INVALID_REQUEST', /no tier of the VPC/)
-  door.refused(await door.post('/ddi/public-ips', { zone_id, vpc_id: NOBODY }), 'RESOURCE_NOT_FOUND')
-  const acquired = await door.done('POST', '/ddi/public-ips', { zone_id, network_id: tier_id })
+  const wrong = await api.post('/ddi/public-ips', { ...place, network_id: networks['acme-net'] })
+  api.refused(wrong, 'INVALID_REQUEST', /no tier of the VPC/)
+  api.refused(await api.post('/ddi/public-ips', { zone_id, vpc_id: NOBODY }), 'RESOURCE_NOT_FOUND')
+  const acquired = await api.done('POST', '/ddi/public-ips', { zone_id, network_id: tier_id })
   assert.equal(acquired.status, 200, acquired.text)
   const { id } = acquired.body.data
   assert.deepEqual([acquired.body.data.vpc_id, acquired.body.data.associated], [vpc_id, false])
-  const [sent] = await door.calls('associateIpAddress')
+  const [sent] = await api.calls('associateIpAddress')
   assert.deepEqual([sent?.vpcid, sent?.networkid], [vpc_id, undefined])
   const [other] = machinesOf(accounts.acme).filter((one) => one.id !== vm_id)
-  const elsewhere = await door.post(`/ddi/public-ips/${id}/associate`, { vm_id: must(other).id })
-  door.refused(elsewhere, 'INVALID_REQUEST', /no NIC in the network/)
-  const tied = await door.done('POST', `/ddi/public-ips/${id}/associate`, { vm_id })
+  const elsewhere = await api.post(`/ddi/public-ips/${id}/associate`, { vm_id: must(other).id })
+  api.refused(elsewhere, 'INVALID_REQUEST', /no NIC in the network/)
+  const tied = await api.done('POST', `/ddi/public-ips/${id}/associate`, { vm_id })
   assert.equal(tied.status, 200, tied.text)
   const now = (await lab.call('GET', `/ddi/public-ips/${id}`)).body.data
   assert.deepEqual([now.associated, now.vm_id, now.vpc_id], [true, vm_id, vpc_id])
@@ -189,8 +189,8 @@ for (const [what, method, path, body, command] of [
 ] as const) {
   // biome-ignore format: a table
   test(`${what} against a rule that only the platform knows is 409`, async () => {
-    await door.control('fail', { command, code: 536, text: 'conflicts with host kvm-07.internal', times: 1 })
-    const reply = await door.done(method, path(), body)
+    await api.control('fail', { command, code: 536, text: 'conflicts with host kvm-07.internal', times: 1 })
+    const reply = await api.done(method, path(), body)
     assert.deepEqual([reply.status, reply.body.code], [409, 'COMPUTE_CONFLICT'], reply.text)
     assert.doesNotMatch(reply.text, /kvm-07/)
   })
@@ -222,7 +222,7 @@ test('a tenant whose domain is gone is 409 on everything that needs it', async (
 })
 
 test('an operation that waits for the platform can be cancelled once, and one that has ended cannot', async () => {
-  await door.control('slow', { command: 'listAccounts', delay_ms: 1500, times: 9 })
+  await api.control('slow', { command: 'listAccounts', delay_ms: 1500, times: 9 })
   const asked = lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   const job = await until('the job runs', async () => {
     const { body } = await lab.call('GET', '/jobs?job_status=running&job_type=status')
@@ -242,7 +242,7 @@ test('the key of a change that began and never ended is 409, and does the change
   const send = () =>
     lab.call('POST', '/compute/vms/update', { virtual_machine_id: vms['legacy-crm'], display_name: 'once' }, key)
   assert.equal((await send()).status, 200)
-  const sent = (await door.calls('updateVirtualMachine')).length
+  const sent = (await api.calls('updateVirtualMachine')).length
   // As its process leaves it when it dies in the middle.
   await onDatabase(lab.database.connection, (client) =>
     client.query(
@@ -251,5 +251,5 @@ test('the key of a change that began and never ended is 409, and does the change
   )
   const again = await send()
   assert.deepEqual([again.status, again.body.code], [409, 'IDEMPOTENCY_KEY_IN_USE'], again.text)
-  assert.equal((await door.calls('updateVirtualMachine')).length, sent)
+  assert.equal((await api.calls('updateVirtualMachine')).length, sent)
 })

@@ -94,7 +94,7 @@ test('capabilities are one record of our names', async () => {
   assert.equal(body.api_limit_max, null)
 })
 
-test('capacity has units, is filtered and paged, and never counts anew by itself', async () => {
+test('capacity has units, is filtered and paged, and never counts again by itself', async () => {
   const all = await lab.call('GET', '/discovery/listCapacity')
   assert.equal(all.status, 200, all.text)
   const memory = all.body.capacities.find((row: { type: number }) => row.type === 0)
@@ -129,7 +129,7 @@ test('a leap second as the start of jobs is 400', async () => {
   assert.deepEqual([reply.status, reply.body.errors?.[0].path], [400, 'body.start_date'], reply.text)
 })
 
-test('counting anew asks for more than a viewer’s right', async () => {
+test('counting again asks for more than a viewer’s right', async () => {
   const refused = await lab.call('GET', '/discovery/listCapacity?fetch_latest=true', undefined, {
     token: await tokenFor(lab, 'viewer'),
   })

@@ -40,7 +40,7 @@ const startAgain = (port: number): Promise<unknown> =>
     { connection: lab.database.connection, log: lab.control.log, admin_token: 'first-start' },
   )
 
-test('a start that finds its port taken closes its database connections and takes its heartbeat back', async () => {
+test('a start that finds its port taken closes its database connections and removes its heartbeat', async () => {
   const signs = await replicas()
   const { port } = occupied.address() as AddressInfo
   await lab.control.close()

@@ -121,7 +121,7 @@ suite('guest networks on nodes', () => {
     assert.equal((await lab.call('GET', '/network/guest-networks/jobs/latest?network=none')).status, 404)
   })
 
-  test('a node that fails half-way: what the others did is taken back, the unreachable one is named as such', async () => {
+  test('a node that fails half-way: what the others did is rolled back, the unreachable one is named as such', async () => {
     let broken = true
     const claims = new Set<string>()
     const who = await enrolNode(lab, '10.8.9.1')

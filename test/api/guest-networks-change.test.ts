@@ -121,8 +121,8 @@ test('a restart is one of the network in the path; another id in the body is ref
 test('a tenant changes its own networks; a shared one it may use is not its own', async () => {
   const acme = { token: await tokenFor(lab, 'operator', wellKnown.domains.acme) }
   const globex = { token: await tokenFor(lab, 'operator', wellKnown.domains.globex) }
-  const foreign = await lab.call('PUT', BASE, { id, name: 'x' }, globex)
-  assert.deepEqual([foreign.status, foreign.body.code], [404, 'NETWORK_NOT_FOUND'])
+  const of_others = await lab.call('PUT', BASE, { id, name: 'x' }, globex)
+  assert.deepEqual([of_others.status, of_others.body.code], [404, 'NETWORK_NOT_FOUND'])
   const used = await lab.call('POST', `${BASE}/${shared}/restart`, {}, acme)
   assert.deepEqual([used.status, used.body.code], [404, 'NETWORK_NOT_FOUND'])
   assert.equal((await lab.call('POST', `${BASE}/${id}/restart`, {}, acme)).status, 200)

@@ -76,13 +76,13 @@ test('an answer names 20 wrong fields at most and is at most 64 KiB long, howeve
 
 test('bodies that are nested deeper than 64 levels or have more than 20,000 members are refused before they are parsed', async () => {
   const deep = (levels: number): string => `{"a":${'['.repeat(levels - 1)}${']'.repeat(levels - 1)}}`
-  const refusals: [string, RegExp][] = [
+  const rejections: [string, RegExp][] = [
     [deep(65), /64 levels/],
     ['['.repeat(900_000), /64 levels/],
     [unknownFields(20_001), /20000 members/],
     [`[${'0,'.repeat(600_000)}0]`, /20000 members/],
   ]
-  for (const [body, sentence] of refusals) {
+  for (const [body, sentence] of rejections) {
     const reply = await send({ path: LIST, body })
     refused(reply)
     assert.match(reply.body.detail, sentence)

@@ -69,7 +69,7 @@ test('a body whose members stand in another order is the same request', async ()
   assert.equal(first.text, second.text)
 })
 
-test('a refusal before anything began is not kept: the corrected request may use the key', async () => {
+test('a rejection before anything began is not kept: the corrected request may use the key', async () => {
   const bad = await lab.call(
     'POST',
     '/auth/tokens',

@@ -29,7 +29,7 @@ async function useUp(
   throw new Error('nothing was ever refused')
 }
 
-function assertRefusal({ headers, body }: Reply): number {
+function assertTooMany({ headers, body }: Reply): number {
   assert.equal(body.code, 'RATE_LIMITED')
   assert.match(headers.get('content-type') ?? '', /^application\/problem\+json/)
   const seconds = headers.get('retry-after') ?? ''
@@ -50,7 +50,7 @@ suite('limits', () => {
     const ask = (token: string): Promise<Reply> => lab.call('GET', '/version', undefined, { token })
     const { let_in, refused } = await useUp(() => ask(greedy), [200])
     assert.ok(let_in >= BURST && let_in <= BURST + 2, `${let_in} were let in`)
-    const retry_after_s = assertRefusal(refused)
+    const retry_after_s = assertTooMany(refused)
     const refused_at = performance.now()
     assert.equal((await ask(modest)).status, 200)
     await until('the caller is let in again', async () => (await ask(greedy)).status === 200)
@@ -86,7 +86,7 @@ suite('limits of signing in', () => {
     let n = 0
     const { let_in, refused } = await useUp(() => login(`guess-${(n += 1)}`, 'wrong password'), [401])
     assert.equal(let_in, LOGINS)
-    assertRefusal(refused)
+    assertTooMany(refused)
     assert.equal((await login('mira', 'correct horse battery')).status, 429)
     assert.equal((await login('mira', 'correct horse battery', { 'x-forwarded-for': '198.51.100.9' })).status, 429)
     const start = await lab.call('GET', '/auth/oidc/start', undefined, { token: null })
@@ -110,7 +110,7 @@ suite('limits of guessing', () => {
     }
     const { let_in, refused } = await useUp(guess, [401])
     assert.ok(let_in >= BURST && let_in <= BURST + 2, `${let_in} guesses were let in`)
-    assertRefusal(refused)
+    assertTooMany(refused)
     assert.equal((await lab.call('GET', '/version')).status, 200)
   })
 

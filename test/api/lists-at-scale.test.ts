@@ -23,7 +23,7 @@ const OLD_SPACE_MB = 192
 /** All volumes at once are 16 MB, all machines 30. */
 const PAGES_MB = 8
 /** Texts of machines that the driver keeps, and what it made of them. */
-const KEPT_MB = 12
+const CACHE_MB = 12
 /** Watchers look once; after that nobody else asks the platform. */
 const QUIET = { states_poll_ms: HOUR_MS, events_poll_ms: HOUR_MS, tenants_poll_ms: HOUR_MS, read_timeout_ms: 30_000 }
 
@@ -33,19 +33,19 @@ before(async () => {
   lab = await startLab({ time: 'step', size: { ...DEFAULT_SIZE, vms: ROWS, hosts: 500 }, config: { compute: QUIET } })
   database = new pg.Client(lab.database.connection)
   await database.connect()
-  await watchersLooked(database)
+  await watchersPolled(database)
 })
 after(async () => {
   await database.end()
   await lab.close()
 })
 
-/** The first look takes memory of its own. */
-async function watchersLooked(client: pg.Client): Promise<void> {
+/** The first poll takes memory of its own. */
+async function watchersPolled(client: pg.Client): Promise<void> {
   const many_of = async (table: string): Promise<number> =>
     (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count
-  const looked = async () => (await many_of('vm_state')) === ROWS && (await many_of('tenant')) > 0
-  await until('the watchers have looked', looked, 60_000)
+  const polled = async () => (await many_of('vm_state')) === ROWS && (await many_of('tenant')) > 0
+  await until('the watchers have polled', polled, 60_000)
 }
 
 interface List {
@@ -296,7 +296,7 @@ for (const { route, key, id = 'id', filter, insert, expected = numberedId } of O
 /** Lists that cannot grow with the site, or that have tests of their own. */
 const ELSEWHERE: Record<string, string> = {
   vmNicList: 'NICs of one machine; the platform does not page them',
-  gpuDeviceRepinInflight: 'the list of jobs, narrowed',
+  gpuDeviceRepinInflight: 'the list of jobs, filtered',
   discoveryApiList: 'one version of the platform; it does not page its commands',
   discoveryCapacityList: 'a row a kind and cluster; the platform does not page them',
   alertTypeList: 'one version of the platform; it does not page them',
@@ -365,7 +365,7 @@ test(`walking ${ROWS} rows gives each once, and takes memory for pages alone`, a
   try {
     const replica = await production.startReplica()
     await client.connect()
-    await watchersLooked(client)
+    await watchersPolled(client)
     const { tables } = lab.platform.state
     const walk = async (key: string, of: string, filter: object = {}): Promise<string[]> => {
       const found: string[] = []
@@ -392,8 +392,8 @@ test(`walking ${ROWS} rows gives each once, and takes memory for pages alone`, a
 
     const second = replica.output().length
     assert.deepEqual(await walk('virtual_machines', 'vms'), ids(tables.vms.values()))
-    const with_kept_mb = grown(second)
-    assert.ok(with_kept_mb < PAGES_MB + KEPT_MB, `${with_kept_mb} MB more are alive than before`)
+    const with_cache_mb = grown(second)
+    assert.ok(with_cache_mb < PAGES_MB + CACHE_MB, `${with_cache_mb} MB more are alive than before`)
   } finally {
     await client.end()
     await production.close()

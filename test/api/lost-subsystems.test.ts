@@ -12,7 +12,7 @@ import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 import { SCOPE_ROWS } from './tenant-scope-rows.ts'
-import { type Foreign, foreignThings } from './foreign-things.ts'
+import { type OtherTenant, otherTenantThings } from './other-tenant-things.ts'
 
 /** Areas that stand in front of the platform. */
 const PLATFORM_AREAS = new Set([
@@ -65,7 +65,7 @@ const asking = routes.filter(
 
 let lab: Lab
 let proxy: PlatformProxy
-let foreign: Foreign
+let of_others: OtherTenant
 let ticking: NodeJS.Timeout
 
 before(async () => {
@@ -80,10 +80,10 @@ before(async () => {
     },
   }) // biome-ignore format: one record
   ticking = setInterval(() => lab.platform.step(), 20)
-  foreign = await foreignThings(lab)
+  of_others = await otherTenantThings(lab)
   await until(
     'the tenants are known',
-    async () => (await lab.call('GET', `/admin/tenants/${foreign.tenant_id}`)).status === 200,
+    async () => (await lab.call('GET', `/admin/tenants/${of_others.tenant_id}`)).status === 200,
   )
 })
 after(async () => {
@@ -161,8 +161,8 @@ test('without its database every route answers 500 in our words, and nothing is 
       () => 'pass',
       async ({ operation, route }) => {
         const reply = await send(operation, route)
-        const told = reply.headers.get('retry-after') === null ? 'no Retry-After' : undefined
-        return expected(reply, 500, 'STORE_UNAVAILABLE', /relation|schema|select|insert|postgres/i) ?? told
+        const reported = reply.headers.get('retry-after') === null ? 'no Retry-After' : undefined
+        return expected(reply, 500, 'STORE_UNAVAILABLE', /relation|schema|select|insert|postgres/i) ?? reported
       },
     ),
   )
@@ -252,11 +252,11 @@ function expected(reply: Reply, status: number, code: string, forbidden?: RegExp
 /** Inputs that name what exists, because some routes look into our own records first. */
 function inputOf(operation: string, route: RouteSpec): { params: object; query: string; body: unknown } {
   const row = SCOPE_ROWS[operation]
-  const input = row === undefined || row.kind === 'common' ? {} : row.input(foreign)
+  const input = row === undefined || row.kind === 'common' ? {} : row.input(of_others)
   const { params = {}, query = {}, body = {} } = route.example
   const asked = queryText(query)
   return {
-    params: input.params ?? (route.path.startsWith('/admin/tenants/{id}') ? { id: foreign.tenant_id } : params),
+    params: input.params ?? (route.path.startsWith('/admin/tenants/{id}') ? { id: of_others.tenant_id } : params),
     query: input.query ?? asked,
     body: input.body ?? body,
   }

@@ -109,8 +109,8 @@ suite('network of faulty nodes', () => {
     })
     const answers: Record<string, RequestListener> = {
       good: (request, response) => {
-        const picture = { ...exampleNodeNet, links_down: good.links_down }
-        response.end(JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : picture))
+        const snapshot = { ...exampleNodeNet, links_down: good.links_down }
+        response.end(JSON.stringify(request.url?.includes('alerts') ? { alerts: [] } : snapshot))
       },
       slow: (_request, response) => {
         slow_asked += 1

@@ -40,7 +40,7 @@ suite('MTU of all nodes', () => {
     assert.equal((await report()).rollout_status, 'none')
   })
 
-  test('a role that nothing can prove needs the acknowledgement', async () => {
+  test('a role that nothing can verify needs the acknowledgement', async () => {
     const [now = 1500] = await mtusOf('public')
     const refused = await declare({ public: now })
     assert.deepEqual([refused.status, refused.body.code], [400, 'MTU_UNVERIFIABLE'])

@@ -1,4 +1,4 @@
-// Two things that want the same node or network at once, over real agents on captured hosts: one goes on, the other is told.
+// Two things that want the same node or network at once, over real agents on captured hosts: one goes on, the other gets an error.
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'

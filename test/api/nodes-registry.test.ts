@@ -59,7 +59,7 @@ suite('node registry', () => {
     const missing = await lab.call('DELETE', '/configure/nodes/10.5.0.3')
     assert.deepEqual([missing.status, missing.body.code], [404, 'NODE_NOT_FOUND'])
     const events = await lab.call('POST', '/events/app-events', { action: 'nodeDelete' })
-    assert.equal(events.body.count, 1, 'a refusal before anything began is no event')
+    assert.equal(events.body.count, 1, 'a rejection before anything began is no event')
   })
 
   test('what is not an address is refused, and one address has one spelling', async () => {
@@ -143,7 +143,7 @@ suite('node registry', () => {
     assert.equal((await sendEnrolment(lab, token)).reply.status, 200)
   })
 
-  test('a signed heartbeat makes a node online; silence makes it offline, told once', async () => {
+  test('a signed heartbeat makes a node online; silence makes it offline, reported once', async () => {
     const who = await enrolNode(lab, '10.5.3.1')
     assert.equal((await get('10.5.3.1')).status, 'offline')
     const beat = await sendHeartbeat(lab, who)
@@ -153,13 +153,13 @@ suite('node registry', () => {
       [record.status, record.agent.address, record.agent.port, record.agent.version],
       ['online', '127.0.0.1', 9, '9.9.9'],
     )
-    const told = async (action: string): Promise<number> =>
+    const reported = async (action: string): Promise<number> =>
       (await lab.call('POST', '/events/app-events', { action, resource_uuid: who.node_id })).body.count
-    await until('the silence is told', async () => (await told('nodeOffline')) === 1)
+    await until('the silence is reported', async () => (await reported('nodeOffline')) === 1)
     assert.equal((await get('10.5.3.1')).status, 'offline')
-    assert.equal(await told('nodeOnline'), 1)
+    assert.equal(await reported('nodeOnline'), 1)
     await sendHeartbeat(lab, who)
-    assert.equal(await told('nodeOnline'), 2)
+    assert.equal(await reported('nodeOnline'), 2)
   })
 
   test('messages with a wrong key, other content, an old or repeated time are refused', async () => {
@@ -212,11 +212,11 @@ suite('node registry', () => {
     assert.equal(
       (await sendHeartbeat(lab, successor)).status,
       401,
-      'registering the machine anew does not bring it back',
+      'registering the machine again does not bring it back',
     )
   })
 
-  test('X-Target-Node: unknown is 400, this machine is answered here, an offline node is told', async () => {
+  test('X-Target-Node: unknown is 400, this machine is answered here, an offline node is reported', async () => {
     const to = (name: string) =>
       lab.call('GET', '/api/v2/storage/benchmark/profiles', undefined, { headers: { 'x-target-node': name } })
     const unknown = await to('no-such-node')
@@ -236,9 +236,9 @@ suite('node registry', () => {
     assert.equal((await sendSigned(lab, liar, '/configure/nodes/heartbeat', body)).status, 400)
   })
 
-  test('garbage, oversized, foreign and endless answers of an agent become errors of the agent', async () => {
+  test('garbage, oversized, unknown and endless answers of an agent become errors of the agent', async () => {
     const who = await enrolNode(lab, '10.5.6.1')
-    let behaviour: 'garbage' | 'huge' | 'cut' | 'foreign' | 'good' = 'good'
+    let behaviour: 'garbage' | 'huge' | 'cut' | 'unknown' | 'good' = 'good'
     const seen: string[] = []
     const fake = await serveAs(who, (request, response) => {
       seen.push(`${request.method} ${request.url} ${String(request.headers.authorization)}`)
@@ -247,7 +247,7 @@ suite('node registry', () => {
       if (behaviour === 'huge') return response.end(Buffer.alloc(11 * 1024 * 1024, 0x20))
       if (behaviour === 'cut')
         return response.writeHead(200, { 'content-length': '100' }).write('{', () => response.destroy())
-      if (behaviour === 'foreign') return response.writeHead(418).end('{"code":"TEAPOT"}')
+      if (behaviour === 'unknown') return response.writeHead(418).end('{"code":"TEAPOT"}')
       return response.end('{"profiles":[]}')
     })
     try {
@@ -265,7 +265,7 @@ suite('node registry', () => {
       assert.deepEqual(await ask(), [500, 'AGENT_ERROR'])
       behaviour = 'cut'
       assert.deepEqual(await ask(), [500, 'AGENT_UNAVAILABLE'])
-      behaviour = 'foreign'
+      behaviour = 'unknown'
       assert.deepEqual(await ask(), [500, 'AGENT_ERROR'])
       behaviour = 'good'
       assert.deepEqual(await ask(), [200, 'ok'])

@@ -65,8 +65,8 @@ for (const [what, code, text, body] of [
 
 test('events of a foreign tenant are refused to a caller of another tenant', async () => {
   const token = await tokenFor(lab, 'viewer', wellKnown.domains.acme)
-  const foreign = await lab.call('POST', '/events/list', { domain_id: wellKnown.domains.globex }, { token })
-  assert.deepEqual([foreign.status, foreign.body.code], [403, 'TENANT_SCOPE'], foreign.text)
+  const of_others = await lab.call('POST', '/events/list', { domain_id: wellKnown.domains.globex }, { token })
+  assert.deepEqual([of_others.status, of_others.body.code], [403, 'TENANT_SCOPE'], of_others.text)
   const own = await lab.call('POST', '/events/list', { domain_id: wellKnown.domains.acme }, { token })
   assert.equal(own.status, 200, own.text)
 })

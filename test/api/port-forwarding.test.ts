@@ -278,7 +278,7 @@ test('a tenant touches its own addresses, machines and rules alone', async () =>
   const mine = await lab.call('POST', BASE, order({ virtual_machine_id: own.id }), acme)
   assert.equal(mine.status, 201, mine.text)
   const { resource_id } = await ended(lab, mine.body.job_id)
-  const refusals = [
+  const rejections = [
     [await lab.call('POST', BASE, order({ public_ip_id: globex_ip_id }), acme), 'PUBLIC_IP_NOT_FOUND'],
     [await lab.call('POST', BASE, order({ public_ip_id: free_ip_id }), acme), 'PUBLIC_IP_NOT_FOUND'],
     [await lab.call('POST', BASE, order({ public_port: 2 }), globex), 'PUBLIC_IP_NOT_FOUND'],
@@ -290,7 +290,7 @@ test('a tenant touches its own addresses, machines and rules alone', async () =>
     [await lab.call('PUT', BASE, { id: resource_id, private_port: 1 }, globex), 'PORT_FORWARDING_NOT_FOUND'],
     [await lab.call('DELETE', `${BASE}/${resource_id}`, undefined, globex), 'PORT_FORWARDING_NOT_FOUND'],
   ] as const
-  for (const [reply, code] of refusals) assert.deepEqual([reply.status, reply.body.code], [400, code], reply.text)
+  for (const [reply, code] of rejections) assert.deepEqual([reply.status, reply.body.code], [400, code], reply.text)
   assert.equal(rules().length, 1)
   assert.equal((await lab.call('DELETE', `${BASE}/${resource_id}`, undefined, acme)).status, 200)
 })

@@ -118,7 +118,7 @@ test('an acquired address gets its name, reads show it, and releasing removes it
   assert.equal(zone.size, 0)
 })
 
-test('a name that cannot be published is told, and the address stays', async () => {
+test('a name that cannot be published is reported, and the address stays', async () => {
   failing = true
   const { data, message } = await acquire()
   assert.deepEqual([data.dns_created, data.state], [false, 'Associated'])
@@ -136,9 +136,9 @@ test('a record is created, replaced and removed, and only one of this address', 
     record_id: made.record_id ?? '',
   })
   assert.deepEqual([moved.fqdn, zone.size], ['b.acme.example', 1])
-  zone.set('foreign', { fqdn: 'c.globex.example', record_id: 'foreign', ip_address: '203.0.113.250' })
-  await assert.rejects(change(data.id, { action: 'delete', record_id: 'foreign' }), { code: 'RESOURCE_NOT_FOUND' })
+  zone.set('of-globex', { fqdn: 'c.globex.example', record_id: 'of-globex', ip_address: '203.0.113.250' })
+  await assert.rejects(change(data.id, { action: 'delete', record_id: 'of-globex' }), { code: 'RESOURCE_NOT_FOUND' })
   assert.equal((await change(data.id, { action: 'delete' })).fqdn, 'b.acme.example')
-  assert.deepEqual([...zone.keys()], ['foreign'])
+  assert.deepEqual([...zone.keys()], ['of-globex'])
   await assert.rejects(change(data.id, { action: 'delete' }), { code: 'RESOURCE_NOT_FOUND' })
 })

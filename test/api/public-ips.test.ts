@@ -59,7 +59,7 @@ const acquired = async (body: Record<string, unknown> = {}) => {
   return reply.body.data
 }
 
-function foreignMachine(): string {
+function machineOfOthers(): string {
   const [vm] = tables().vms.filter(
     (one) => one.nics.every((nic) => nic.networkid !== network_id) && one.state === 'Running',
   )
@@ -88,8 +88,8 @@ test('this very address is acquired when it is free, and refused when it is not'
   assert.equal((await acquired({ ip_address })).ip_address, ip_address)
   const again = await lab.call('POST', IPS, { zone_id, network_id, ip_address })
   assert.deepEqual([again.status, again.body.code, again.body.success], [400, 'PUBLIC_IP_UNAVAILABLE', false])
-  const foreign = await lab.call('POST', IPS, { zone_id, network_id, ip_address: '192.0.2.250' })
-  assert.deepEqual([foreign.status, foreign.body.code], [400, 'PUBLIC_IP_UNAVAILABLE'])
+  const of_others = await lab.call('POST', IPS, { zone_id, network_id, ip_address: '192.0.2.250' })
+  assert.deepEqual([of_others.status, of_others.body.code], [400, 'PUBLIC_IP_UNAVAILABLE'])
 })
 
 test('the owner’s only isolated network is found, and without owner or network the field is named', async () => {
@@ -119,7 +119,7 @@ test('with associate_to_vm static NAT leads to the machine, and is given up in o
   assert.deepEqual([again.status, again.body.code], [400, 'PUBLIC_IP_NOT_ASSOCIATED'])
 })
 
-test('when static NAT fails after the address came, the address is given back', async () => {
+test('when static NAT fails after the address came, the address is released', async () => {
   const owned = tables().addresses.filter((one) => one.state !== 'Free').length
   await control(lab, 'fail', { command: 'enableStaticNat', times: 1, code: 537, text: 'planted conflict' })
   const reply = await lab.call('POST', IPS, { zone_id, network_id, associate_to_vm: true, vm_id: machine() })
@@ -154,7 +154,7 @@ for (const [what, body, code] of [
 }
 
 test('a machine of another network is refused before anything is acquired', async () => {
-  const reply = await lab.call('POST', IPS, { zone_id, network_id, associate_to_vm: true, vm_id: foreignMachine() })
+  const reply = await lab.call('POST', IPS, { zone_id, network_id, associate_to_vm: true, vm_id: machineOfOthers() })
   assert.deepEqual([reply.status, reply.body.code], [400, 'INVALID_REQUEST'], reply.text)
   assert.equal(await sent('associateIpAddress'), 0)
 })
@@ -275,8 +275,8 @@ test('associating a source NAT, a ruled or a free address, or nothing, is refuse
   set({ issourcenat: true })
   const source = await lab.call('POST', `${IPS}/${id}/associate`, { vm_id })
   assert.deepEqual([source.status, source.body.code], [400, 'PUBLIC_IP_STATE'], source.text)
-  const kept = await lab.call('DELETE', `${IPS}/${id}`)
-  assert.deepEqual([kept.status, kept.body.code], [400, 'PUBLIC_IP_STATE'], kept.text)
+  const undeleted = await lab.call('DELETE', `${IPS}/${id}`)
+  assert.deepEqual([undeleted.status, undeleted.body.code], [400, 'PUBLIC_IP_STATE'], undeleted.text)
   set({ issourcenat: false })
   assert.equal((await lab.call('POST', `${IPS}/${id}/associate`, {})).body.code, 'INVALID_REQUEST')
   assert.equal((await lab.call('POST', `${IPS}/${id}/associate`, { vm_id: NOBODY })).body.code, 'VM_NOT_FOUND')
@@ -294,7 +294,7 @@ test('a lost answer to static NAT is read back', async () => {
   assert.equal(reply.status, 200, reply.text)
 })
 
-test('releasing gives the address back', async () => {
+test('releasing frees the address', async () => {
   const { id } = await acquired()
   const reply = await lab.call('DELETE', `${IPS}/${id}`)
   assert.deepEqual([reply.status, reply.body.success], [200, true], reply.text)

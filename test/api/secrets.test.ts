@@ -241,7 +241,7 @@ test('machines come with user data and passwords, and the platform fails in ever
   await until('all jobs have ended', async () => (await ask('GET', '/jobs?job_status=running')).body.count === 0)
 })
 
-test('guests, foreign hosts, directories of tenants and agents bring secrets of their own', async () => {
+test('guests, external hosts, directories of tenants and agents bring secrets of their own', async () => {
   const list = await ask('POST', '/compute/vms/list', { page_size: 100 })
   const vms = list.body.virtual_machines as { id: string; name: string; state: string }[]
   const running = vms.find(({ name }) => name === MARKER)?.id ?? ''

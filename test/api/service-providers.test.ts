@@ -1,4 +1,4 @@
-// Network service providers over HTTP: add, make the element, configure it, enable; and every refusal on the way.
+// Network service providers over HTTP: add, make the element, configure it, enable; and every rejection on the way.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/site.ts'
@@ -123,8 +123,8 @@ test('each kind lists its own elements alone, although one command lists both ki
     )
   }
   const router = elements().find((one) => one.nspid === providerId('VirtualRouter'))
-  const foreign = await lab.call('POST', `${BASE}/VpcVirtualRouter/get`, { id: router?.id })
-  assert.deepEqual([foreign.status, foreign.body.code], [400, 'PROVIDER_ELEMENT_NOT_FOUND'])
+  const of_others = await lab.call('POST', `${BASE}/VpcVirtualRouter/get`, { id: router?.id })
+  assert.deepEqual([of_others.status, of_others.body.code], [400, 'PROVIDER_ELEMENT_NOT_FOUND'])
 })
 
 test('providers are listed, filtered and paged', async () => {

@@ -91,7 +91,7 @@ suite('a running service', () => {
       ['validation', await lab.call('POST', '/compute/vms/list', { page: -1 })],
       ['bad JSON', await lab.call('POST', '/compute/vms/list', '{')],
       ['broken escape', await lab.call('GET', '/jobs/%zz')],
-      ['redirect or refusal', await lab.call('GET', '/auth/oidc/start')],
+      ['redirect or rejection', await lab.call('GET', '/auth/oidc/start')],
     ]
     await stream.body?.cancel()
     for (const [what, { headers }] of answers) {
@@ -227,7 +227,7 @@ suite('a running service', () => {
     assert.equal((await lab.call('GET', '/healthz')).status, 200)
   })
 
-  test('the reference page works without a network and lets no foreign script in', async () => {
+  test('the reference page works without a network and loads no script of another site', async () => {
     const page = await lab.call('GET', '/docs', undefined, { token: null })
     assert.match(page.headers.get('content-type') ?? '', /^text\/html/)
     const outside = [...page.text.matchAll(/(?:https?:)?\/\/[\w.-]+\.\w+[^"'\s<]*/g)].map(([url]) => url)
@@ -348,7 +348,7 @@ suite('a service that is asked to stop', () => {
     await assert.rejects(draining.call('GET', '/healthz'))
   })
 
-  test('streams are told, a change in flight gets its answer, new callers are refused, and it ends in time', async () => {
+  test('streams are ended, a change in flight gets its answer, new callers are refused, and it ends in time', async () => {
     assert.ok(lab !== undefined)
     const { call, url, token } = lab
     const stream = await openStream(`${url}/events/sse`, token)

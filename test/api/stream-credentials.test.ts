@@ -55,17 +55,17 @@ async function endOf(stream: SseReader): Promise<string> {
 }
 
 test('streams of a token end within a second when it is revoked on another replica, and those of others go on', async () => {
-  const [revoked, kept] = [await makeToken(), await makeToken()]
+  const [revoked, unrevoked] = [await makeToken(), await makeToken()]
   const gone = await follow(revoked.token)
   const by_ticket = await follow(null, `?ticket=${await ticketOf(revoked.token)}`)
-  const going_on = await follow(kept.token)
+  const going_on = await follow(unrevoked.token)
   const started = performance.now()
   assert.equal((await admin('DELETE', `/auth/tokens/${revoked.id}`)).status, 200)
   assert.equal(await endOf(gone), 'The API token has ended.')
   assert.equal(await endOf(by_ticket), 'The API token has ended.')
   assert.ok(performance.now() - started < 1000)
   assert.deepEqual(going_on.messages, [])
-  assert.equal((await call(other, 'GET', '/auth/me', { token: kept.token })).status, 200)
+  assert.equal((await call(other, 'GET', '/auth/me', { token: unrevoked.token })).status, 200)
 })
 
 test('a stream ends when its token expires', async () => {

@@ -4,14 +4,14 @@
 // - `lists`: a read that would show things of globex to an unbound caller; the scoped one must not see any.
 // - `refuses`: a call that names a thing of globex; it must be "not found", and change nothing.
 // - `common`: shows nothing that belongs to a tenant, or only what is the caller's own; the row says why.
-import type { Foreign } from './foreign-things.ts'
+import type { OtherTenant } from './other-tenant-things.ts'
 
-export type Input = (foreign: Foreign) => { params?: Record<string, string>; query?: string; body?: unknown }
+export type Input = (of_others: OtherTenant) => { params?: Record<string, string>; query?: string; body?: unknown }
 export type ScopeRow =
   | {
       kind: 'lists'
       input: Input /** The unbound caller sees the same with this. */
-      marks: (foreign: Foreign) => string[]
+      marks: (of_others: OtherTenant) => string[]
     }
   | {
       kind: 'refuses'
@@ -22,20 +22,20 @@ export type ScopeRow =
 
 const NOT_FOUND = /_NOT_FOUND$/
 const body =
-  (make: (foreign: Foreign) => unknown): Input =>
-  (foreign) => ({ body: make(foreign) })
-const refuses = (make: (foreign: Foreign) => unknown, code = NOT_FOUND): ScopeRow => ({
+  (make: (of_others: OtherTenant) => unknown): Input =>
+  (of_others) => ({ body: make(of_others) })
+const refuses = (make: (of_others: OtherTenant) => unknown, code = NOT_FOUND): ScopeRow => ({
   kind: 'refuses',
   input: body(make),
   code,
 })
 const vm = (more: object = {}): ScopeRow => refuses(({ vm_id }) => ({ virtual_machine_id: vm_id, ...more }))
-const at = (params: (foreign: Foreign) => Record<string, string>, sent?: unknown): ScopeRow => ({
+const at = (params: (of_others: OtherTenant) => Record<string, string>, sent?: unknown): ScopeRow => ({
   kind: 'refuses',
-  input: (foreign) => ({ params: params(foreign), ...(sent === undefined ? {} : { body: sent }) }),
+  input: (of_others) => ({ params: params(of_others), ...(sent === undefined ? {} : { body: sent }) }),
   code: NOT_FOUND,
 })
-const lists = (marks: (foreign: Foreign) => string[], input: Input = () => ({})): ScopeRow => ({
+const lists = (marks: (of_others: OtherTenant) => string[], input: Input = () => ({})): ScopeRow => ({
   kind: 'lists',
   input,
   marks,
@@ -44,8 +44,8 @@ const common = (why: string): ScopeRow => ({ kind: 'common', why })
 
 const OFFERINGS = 'Offerings are the site’s; the platform lists those that a tenant may use.'
 const SELF = 'Is about the caller’s own credential.'
-const tenant = ({ tenant_id }: Foreign) => ({ id: tenant_id })
-const address = ({ ip_id }: Foreign) => ({ ip_id })
+const tenant = ({ tenant_id }: OtherTenant) => ({ id: tenant_id })
+const address = ({ ip_id }: OtherTenant) => ({ ip_id })
 
 export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   versionGet: common('The version of the service.'),

@@ -8,11 +8,11 @@ import { routeEffect, type RouteSpec } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 import { SCOPE_ROWS } from './tenant-scope-rows.ts'
-import { type Foreign, foreignThings } from './foreign-things.ts'
+import { type OtherTenant, otherTenantThings } from './other-tenant-things.ts'
 
 let lab: Lab
 let acme: string
-let foreign: Foreign
+let of_others: OtherTenant
 let ticking: NodeJS.Timeout
 
 before(async () => {
@@ -24,10 +24,10 @@ before(async () => {
     tenant_id: wellKnown.domains.acme,
   })
   acme = token.body.token
-  foreign = await foreignThings(lab)
+  of_others = await otherTenantThings(lab)
   await until(
     'the tenants are known',
-    async () => (await lab.call('GET', `/admin/tenants/${foreign.tenant_id}`)).status === 200,
+    async () => (await lab.call('GET', `/admin/tenants/${of_others.tenant_id}`)).status === 200,
   )
 })
 after(async () => {
@@ -71,7 +71,7 @@ for (const { operation, route } of own) {
   const row = SCOPE_ROWS[operation]
   if (row === undefined || row.kind === 'common') continue
   test(`${operation} ${row.kind === 'lists' ? 'shows a caller of acme nothing' : 'finds nothing'} of globex`, async () => {
-    const input = row.input(foreign)
+    const input = row.input(of_others)
     const query = input.query === undefined ? '' : `?${input.query}`
     const ask = (token?: string) =>
       lab.call(route.method, `${pathOf(route, input.params)}${query}`, input.body, {
@@ -83,7 +83,7 @@ for (const { operation, route } of own) {
       assert.equal(everybody.status, 200, everybody.text)
       const scoped = await ask(acme)
       assert.equal(scoped.status, 200, scoped.text)
-      for (const mark of row.marks(foreign)) {
+      for (const mark of row.marks(of_others)) {
         assert.ok(everybody.text.includes(mark), `an unbound caller sees ${mark}: else this test shows nothing`)
         assert.ok(!scoped.text.includes(mark), `a caller of acme sees ${mark}`)
       }

@@ -68,13 +68,13 @@ test('with stop_instances the machines stop, and activating names them and start
   assert.ok(ran.every((id) => tables().vms.get(id)?.state === 'Stopped'))
 })
 
-test('an account that was disabled before stays so; a status change that the platform refuses is told', async () => {
+test('an account that was disabled before stays so; a status change that the platform refuses is reported', async () => {
   const extra = must(tables().accounts.get(wellKnown.accounts.acme))
   tables().accounts.put({ ...extra, id: NOBODY.replace('4000', '4002'), name: 'left', state: 'disabled' })
   await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
   assert.equal(tables().accounts.get(NOBODY.replace('4000', '4002'))?.state, 'disabled')
-  await control(lab, 'fail', { command: 'disableAccount', times: 1, code: 431, text: 'planted refusal' })
+  await control(lab, 'fail', { command: 'disableAccount', times: 1, code: 431, text: 'planted rejection' })
   const reply = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
   assert.match(reply.body.detail, /account acme could not be changed/)

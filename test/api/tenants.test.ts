@@ -193,7 +193,7 @@ for (const [command, times] of [
   test(`when the platform refuses ${command} nothing stays, and the name is free again`, async () => {
     const name = fresh()
     const before_vlans = tables().vlans.size
-    await control(lab, 'fail', { command, times, code: 431, text: 'planted refusal' })
+    await control(lab, 'fail', { command, times, code: 431, text: 'planted rejection' })
     const reply = await lab.call('POST', '/admin/tenants', { name, ...NEW_RANGE })
     assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
     assert.equal(tables().domains.filter((one) => one.name === name).length, 0)
@@ -217,7 +217,7 @@ for (const [command, times] of [
 
 test('a domain that cannot be removed again stays listed with a flag', async () => {
   const name = fresh()
-  await control(lab, 'fail', { command: 'createAccount', times: 1, code: 431, text: 'planted refusal' })
+  await control(lab, 'fail', { command: 'createAccount', times: 1, code: 431, text: 'planted rejection' })
   await control(lab, 'fail', { command: 'deleteDomain', times: 9, code: 530, text: 'planted failure' })
   const reply = await lab.call('POST', '/admin/tenants', { name })
   assert.equal(reply.status, 400, reply.text)

@@ -80,7 +80,7 @@ test('with --json every event is one line', async (t) => {
   assert.deepEqual(JSON.parse(stdout), { id: '3', event: 'job', data: { id: 'j', text: 'two\nlines' } })
 })
 
-test('a refusal of the stream ends it with its exit code instead of being tried again', async (t) => {
+test('a rejection of the stream ends it with its exit code instead of being tried again', async (t) => {
   const service = await startFakeService({ 'GET /events/sse': () => problem(403, 'FORBIDDEN', 'not you') })
   t.after(() => service.close())
   const result = await runAt(service.url, ['events', 'follow'])

@@ -117,10 +117,13 @@ test('a dry run of the query and a member of the body with the same name stay ap
   const args = ['mtu', 'node-apply', '--bridge', 'br0', '--mtu', '9000', '--dry-run', '--target-node', '10.0.0.7']
   await runAt(service.url, args)
   await runAt(service.url, ['mtu', 'node-apply', '--bridge', 'br0', '--mtu', '9000', '--field-dry-run'])
-  const [plan, proof] = service.seen
+  const [plan, verification] = service.seen
   assert.deepEqual([plan?.query.get('dry_run'), plan?.body], ['true', { bridge: 'br0', mtu: 9000 }])
   assert.equal(plan?.headers['x-target-node'], '10.0.0.7')
-  assert.deepEqual([proof?.query.get('dry_run'), proof?.body], [null, { bridge: 'br0', mtu: 9000, dry_run: true }])
+  assert.deepEqual(
+    [verification?.query.get('dry_run'), verification?.body],
+    [null, { bridge: 'br0', mtu: 9000, dry_run: true }],
+  )
 })
 
 test('--wait leaves the name that follows it alone', async (t) => {

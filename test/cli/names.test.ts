@@ -52,7 +52,7 @@ test('an unknown name is said to be unknown, with the exit code of a missing thi
   assert.match(result.stderr, /there is no virtual machine named "web-1"/)
 })
 
-test('a failing lookup is told as it is and not as an unknown name', async (t) => {
+test('a failing lookup is reported as it is and not as an unknown name', async (t) => {
   const service = await startFakeService({
     'POST /compute/vms/getIdbyName': () => problem(500, 'COMPUTE_UNAVAILABLE', 'the platform is away'),
   })

@@ -1,4 +1,4 @@
-// Every refusal and failed job recorded from a real platform, and what it means to our caller.
+// Every rejection and failed job recorded from a real platform, and what it means to our caller.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import messages from '../fixtures/cloudstack/error-messages.json' with { type: 'json' }
@@ -49,7 +49,7 @@ const mapped = (entry: Recorded, tenant_id: string | null = null): ApiError =>
 const ofTheService = ({ status, answer }: Recorded): boolean =>
   status === 401 || (status === 432 && JSON.stringify(answer).includes('The API ['))
 
-test('every recorded refusal and failed job has a code; what the caller caused is 400, 404 or 409', () => {
+test('every recorded rejection and failed job has a code; what the caller caused is 400, 404 or 409', () => {
   assert.equal(recorded.errors.length, 519)
   for (const entry of recorded.errors) {
     const { status } = ERRORS[mapped(entry).code]

@@ -41,7 +41,7 @@ async function called(): Promise<string[]> {
   return calls.map((call) => call.command)
 }
 
-const refusal = (upstream: 'DHCP' | 'DNS') => ({ name: 'UpstreamError', upstream, failure: 'error', status: 400 })
+const rejection = (upstream: 'DHCP' | 'DNS') => ({ name: 'UpstreamError', upstream, failure: 'error', status: 400 })
 
 describe('calls', () => {
   test('a token that is refused is an error at once, without another try', async () => {
@@ -61,11 +61,11 @@ describe('calls', () => {
     await unset.close()
   })
 
-  test('a failure is told by the body of the answer, whatever HTTP says', async () => {
+  test('a failure is reported by the body of the answer, whatever HTTP says', async () => {
     await control('fail', { command: 'dhcp/scopes/list', text: 'The DHCP service is not running.' })
-    await assert.rejects(dhcp.scopes(), { ...refusal('DHCP'), detail: 'The DHCP service is not running.' })
+    await assert.rejects(dhcp.scopes(), { ...rejection('DHCP'), detail: 'The DHCP service is not running.' })
     await control('fail', { command: 'zones/list', text: 'Access was denied.' })
-    await assert.rejects(dns.zones(), { ...refusal('DNS'), detail: 'Access was denied.' })
+    await assert.rejects(dns.zones(), { ...rejection('DNS'), detail: 'Access was denied.' })
   })
 
   test('silence is a timeout, which only reads may repeat', async () => {

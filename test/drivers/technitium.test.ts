@@ -65,7 +65,7 @@ function record(fields: Partial<RecordData> & Pick<RecordData, 'fqdn' | 'type' |
 const add = (one: RecordData, zone = ZONE): Promise<void> => dns.changeRecords(zone, [{ action: 'add', record: one }])
 const lineOf = ({ fqdn, type, value, ttl, comment }: RecordData): string => [fqdn, type, value, ttl, comment].join(' ')
 const linesOf = async (zone = ZONE): Promise<string[]> => (await dns.records(zone)).filter((one) => one.type !== 'SOA').map(lineOf).sort() // biome-ignore format: one thought
-const refusal = (upstream: 'DHCP' | 'DNS') => ({ name: 'UpstreamError', upstream, failure: 'error', status: 400 })
+const rejection = (upstream: 'DHCP' | 'DNS') => ({ name: 'UpstreamError', upstream, failure: 'error', status: 400 })
 
 describe('DHCP', () => {
   const mine = async (): Promise<DhcpScope | undefined> => (await dhcp.scopes()).find((one) => one.name === 'office')
@@ -85,17 +85,17 @@ describe('DHCP', () => {
   test('a name or network that is taken is refused, also where the server would not see it', async () => {
     const before = await dhcp.scopes()
     const wide = { ...office, name: 'wide', network: '10.20.0.0/16', range: { first: '10.20.0.5', last: '10.20.1.5' } }
-    await assert.rejects(dhcp.createScope({ ...wide, gateway: '', excluded: [] }), refusal('DHCP'))
-    await assert.rejects(dhcp.createScope({ ...office, name: 'management' }), refusal('DHCP'))
+    await assert.rejects(dhcp.createScope({ ...wide, gateway: '', excluded: [] }), rejection('DHCP'))
+    await assert.rejects(dhcp.createScope({ ...office, name: 'management' }), rejection('DHCP'))
     assert.deepEqual(await dhcp.scopes(), before)
   })
 
   test('a scope that cannot be switched as ordered is not made at all', async () => {
     await control('fail', { command: 'dhcp/scopes/disable', text: 'no' })
-    await assert.rejects(dhcp.createScope({ ...office, enabled: false }), refusal('DHCP'))
+    await assert.rejects(dhcp.createScope({ ...office, enabled: false }), rejection('DHCP'))
     assert.equal(await mine(), undefined)
     await control('pretend', { command: 'dhcp/scopes/disable' })
-    await assert.rejects(dhcp.createScope({ ...office, enabled: false }), refusal('DHCP'))
+    await assert.rejects(dhcp.createScope({ ...office, enabled: false }), rejection('DHCP'))
     assert.equal(await mine(), undefined)
   })
 
@@ -103,11 +103,14 @@ describe('DHCP', () => {
     await dhcp.createScope(office)
     await assert.rejects(
       dhcp.updateScope('office', { ...office, lease_seconds: 60, gateway: 'nowhere' }),
-      refusal('DHCP'),
+      rejection('DHCP'),
     )
     assert.deepEqual(await mine(), office)
     await control('fail', { command: 'dhcp/scopes/set', text: 'no' })
-    await assert.rejects(dhcp.updateScope('office', { ...office, enabled: false, lease_seconds: 60 }), refusal('DHCP'))
+    await assert.rejects(
+      dhcp.updateScope('office', { ...office, enabled: false, lease_seconds: 60 }),
+      rejection('DHCP'),
+    )
     assert.deepEqual(await mine(), office)
   })
 
@@ -118,8 +121,8 @@ describe('DHCP', () => {
     assert.deepEqual(await mine(), changed)
     await dhcp.deleteScope('office')
     assert.equal(await mine(), undefined)
-    await assert.rejects(dhcp.updateScope('office', office), refusal('DHCP'))
-    await assert.rejects(dhcp.deleteScope('office'), refusal('DHCP'))
+    await assert.rejects(dhcp.updateScope('office', office), rejection('DHCP'))
+    await assert.rejects(dhcp.deleteScope('office'), rejection('DHCP'))
   })
 
   test('gateway, name servers and excluded addresses are never handed out, and leases are read as they are', async () => {
@@ -187,7 +190,7 @@ describe('DHCP', () => {
     await dhcp.changeReservations('office', { put: [a, b] })
     const before = await dhcp.reservations('office')
     const twice = { put: [{ ...a, ip: b.ip }] }
-    await assert.rejects(dhcp.changeReservations('office', twice), refusal('DHCP'))
+    await assert.rejects(dhcp.changeReservations('office', twice), rejection('DHCP'))
     const bad = {
       put: [
         { ...a, hostname: 'new' },
@@ -195,7 +198,7 @@ describe('DHCP', () => {
       ],
       remove: [],
     }
-    await assert.rejects(dhcp.changeReservations('office', bad), refusal('DHCP'))
+    await assert.rejects(dhcp.changeReservations('office', bad), rejection('DHCP'))
     assert.deepEqual(await dhcp.reservations('office'), before)
     await control('lose-answer', { command: 'dhcp/scopes/addReservedLease' })
     const third = { mac: MACS[2], ip: '10.77.0.12', hostname: 'h2', comment: '' }
@@ -249,17 +252,17 @@ describe('DNS', () => {
 
   test('a zone that cannot be finished is not left behind', async () => {
     await control('fail', { command: 'zones/options/set', text: 'no' })
-    await assert.rejects(dns.createZone({ name: 'office.example', type: 'Primary' }), refusal('DNS'))
+    await assert.rejects(dns.createZone({ name: 'office.example', type: 'Primary' }), rejection('DNS'))
     assert.equal(await dns.zone('office.example'), undefined)
   })
 
   test('what is asked of a zone is never done to the one that encloses it', async () => {
     const before = await linesOf()
     const below = `deep.${ZONE}`
-    await assert.rejects(dns.records(below), refusal('DNS'))
-    await assert.rejects(add(record({ fqdn: `x.${below}`, type: 'A', value: '10.1.1.1' }), below), refusal('DNS'))
-    await assert.rejects(dns.deleteZone(below), refusal('DNS'))
-    await assert.rejects(dns.changeZone(below, { enabled: false }), refusal('DNS'))
+    await assert.rejects(dns.records(below), rejection('DNS'))
+    await assert.rejects(add(record({ fqdn: `x.${below}`, type: 'A', value: '10.1.1.1' }), below), rejection('DNS'))
+    await assert.rejects(dns.deleteZone(below), rejection('DNS'))
+    await assert.rejects(dns.changeZone(below, { enabled: false }), rejection('DNS'))
     assert.deepEqual(await linesOf(), before)
   })
 
@@ -305,7 +308,7 @@ describe('DNS', () => {
     assert.deepEqual(await resolver.resolve4(web.fqdn), ['10.77.0.62'])
     await dns.changeRecords(ZONE, [{ action: 'replace', record: web }])
     assert.deepEqual((await dns.records(ZONE, { fqdn: web.fqdn })).map(lineOf), [lineOf(web)])
-    await assert.rejects(add(web), refusal('DNS'))
+    await assert.rejects(add(web), rejection('DNS'))
     const renamed = { ...web, fqdn: `new.${ZONE}`, type: 'AAAA', value: '2001:db8::1' }
     await dns.changeRecords(ZONE, [{ action: 'update', old: web, record: renamed }])
     assert.deepEqual(await dns.records(ZONE, { fqdn: web.fqdn }), [])
@@ -335,14 +338,14 @@ describe('DNS', () => {
       { action: 'add' as const, record: good },
       { action: 'add' as const, record: bad },
     ]
-    await assert.rejects(dns.changeRecords(ZONE, changes), refusal('DNS'))
+    await assert.rejects(dns.changeRecords(ZONE, changes), rejection('DNS'))
     assert.deepEqual(await linesOf(), before)
     const late = record({ fqdn: `late.${ZONE}`, type: 'A', value: '10.77.0.71', ttl: 999_999_999 })
     await assert.rejects(dns.changeRecords(ZONE, [{ action: 'add', record: good }, { action: 'add', record: late }])) // biome-ignore format: one line
     assert.deepEqual(await linesOf(), before)
   })
 
-  test('a change whose answer is lost is taken back', async () => {
+  test('a change whose answer is lost is rolled back', async () => {
     const before = await linesOf()
     await control('lose-answer', { command: 'zones/records/add' })
     const one = record({ fqdn: `lost.${ZONE}`, type: 'A', value: '10.77.0.70' })
@@ -389,7 +392,7 @@ describe('DNS', () => {
     await dns.changeZone('acme.test', { enabled: true })
     assert.deepEqual(await resolver.resolve4('printer.acme.test'), ['10.30.0.50'])
     await control('fail', { command: 'zones/delete', text: 'no' })
-    await assert.rejects(dns.renameZone('acme.test', 'other.test'), refusal('DNS'))
+    await assert.rejects(dns.renameZone('acme.test', 'other.test'), rejection('DNS'))
     assert.ok((await dns.zone('acme.test')) !== undefined && (await dns.zone('other.test')) === undefined)
   })
 
@@ -410,8 +413,8 @@ describe('DNS', () => {
     await dns.convertZone('copy.example', 'Primary', [])
     assert.partialDeepStrictEqual(await dns.zone('copy.example'), { type: 'Primary', masters: [], enabled: false })
     const silent = { name: 'silent.example', type: 'Secondary' as const, masters: ['192.0.2.1'] }
-    await assert.rejects(dns.createZone(silent), refusal('DNS'))
-    await assert.rejects(dns.convertZone(ZONE, 'Secondary', masters), refusal('DNS'))
+    await assert.rejects(dns.createZone(silent), rejection('DNS'))
+    await assert.rejects(dns.convertZone(ZONE, 'Secondary', masters), rejection('DNS'))
   })
 
   test('names and values are found in one zone and in all, and queries are counted', async () => {

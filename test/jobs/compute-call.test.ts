@@ -24,7 +24,7 @@ const detach: CallInput = {
   args: { id: VOLUME },
   creates: false,
   slow: false,
-  proof: { thing: 'volume', args: { id: VOLUME }, expect: { virtualmachineid: null } },
+  postcondition: { thing: 'volume', args: { id: VOLUME }, expect: { virtualmachineid: null } },
   resource_type: 'VOLUME',
   done: 'Detached.',
 }
@@ -38,15 +38,15 @@ function addAddress(platform: CloudStackLab): CallInput {
     args: { nicid: nicOf(platform)?.id ?? '' },
     creates: true,
     slow: false,
-    proof: { thing: 'secondary_ip', args: { id: VM }, where: { id: '$id' }, expect: {} },
+    postcondition: { thing: 'secondary_ip', args: { id: VM }, where: { id: '$id' }, expect: {} },
     resource_type: 'VM',
     done: 'Added.',
   }
 }
 
-async function makeWorld(
+async function makeFixture(
   inputOf: (platform: CloudStackLab) => CallInput,
-): Promise<{ world: CloudStackLab; bound: BoundJob; input: CallInput }> {
+): Promise<{ fixture: CloudStackLab; bound: BoundJob; input: CallInput }> {
   const platform = await startCloudStack({ time: 'step', port: 0 })
   const timer = setInterval(() => platform.step(), 20)
   const { url, api_key, secret_key } = platform
@@ -64,13 +64,13 @@ async function makeWorld(
       throw new Error('these calls write no details of a machine')
     },
   }
-  return { world: platform, bound: bindJob(computeCall, deps), input: inputOf(platform) }
+  return { fixture: platform, bound: bindJob(computeCall, deps), input: inputOf(platform) }
 }
 
 const isDetached = (platform: CloudStackLab) => platform.state.tables.volumes.get(VOLUME)?.virtualmachineid === null
 
 const walk: Walk<CloudStackLab> = {
-  make: () => makeWorld(() => detach),
+  make: () => makeFixture(() => detach),
   completed(platform, job: JobRow, where) {
     assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
     assert.ok(isDetached(platform), where)
@@ -82,7 +82,7 @@ const walk: Walk<CloudStackLab> = {
 
 const addresses = (platform: CloudStackLab) => nicOf(platform)?.secondaryips.length
 const making: Walk<CloudStackLab> = {
-  make: () => makeWorld(addAddress),
+  make: () => makeFixture(addAddress),
   completed(platform, job, where) {
     assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
     assert.equal(addresses(platform), 1, where)
@@ -109,6 +109,6 @@ test('every step may run twice, also for what the platform makes before its job'
 test('what was made is verified by its own id, also when the answer was lost', { timeout: 60_000 }, async () => {
   const made = await making.make()
   const body = JSON.stringify({ command: 'addIpToNic', times: 1 })
-  await fetch(`${made.world.control_url}/lose-answer`, { method: 'POST', body })
+  await fetch(`${made.fixture.control_url}/lose-answer`, { method: 'POST', body })
   await repeatEverywhere({ ...making, make: async () => made })
 })

@@ -21,13 +21,13 @@ after(async () => {
   for (const end of ends) await end()
 })
 
-interface World {
+interface Fixture {
   platform: CloudStackLab
   count: number
 }
 
 /** A platform whose time runs fast: each job ends a few hundredths of a second after it began. */
-async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bindJob>; input: unknown }> {
+async function makeFixture(): Promise<{ fixture: Fixture; bound: ReturnType<typeof bindJob>; input: unknown }> {
   const platform = await startCloudStack({ time: 'step', port: 0 })
   const timer = setInterval(() => platform.step(), 20)
   const cloudstack = createCloudStack(
@@ -62,31 +62,31 @@ async function makeWorld(): Promise<{ world: World; bound: ReturnType<typeof bin
     create,
   }
   return {
-    world: { platform, count: platform.state.tables.volumes.size },
+    fixture: { platform, count: platform.state.tables.volumes.size },
     bound: bindJob(vmDiskCreateJob, { cloudstack }),
     input,
   }
 }
 
-function attachedOnce({ platform, count }: World, job: JobRow, where: string): void {
+function attachedOnce({ platform, count }: Fixture, job: JobRow, where: string): void {
   const { volumes } = platform.state.tables
   assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
   assert.equal(volumes.size, count + 1, where)
   assert.deepEqual([volumes.get(VOLUME_ID)?.virtualmachineid, volumes.get(VOLUME_ID)?.state], [VM, 'Ready'], where)
 }
 
-function noneLeft({ platform, count }: World, job: JobRow, where: string): void {
+function noneLeft({ platform, count }: Fixture, job: JobRow, where: string): void {
   const { volumes } = platform.state.tables
   // An attached volume holds data of a guest that may use it already: it stays, and the job says so.
-  const kept = volumes.get(VOLUME_ID)?.virtualmachineid === VM
-  assert.equal(volumes.size, kept ? count + 1 : count, `${where}: ${job.failure_reason}`)
-  if (kept) assert.match(job.status, /is attached and was left alone/, where)
+  const attached = volumes.get(VOLUME_ID)?.virtualmachineid === VM
+  assert.equal(volumes.size, attached ? count + 1 : count, `${where}: ${job.failure_reason}`)
+  if (attached) assert.match(job.status, /is attached and was left alone/, where)
 }
 
-const walk: Walk<World> = { make: makeWorld, completed: attachedOnce, failed: noneLeft }
+const walk: Walk<Fixture> = { make: makeFixture, completed: attachedOnce, failed: noneLeft }
 
 test('a crash at any point ends in exactly one volume, attached', { timeout: 180_000 }, async () => {
-  const strict: Walk<World> = { ...walk, failed: attachedOnce }
+  const strict: Walk<Fixture> = { ...walk, failed: attachedOnce }
   assert.ok((await crashEverywhere(strict)) >= 6)
 })
 
@@ -100,26 +100,26 @@ test('every step may run twice', { timeout: 60_000 }, async () => {
 
 for (const command of ['createVolume', 'attachVolume']) {
   test(`a lost answer of ${command} makes no second volume`, { timeout: 60_000 }, async () => {
-    const { world, bound, input } = await makeWorld()
+    const { fixture, bound, input } = await makeFixture()
     const body = JSON.stringify({ command, times: 1 })
-    await fetch(`${world.platform.control_url}/lose-answer`, { method: 'POST', body })
-    await repeatOnce({ world, bound, input }, attachedOnce)
+    await fetch(`${fixture.platform.control_url}/lose-answer`, { method: 'POST', body })
+    await repeatOnce({ fixture, bound, input }, attachedOnce)
   })
 }
 
 test('a volume that the platform refuses is none', { timeout: 60_000 }, async () => {
-  const { world, bound, input } = await makeWorld()
+  const { fixture, bound, input } = await makeFixture()
   const refused = { ...(input as object), create: { name: 'more', zoneid: wellKnown.zone, diskofferingid: NOBODY } }
-  await repeatOnce({ world, bound, input: refused }, (after_world, job, where) => {
+  await repeatOnce({ fixture, bound, input: refused }, (after, job, where) => {
     assert.deepEqual([job.job_status, job.failure_code], ['failed', 'RESOURCE_NOT_FOUND'], where)
-    noneLeft(after_world, job, where)
+    noneLeft(after, job, where)
   })
 })
 
 /** One clean run. */
 async function repeatOnce(
-  made: Awaited<ReturnType<typeof makeWorld>>,
-  check: (world: World, job: JobRow, where: string) => void,
+  made: Awaited<ReturnType<typeof makeFixture>>,
+  check: (fixture: Fixture, job: JobRow, where: string) => void,
 ): Promise<void> {
   await repeatEverywhere({ make: async () => ({ ...made, bound: { ...made.bound } }), completed: check, failed: check })
 }

@@ -88,10 +88,10 @@ test('of two executors of one job the frozen one that wakes does nothing more: n
 })
 
 test('a process that lost a job stops the step that it is at, without waiting for its next write', async () => {
-  const world: { aborted?: unknown } = {}
+  const fixture: { aborted?: unknown } = {}
   const bound = (hangs: boolean): BoundJob =>
     bindJob(
-      defineJob<typeof world>()({
+      defineJob<typeof fixture>()({
         type: 'test.lost',
         resource_type: 'TEST',
         input: Type.Object({}),
@@ -111,7 +111,7 @@ test('a process that lost a job stops the step that it is at, without waiting fo
           },
         ],
       }),
-      world,
+      fixture,
     )
   const first = await replica([bound(true)])
   const { id } = await admit(first, bound(true), {})
@@ -119,7 +119,7 @@ test('a process that lost a job stops the step that it is at, without waiting fo
   await first.database.pool.query('update job set executor = gen_random_uuid() where id = $1', [id])
   const second = await replica([bound(false)])
   assert.equal((await ended(second, id)).job_status, 'completed')
-  await until('the first process stops', () => world.aborted !== undefined && first.engine.running() === 0)
+  await until('the first process stops', () => fixture.aborted !== undefined && first.engine.running() === 0)
 })
 
 test('an act that must happen once and failed is not repeated when the process dies before the job has ended', async () => {

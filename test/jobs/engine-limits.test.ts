@@ -13,12 +13,12 @@ import { until } from '../support/until.ts'
 const replica = replicasOfFile()
 const finish = { name: 'finish', payload: Type.Null() }
 
-interface World {
+interface Fixture {
   started: string[]
   setups: number
 }
 
-const setup = defineJob<World>()({
+const setup = defineJob<Fixture>()({
   type: 'node.setup',
   resource_type: 'NODE',
   input: Type.Object({ node: Type.String(), cluster: Type.String(), management: Type.Boolean() }),
@@ -49,7 +49,7 @@ async function admitAll(process: JobProcess, inputs: unknown[], bound: Parameter
   return ids
 }
 
-test('a second job of a node is refused while one runs, whichever replica is asked, and the refusal names that job', async () => {
+test('a second job of a node is refused while one runs, whichever replica is asked, and the rejection names that job', async () => {
   const bound = bindJob({ ...setup, type: 'node.refused' }, { started: [], setups: 9 })
   const [first, second] = [await replica([bound]), await replica([bound])]
   const tries = await Promise.allSettled([first, second, first, second].map((one) => admit(one, bound, order('n1'))))
@@ -70,13 +70,13 @@ test('a second job of a node is refused while one runs, whichever replica is ask
 })
 
 test('jobs beyond a limit wait, are seen to wait, and start in order when a place is free, over two replicas', async () => {
-  const world: World = { started: [], setups: 4 }
-  const bound = bindJob({ ...setup, type: 'node.queued' }, world)
+  const fixture: Fixture = { started: [], setups: 4 }
+  const bound = bindJob({ ...setup, type: 'node.queued' }, fixture)
   const [first, second] = [await replica([bound]), await replica([bound])]
   const nodes = ['q1', 'q2', 'q3', 'q4', 'q5', 'q6', 'q7']
   const ids = await admitAll(first, nodes.map((node) => order(node)), bound) // biome-ignore format: one line
   for (const id of ids.slice(0, 4)) await waiting(second, id)
-  assert.deepEqual(world.started.toSorted(), nodes.slice(0, 4))
+  assert.deepEqual(fixture.started.toSorted(), nodes.slice(0, 4))
   const queued = await first.engine.find(ids[4] ?? '')
   assert.equal(queued?.status, 'Waiting for a free place: at most 4 at once for set-ups of nodes.')
   // A waiting job keeps its place; one that waits for a place is cancelled without acting.
@@ -84,22 +84,22 @@ test('jobs beyond a limit wait, are seen to wait, and start in order when a plac
   assert.equal((await ended(first, ids[5] ?? '')).failure_code, 'JOB_CANCELLED')
   for (const [index, next] of [[2, 'q5'], [0, 'q7']] as const) {
     await first.engine.signal(ids[index] ?? '', finish, null)
-    await until(`${next} starts`, () => world.started.at(-1) === next)
+    await until(`${next} starts`, () => fixture.started.at(-1) === next)
   } // biome-ignore format: pairs
-  assert.equal(world.started.length, 6)
+  assert.equal(fixture.started.length, 6)
 })
 
 test('the limit of a resource holds beside those of its kind, and later jobs of others pass', async () => {
-  const world: World = { started: [], setups: 9 }
-  const bound = bindJob({ ...setup, type: 'node.resource' }, world)
+  const fixture: Fixture = { started: [], setups: 9 }
+  const bound = bindJob({ ...setup, type: 'node.resource' }, fixture)
   const process = await replica([bound])
   const inputs = [order('r1', 'c'), order('r2', 'c'), order('r3', 'c'), order('r4', 'd', true), order('r5', 'd', true)]
   const ids = await admitAll(process, inputs, bound)
-  await until('those with places have started', () => world.started.length === 3)
-  assert.deepEqual(world.started.toSorted(), ['r1', 'r2', 'r4'])
+  await until('those with places have started', () => fixture.started.length === 3)
+  assert.deepEqual(fixture.started.toSorted(), ['r1', 'r2', 'r4'])
   assert.match((await process.engine.find(ids[4] ?? ''))?.status ?? '', /management roles/)
   await process.engine.signal(ids[1] ?? '', finish, null)
-  await until('the next of the cluster starts', () => world.started.at(-1) === 'r3')
+  await until('the next of the cluster starts', () => fixture.started.at(-1) === 'r3')
   await process.engine.signal(ids[3] ?? '', finish, null)
-  await until('the next management role starts', () => world.started.at(-1) === 'r5')
+  await until('the next management role starts', () => fixture.started.at(-1) === 'r5')
 })

@@ -15,9 +15,9 @@ const replica = replicasOfFile()
 const wiped = { name: 'wiped', payload: Type.Object({ report: Type.String() }) }
 
 /** Wipes a disk and waits for the report. */
-function wipe(world: { seen: string[] }, type: string, more: { outstanding?: string } = {}) {
+function wipe(fixture: { seen: string[] }, type: string, more: { outstanding?: string } = {}) {
   return bindJob(
-    defineJob<typeof world>()({
+    defineJob<typeof fixture>()({
       type,
       resource_type: 'TEST',
       input: Type.Object({}),
@@ -37,13 +37,13 @@ function wipe(world: { seen: string[] }, type: string, more: { outstanding?: str
       on_failure: 'undo',
       undo: async ({ deps }) => void deps.seen.push('undone'),
     }),
-    world,
+    fixture,
   )
 }
 
 test('a job waits for a signal without a process or a slot, across a restart, and gets what the signal says', async () => {
-  const world = { seen: [] as string[] }
-  const bound = wipe(world, 'test.wipe')
+  const fixture = { seen: [] as string[] }
+  const bound = wipe(fixture, 'test.wipe')
   const first = await replica([bound], { slots: 1 })
   const one = await admit(first, bound, {})
   const two = await admit(first, bound, {})
@@ -54,7 +54,7 @@ test('a job waits for a signal without a process or a slot, across a restart, an
   const second = await replica([bound], { slots: 1 })
   assert.equal(await second.engine.signal(one.id, wiped, { report: 'clean' }), true)
   assert.equal((await ended(second, one.id)).job_status, 'completed')
-  assert.deepEqual(world.seen, ['boot', 'boot', 'clean'])
+  assert.deepEqual(fixture.seen, ['boot', 'boot', 'clean'])
   await second.engine.signal(two.id, wiped, { report: 'planted-report-8' })
   const { rows } = await second.database.pool.query('select payload from job_signal where job_id = $1', [two.id])
   assert.doesNotMatch(JSON.stringify(rows), /planted-report-8/)
@@ -67,8 +67,8 @@ test('a job waits for a signal without a process or a slot, across a restart, an
 })
 
 test('a signal that comes before the job waits for it is not lost, and a repeated one counts once', async () => {
-  const world = { seen: [] as string[] }
-  const bound = wipe(world, 'test.early')
+  const fixture = { seen: [] as string[] }
+  const bound = wipe(fixture, 'test.early')
   const process = await replica([bound], { slots: 0 })
   const other = await replica([bound])
   const { id } = await process.engine.admit(bound.definition, {
@@ -82,12 +82,12 @@ test('a signal that comes before the job waits for it is not lost, and a repeate
     },
   }) // biome-ignore format: ids
   assert.equal((await ended(other, id)).job_status, 'completed')
-  assert.deepEqual(world.seen, ['boot', 'first'])
+  assert.deepEqual(fixture.seen, ['boot', 'first'])
 })
 
 test('a signal that comes while the job is being let go wakes it', async () => {
-  const world = { seen: [] as string[] }
-  const bound = wipe(world, 'test.race')
+  const fixture = { seen: [] as string[] }
+  const bound = wipe(fixture, 'test.race')
   const sent: Promise<boolean>[] = []
   let send = (): void => {}
   const process = await replica([bound], { at: (point) => point === 'report:waits' && send() })
@@ -102,9 +102,9 @@ test('a signal that comes while the job is being let go wakes it', async () => {
 
 test('a wait that takes longer than the step may fails it, or ends it unverified with what a person must check', async () => {
   const clock = testClock()
-  const world = { seen: [] as string[] }
+  const fixture = { seen: [] as string[] }
   const outstanding = 'Look whether the disk is empty.'
-  const bound = [wipe(world, 'test.overdue'), wipe(world, 'test.unverified', { outstanding })] as const
+  const bound = [wipe(fixture, 'test.overdue'), wipe(fixture, 'test.unverified', { outstanding })] as const
   const first = await replica([...bound], { clock: clock.now })
   const failing = await admit(first, bound[0], {})
   const unverified = await admit(first, bound[1], {})
@@ -129,14 +129,14 @@ test('a wait that takes longer than the step may fails it, or ends it unverified
 })
 
 test('a waiting job is cancelled: it undoes what it did and ends', async () => {
-  const world = { seen: [] as string[] }
-  const bound = wipe(world, 'test.cancelled')
+  const fixture = { seen: [] as string[] }
+  const bound = wipe(fixture, 'test.cancelled')
   const [first, second] = [await replica([bound], { slots: 0 }), await replica([bound])]
   const { id } = await admit(first, bound, {})
   await waiting(second, id)
   await first.engine.cancel(id, SYSTEM)
   assert.equal((await ended(first, id)).failure_code, 'JOB_CANCELLED')
-  assert.deepEqual(world.seen, ['boot', 'undone'])
+  assert.deepEqual(fixture.seen, ['boot', 'undone'])
 })
 
 test('a job waits for a time, and asks again at intervals, without a process', async () => {
@@ -196,9 +196,9 @@ test('a step that must happen once cannot wait: its act would begin again', asyn
 const drained = Type.Object({ moved: Type.Integer() })
 
 /** A node is set up by draining two others; each drain waits for a signal. */
-function parentAndChild(world: { log: string[]; fail?: boolean }, name: string) {
+function parentAndChild(fixture: { log: string[]; fail?: boolean }, name: string) {
   const go = { name: 'go', payload: Type.Null() }
-  const child = defineJob<typeof world>()({
+  const child = defineJob<typeof fixture>()({
     type: `test.${name}-child`,
     resource_type: 'TEST',
     input: Type.Object({ node: Type.String() }),
@@ -218,7 +218,7 @@ function parentAndChild(world: { log: string[]; fail?: boolean }, name: string) 
       },
     ],
   })
-  const parent = defineJob<typeof world>()({
+  const parent = defineJob<typeof fixture>()({
     type: `test.${name}-parent`,
     resource_type: 'TEST',
     input: Type.Object({}),
@@ -237,7 +237,7 @@ function parentAndChild(world: { log: string[]; fail?: boolean }, name: string) 
       },
     ],
   })
-  return { go, bound: [bindJob(parent, world), bindJob(child, world)] as const }
+  return { go, bound: [bindJob(parent, fixture), bindJob(child, fixture)] as const }
 }
 
 async function childrenOf({ database }: JobProcess, parent: string): Promise<string[]> {
@@ -246,8 +246,8 @@ async function childrenOf({ database }: JobProcess, parent: string): Promise<str
 }
 
 test('a child is admitted once though its parent crashes, the parent waits without a slot, and gets its results', async () => {
-  const world = { log: [] as string[] }
-  const { go, bound } = parentAndChild(world, 'once')
+  const fixture = { log: [] as string[] }
+  const { go, bound } = parentAndChild(fixture, 'once')
   const first = await replica([...bound], { slots: 1, ...crashOnceAt('drains:child') })
   const { id } = await admit(first, bound[0], {})
   await until(
@@ -256,39 +256,39 @@ test('a child is admitted once though its parent crashes, the parent waits witho
   )
   await first.die()
   const second = await replica([...bound], { slots: 1 })
-  await until('both drains have begun', () => world.log.length >= 2)
+  await until('both drains have begun', () => fixture.log.length >= 2)
   const children = await childrenOf(second, id)
   assert.equal(children.length, 2)
   for (const child of children) await waiting(second, child)
   for (const child of children) await second.engine.signal(child, go, null)
   assert.equal((await ended(second, id)).job_status, 'completed')
-  assert.equal(world.log.at(-1), 'moved 1,2')
+  assert.equal(fixture.log.at(-1), 'moved 1,2')
 })
 
 test('the failure of a child fails the step of its parent with its reason, and ends the other children first', async () => {
-  const world = { log: [] as string[], fail: true }
-  const { go, bound } = parentAndChild(world, 'failing')
+  const fixture = { log: [] as string[], fail: true }
+  const { go, bound } = parentAndChild(fixture, 'failing')
   const process = await replica([...bound])
   const { id } = await admit(process, bound[0], {})
-  await until('both drains have begun', () => world.log.length >= 2)
+  await until('both drains have begun', () => fixture.log.length >= 2)
   const [failing = '', other = ''] = await childrenOf(process, id)
   await process.engine.signal(failing, go, null)
   const job = await ended(process, id)
   const child = await process.engine.find(failing)
   assert.deepEqual([job.job_status, job.failure_reason], ['failed', child?.failure_reason])
   assert.equal((await process.engine.find(other))?.failure_code, 'JOB_CANCELLED')
-  assert.deepEqual(world.log.slice(-2).sort(), ['parent undone', 'undrain bb'])
-  assert.equal(world.log.at(-1), 'parent undone')
+  assert.deepEqual(fixture.log.slice(-2).sort(), ['parent undone', 'undrain bb'])
+  assert.equal(fixture.log.at(-1), 'parent undone')
 })
 
 test('a cancel passes to the children, and the parent undoes what it did when they have ended', async () => {
-  const world = { log: [] as string[] }
-  const { bound } = parentAndChild(world, 'cancelled')
+  const fixture = { log: [] as string[] }
+  const { bound } = parentAndChild(fixture, 'cancelled')
   const [first, second] = [await replica([...bound]), await replica([...bound])]
   const { id } = await admit(first, bound[0], {})
-  await until('both drains have begun', () => world.log.length >= 2)
+  await until('both drains have begun', () => fixture.log.length >= 2)
   await second.engine.cancel(id, SYSTEM)
   assert.equal((await ended(second, id)).failure_code, 'JOB_CANCELLED')
-  assert.deepEqual(world.log.slice(2).sort(), ['parent undone', 'undrain a', 'undrain bb'])
-  assert.equal(world.log.at(-1), 'parent undone')
+  assert.deepEqual(fixture.log.slice(2).sort(), ['parent undone', 'undrain a', 'undrain bb'])
+  assert.equal(fixture.log.at(-1), 'parent undone')
 })

@@ -1,4 +1,4 @@
-// What the engine guarantees to every job, shown on small jobs that act on a world of their own.
+// What the engine guarantees to every job, shown on small jobs that act on a fixture of their own.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Type } from 'typebox'
@@ -10,14 +10,14 @@ import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
-/** A house of named things; building one that stands is a mistake that the world would notice. */
-interface World {
+/** A house of named things; building one that stands is a mistake that the fixture would notice. */
+interface Fixture {
   things: Set<string>
   built: string[]
 }
 
 const building = (on_failure: 'stop' | 'undo') =>
-  defineJob<World>()({
+  defineJob<Fixture>()({
     type: 'test.build',
     resource_type: 'TEST',
     input: Type.Object({ secret: Type.String() }),
@@ -37,19 +37,19 @@ const building = (on_failure: 'stop' | 'undo') =>
     done: () => 'The house stands.',
   })
 
-function walk(on_failure: 'stop' | 'undo'): Walk<World> {
+function walk(on_failure: 'stop' | 'undo'): Walk<Fixture> {
   return {
     make: async () => {
-      const world: World = { things: new Set(), built: [] }
-      return { world, bound: bindJob(building(on_failure), world), input: { secret: 'planted-secret-7' } }
+      const fixture: Fixture = { things: new Set(), built: [] }
+      return { fixture, bound: bindJob(building(on_failure), fixture), input: { secret: 'planted-secret-7' } }
     },
-    completed: (world, job, where) => {
-      assert.deepEqual([...world.things].sort(), ['floor', 'roof', 'wall'], where)
-      assert.deepEqual(world.built, ['floor', 'wall', 'roof'], where)
+    completed: (fixture, job, where) => {
+      assert.deepEqual([...fixture.things].sort(), ['floor', 'roof', 'wall'], where)
+      assert.deepEqual(fixture.built, ['floor', 'wall', 'roof'], where)
       assert.equal(job.progress, 100, where)
     },
-    failed: (world, job, where) => {
-      if (on_failure === 'undo') assert.deepEqual([...world.things], [], where)
+    failed: (fixture, job, where) => {
+      if (on_failure === 'undo') assert.deepEqual([...fixture.things], [], where)
       assert.equal(job.job_status, 'failed', where)
     },
   }
@@ -116,7 +116,7 @@ test('a frozen process that wakes up writes nothing: the job belongs to the one 
 })
 
 test('a cancelled job ends failed with the reason, undoes what it did, and cannot be cancelled twice', async () => {
-  const world: World = { things: new Set(), built: [] }
+  const fixture: Fixture = { things: new Set(), built: [] }
   const definition = building('undo')
   const [floor, wall] = definition.steps
   assert.ok(floor && wall)
@@ -125,15 +125,15 @@ test('a cancelled job ends failed with the reason, undoes what it did, and canno
     run: (run: Parameters<typeof wall.run>[0]) =>
       new Promise<void>((_resolve, reject) => run.signal.addEventListener('abort', () => reject(new Error('aborted')))),
   }
-  const bound = bindJob({ ...definition, type: 'test.cancel', steps: [floor, hanging] }, world)
+  const bound = bindJob({ ...definition, type: 'test.cancel', steps: [floor, hanging] }, fixture)
   const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
   const { id } = await admit(process, bound, { secret: 'x' })
-  await until('the floor is built', () => world.things.has('floor'))
+  await until('the floor is built', () => fixture.things.has('floor'))
   await process.engine.cancel(id, SYSTEM)
   const job = await ended(process, id)
   assert.equal(job.failure_code, 'JOB_CANCELLED')
   assert.equal(job.failure_reason, 'cancelled')
-  assert.deepEqual([...world.things], [])
+  assert.deepEqual([...fixture.things], [])
   await assert.rejects(process.engine.cancel(id, SYSTEM), (error: ApiError) => error.code === 'JOB_NOT_CANCELLABLE')
   await process.stop()
 })

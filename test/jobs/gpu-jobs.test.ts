@@ -25,7 +25,7 @@ const A = '0000:3b:00.0'
 const host = { id: wellKnown.hosts['kvm-01'], name: 'kvm-01', ip_address: '10.0.0.11' }
 const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
 
-interface World {
+interface Fixture {
   kernel: GpuKernel
   platform: CloudStackLab
   before_vgpus: GpuInstance[]
@@ -41,7 +41,7 @@ after(async () => {
 })
 
 /** A site with one card of one host: the platform's simulator, and the node's code on a folder that looks like /sys. */
-async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ world: World; deps: ChangeDeps }> {
+async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ fixture: Fixture; deps: ChangeDeps }> {
   const platform = await startCloudStack({ time: 'step', port: 0 })
   for (const one of platform.state.tables.gpudevices.by('host', host.id))
     platform.state.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
@@ -65,10 +65,10 @@ async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ world: World; deps
       },
     },
   }
-  return { world: { kernel, platform, before_vgpus: [] }, deps }
+  return { fixture: { kernel, platform, before_vgpus: [] }, deps }
 }
 
-function assertPoolWhole({ platform }: World, where: string): void {
+function assertPoolWhole({ platform }: Fixture, where: string): void {
   const devices = platform.state.tables.gpudevices.by('host', host.id)
   assert.deepEqual(
     devices.map(({ managedstate }) => managedstate).filter((one) => one !== 'Managed'),
@@ -81,57 +81,61 @@ function assertPoolWhole({ platform }: World, where: string): void {
   )
 }
 
-async function modeOf({ kernel }: World): Promise<string | undefined> {
+async function modeOf({ kernel }: Fixture): Promise<string | undefined> {
   return (await readGpus(kernel.host))[0]?.mode
 }
 
-const converting: Walk<World> = {
+const converting: Walk<Fixture> = {
   make: async () => {
-    const { world, deps } = await site('vfio-pci')
-    return { world, bound: bindJob(gpuDeviceConvertJob, deps), input: { host, bus_addresses: [A], mode: 'vgpu' } }
+    const { fixture, deps } = await site('vfio-pci')
+    return { fixture, bound: bindJob(gpuDeviceConvertJob, deps), input: { host, bus_addresses: [A], mode: 'vgpu' } }
   },
-  completed: async (world, job, where) => {
-    assert.equal(await modeOf(world), 'vgpu', where)
+  completed: async (fixture, job, where) => {
+    assert.equal(await modeOf(fixture), 'vgpu', where)
     assert.equal(job.failure_code, null, where)
-    assertPoolWhole(world, where)
+    assertPoolWhole(fixture, where)
   },
-  failed: async (world, job, where) => {
+  failed: async (fixture, job, where) => {
     assert.equal(job.job_status, 'failed', where)
-    assert.equal(await modeOf(world), 'passthrough', where)
-    assertPoolWhole(world, where)
+    assert.equal(await modeOf(fixture), 'passthrough', where)
+    assertPoolWhole(fixture, where)
   },
 }
 
-const vgpus = async ({ kernel }: World): Promise<GpuInstance[]> => (await readGpus(kernel.host))[0]?.vgpus ?? []
+const vgpus = async ({ kernel }: Fixture): Promise<GpuInstance[]> => (await readGpus(kernel.host))[0]?.vgpus ?? []
 
-const repinning: Walk<World> = {
+const repinning: Walk<Fixture> = {
   make: async () => {
-    const { world, deps } = await site('nvidia')
+    const { fixture, deps } = await site('nvidia')
     const one = { bus_address: A, uuid: '30000000-0000-4000-8000-000000000001', type: 'nvidia-559' }
-    await assignVgpus(world.kernel.host, { bus_address: A, vgpus: [one] })
-    world.before_vgpus = [one]
+    await assignVgpus(fixture.kernel.host, { bus_address: A, vgpus: [one] })
+    fixture.before_vgpus = [one]
     const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
-    return { world, bound: bindJob(gpuDeviceRepinJob, deps), input: { host, bus_addresses: [A], count: 3, ...profile } }
+    return {
+      fixture,
+      bound: bindJob(gpuDeviceRepinJob, deps),
+      input: { host, bus_addresses: [A], count: 3, ...profile },
+    }
   },
-  completed: async (world, _job, where) => {
+  completed: async (fixture, _job, where) => {
     assert.deepEqual(
-      (await vgpus(world)).map(({ type }) => type),
+      (await vgpus(fixture)).map(({ type }) => type),
       ['nvidia-558', 'nvidia-558', 'nvidia-558'],
       where,
     )
-    assertPoolWhole(world, where)
+    assertPoolWhole(fixture, where)
   },
-  failed: async (world, job, where) => {
+  failed: async (fixture, job, where) => {
     assert.equal(job.job_status, 'failed', where)
-    assert.deepEqual(await vgpus(world), world.before_vgpus, where)
-    assertPoolWhole(world, where)
+    assert.deepEqual(await vgpus(fixture), fixture.before_vgpus, where)
+    assertPoolWhole(fixture, where)
   },
 }
 
-const syncing: Walk<World> = {
+const syncing: Walk<Fixture> = {
   make: async () => {
-    const { world, deps } = await site('nvidia')
-    return { world, bound: bindJob(vgpuProfileSyncJob, deps), input: { host } }
+    const { fixture, deps } = await site('nvidia')
+    return { fixture, bound: bindJob(vgpuProfileSyncJob, deps), input: { host } }
   },
   completed: ({ platform }, _job, where) => {
     const names = [...platform.state.tables.vgpuprofiles.values()].map(({ name }) => name)
@@ -141,20 +145,20 @@ const syncing: Walk<World> = {
       where,
     )
   },
-  failed: (_world, job, where) => assert.equal(job.job_status, 'failed', where),
+  failed: (_fixture, job, where) => assert.equal(job.job_status, 'failed', where),
 }
 
 test('a node that stops showing the GPU loses no record of it', async () => {
-  const { world, deps } = await site('nvidia')
+  const { fixture, deps } = await site('nvidia')
   const list = deps.nodes.list
   let asked = 0
-  // The check, the probe before the act, and the proof after it see the card; then /sys is gone.
+  // The check, the probe before the act, and the verification after it see the card; then /sys is gone.
   deps.nodes.list = async (...args) => ((asked += 1) <= 3 ? list(...args) : [])
   const profile = { profile_id: wellKnown.vgpu_profiles['NVIDIA A16-4Q'], profile_name: 'NVIDIA A16-4Q' }
   const input = { host, bus_addresses: [A], count: 1, ...profile }
   const job = await runToEnd(bindJob(gpuDeviceRepinJob, deps), input)
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'GPU_DEVICE_NOT_FOUND'], job.status)
-  assertPoolWhole(world, 'after the failure')
+  assertPoolWhole(fixture, 'after the failure')
 })
 
 async function runToEnd(bound: BoundJob, input: unknown): Promise<JobRow> {

@@ -24,7 +24,7 @@ import { reserveSite } from '#src/store/guest-networks.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
-interface World {
+interface Fixture {
   name: string
   /** Bridges of each node. */
   nodes: Map<string, Set<string>>
@@ -43,7 +43,7 @@ suite('guest network jobs', () => {
   let platform: CloudStackLab
   let cloudstack: CloudStack
   let timer: NodeJS.Timeout
-  let worlds = 0
+  let count = 0
   before(async () => {
     const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
     test_database = await createTestDatabase()
@@ -72,12 +72,12 @@ suite('guest network jobs', () => {
 
   /** A network of its own each time; `there`: it exists when the job begins. */
   async function make(definition: Definition, there: boolean, broken_node = false) {
-    worlds += 1
-    const name = `net-${worlds}`
-    const segment_id = 3000 + worlds
+    count += 1
+    const name = `net-${count}`
+    const segment_id = 3000 + count
     const bridge: BridgeSpec = { bridge: `gn${segment_id}`, kind: 'vlan', segment_id, nic: 'bond0' }
     const nodes = new Map(IDS.map((id) => [id, new Set(there ? [bridge.bridge] : [])]))
-    const world: World = { name, nodes, bridge: bridge.bridge, claims: new Set() }
+    const fixture: Fixture = { name, nodes, bridge: bridge.bridge, claims: new Set() }
     const args = {
       name, displaytext: name, zoneid: wellKnown.zone, networkofferingid: wellKnown.network_offerings.l2, vlan: `${segment_id}`,
     } // biome-ignore format: one record
@@ -92,21 +92,21 @@ suite('guest network jobs', () => {
       nodes: IDS.map((node_id, at) => ({ node_id, name: `n${at}`, fqdn: '', node_ip: `10.1.0.${at}` })),
       platform: args,
     }
-    const deps = { database, cloudstack, agents: fakeAgents(world, broken_node) }
-    return { world, bound: bindJob(definition, deps), input, connection: test_database.connection }
+    const deps = { database, cloudstack, agents: fakeAgents(fixture, broken_node) }
+    return { fixture, bound: bindJob(definition, deps), input, connection: test_database.connection }
   }
 
-  async function everywhere({ name, nodes, bridge }: World, job: JobRow, where: string): Promise<void> {
+  async function everywhere({ name, nodes, bridge }: Fixture, job: JobRow, where: string): Promise<void> {
     for (const bridges of nodes.values()) assert.deepEqual([...bridges], [bridge], `${where}: ${job.status}`)
     assert.equal(networksOf(name).length, 1, where)
     assert.deepEqual(await siteOf(name), [networksOf(name)[0]?.id], where)
   }
-  async function nowhere({ name, nodes }: World, job: JobRow, where: string): Promise<void> {
+  async function nowhere({ name, nodes }: Fixture, job: JobRow, where: string): Promise<void> {
     for (const bridges of nodes.values()) assert.deepEqual([...bridges], [], `${where}: ${job.status}`)
     assert.deepEqual([networksOf(name).length, await siteOf(name)], [0, []], where)
   }
   /** What the platform gave up does not come back; the rest does, known as before, so that it can be deleted again. */
-  async function deletable({ name, nodes, bridge }: World, job: JobRow, where: string): Promise<void> {
+  async function deletable({ name, nodes, bridge }: Fixture, job: JobRow, where: string): Promise<void> {
     for (const bridges of nodes.values()) assert.deepEqual([...bridges], [bridge], `${where}: ${job.status}`)
     assert.equal((await siteOf(name)).length, 1, where)
   }
@@ -115,7 +115,7 @@ suite('guest network jobs', () => {
       (row) => row.network_id,
     )
 
-  const walks: { title: string; steps: number; walk: Walk<World> }[] = [
+  const walks: { title: string; steps: number; walk: Walk<Fixture> }[] = [
     {
       title: 'created',
       steps: 3,
@@ -134,7 +134,7 @@ suite('guest network jobs', () => {
   ]
   for (const { title, steps, walk } of walks) {
     test(`a network that is ${title}: a process killed at any point is followed by one that ends the job well`, async () => {
-      const never = (_world: World, job: JobRow, where: string): never => assert.fail(`${where}: ${job.status}`)
+      const never = (_fixture: Fixture, job: JobRow, where: string): never => assert.fail(`${where}: ${job.status}`)
       assert.ok((await crashEverywhere({ ...walk, failed: never })) >= 3 * steps)
     })
     test(`a network that is ${title}: a step that fails is compensated on every node`, async () => {
@@ -146,9 +146,9 @@ suite('guest network jobs', () => {
   }
 
   test('one node that fails leaves no bridge on the others, however often the process dies meanwhile', async () => {
-    const walk: Walk<World> = {
+    const walk: Walk<Fixture> = {
       make: () => make(guestNetworkCreateJob, false, true),
-      completed: (_world, job, where) => assert.fail(`${where}: ${job.status}`),
+      completed: (_fixture, job, where) => assert.fail(`${where}: ${job.status}`),
       failed: nowhere,
     }
     await crashEverywhere(walk)
@@ -156,7 +156,7 @@ suite('guest network jobs', () => {
 
   test('a process that took the job over tells nodes so with a higher epoch', async () => {
     const seen: string[][] = []
-    const note = ({ claims }: World): void => void seen.push([...claims])
+    const note = ({ claims }: Fixture): void => void seen.push([...claims])
     await crashEverywhere({ make: () => make(guestNetworkCreateJob, false), completed: note, failed: note })
     assert.ok(seen.some((claims) => claims.join() === 'nodes 1'))
     assert.ok(seen.some((claims) => claims.join() === 'nodes 1,nodes 2'))
@@ -164,7 +164,7 @@ suite('guest network jobs', () => {
 })
 
 /** Nodes that keep their bridges; the last one cannot make any when `broken`. */
-function fakeAgents({ nodes, claims }: World, broken: boolean): Pick<NodeAgents, 'client'> {
+function fakeAgents({ nodes, claims }: Fixture, broken: boolean): Pick<NodeAgents, 'client'> {
   const client: unknown = (row: { id: string }, _routes: unknown, { job }: Parameters<NodeAgents['client']>[2]) => {
     const bridges = nodes.get(row.id)
     assert.ok(bridges !== undefined && job !== undefined)

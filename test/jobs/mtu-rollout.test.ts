@@ -19,11 +19,11 @@ import { createTestDatabase, type TestDatabase } from '../support/test-database.
 interface FakeNode {
   live: number
   carries: number
-  kept: number
+  persisted: number
   pending: { mtu: number; old: number; used: boolean } | null
 }
 
-interface World {
+interface Fixture {
   nodes: Map<string, FakeNode>
   /** A node that used more than another one carries. */
   narrow: string[]
@@ -50,11 +50,11 @@ suite('MTU rollout job', () => {
     await test_database.drop()
   })
 
-  const walk = (mtu: number, hole = false): Walk<World> => ({
+  const walk = (mtu: number, hole = false): Walk<Fixture> => ({
     async make() {
       await database.transact((trx) => declareMtu(trx, { role: 'management', mtu, bridges: ['br0'] }, 'test'))
-      const world: World = {
-        nodes: new Map(IDS.map((id) => [id, { live: 1500, carries: 1500, kept: 1500, pending: null }])),
+      const fixture: Fixture = {
+        nodes: new Map(IDS.map((id) => [id, { live: 1500, carries: 1500, persisted: 1500, pending: null }])),
         narrow: [],
       }
       const input: RolloutInput = {
@@ -70,17 +70,18 @@ suite('MTU rollout job', () => {
         declared_by: 'test',
         window_secs: 60,
       } // biome-ignore format: records
-      const deps = { database, agents: fakeAgents(world, hole) }
-      return { world, bound: bindJob(mtuDeclareJob, deps), input, connection: test_database.connection }
+      const deps = { database, agents: fakeAgents(fixture, hole) }
+      return { fixture, bound: bindJob(mtuDeclareJob, deps), input, connection: test_database.connection }
     },
-    async completed(world, job, where) {
+    async completed(fixture, job, where) {
       assert.equal(hole, false, where)
-      await same(world, job, where, mtu)
+      await same(fixture, job, where, mtu)
     },
-    failed: (world, job, where) => same(world, job, where, 1500),
+    failed: (fixture, job, where) => same(fixture, job, where, 1500),
   })
-  async function same({ nodes, narrow }: World, _job: JobRow, where: string, mtu: number): Promise<void> {
-    for (const node of nodes.values()) assert.deepEqual([node.live, node.kept, node.pending], [mtu, mtu, null], where)
+  async function same({ nodes, narrow }: Fixture, _job: JobRow, where: string, mtu: number): Promise<void> {
+    for (const node of nodes.values())
+      assert.deepEqual([node.live, node.persisted, node.pending], [mtu, mtu, null], where)
     assert.deepEqual(narrow, [], where)
     assert.deepEqual(
       (await declaredMtus(database.db)).map((one) => one.mtu),
@@ -98,12 +99,12 @@ suite('MTU rollout job', () => {
   test('every step may run twice, upwards and downwards', async () => {
     for (const mtu of [9000, 1300]) await repeatEverywhere({ ...walk(mtu), failed: () => assert.fail('it failed') })
   })
-  test('a way that cannot be proved undoes everything, however often the process dies meanwhile', async () => {
+  test('a way that cannot be verified undoes everything, however often the process dies meanwhile', async () => {
     await crashEverywhere(walk(9000, true))
   })
 })
 
-function fakeAgents({ nodes, narrow }: World, hole: boolean): Pick<NodeAgents, 'client'> {
+function fakeAgents({ nodes, narrow }: Fixture, hole: boolean): Pick<NodeAgents, 'client'> {
   const apply = (node: FakeNode, body: { mtu: number; phase?: string }): Partial<MtuNodeApplyResult> => {
     const { pending } = node
     const mine = pending !== null && pending.mtu === body.mtu
@@ -125,7 +126,7 @@ function fakeAgents({ nodes, narrow }: World, hole: boolean): Pick<NodeAgents, '
         return { probe_verdict: hole ? 'fail' : 'pass', detail: 'a black hole' }
       case 'commit':
         if (!mine || !pending.used) throw new ApiError('MTU_NOTHING_PENDING')
-        node.kept = body.mtu
+        node.persisted = body.mtu
         node.pending = null
         break
       case 'revert':
@@ -134,7 +135,7 @@ function fakeAgents({ nodes, narrow }: World, hole: boolean): Pick<NodeAgents, '
         return { reverted: true }
       default:
         if (pending !== null) throw new ApiError('MTU_CHANGE_RUNNING')
-        Object.assign(node, { live: body.mtu, carries: body.mtu, kept: body.mtu })
+        Object.assign(node, { live: body.mtu, carries: body.mtu, persisted: body.mtu })
     }
     // While it goes forward nobody may use more than everybody carries.
     const all = [...nodes.values()]

@@ -119,7 +119,7 @@ test('events are polled every 60 and states every 90 seconds while the webhook d
   assert.equal(await nextOf(EVENTS_MS, 60_000), 60_000)
 })
 
-test('a poll that comes seldom keeps every event since the one before, however many pages they fill', async () => {
+test('a poll that comes rarely keeps every event since the one before, however many pages they fill', async () => {
   const { events } = platform.state.tables
   const [first] = events.filter(() => true).slice(-1)
   assert.ok(first !== undefined)

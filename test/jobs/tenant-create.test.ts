@@ -15,7 +15,7 @@ import { claimTenant, findTenant } from '#src/store/tenants.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase } from '../support/test-database.ts'
 
-interface World {
+interface Fixture {
   platform: CloudStackLab
   database: Database
   input: TenantInput
@@ -84,11 +84,11 @@ async function make(existing: boolean) {
   const claim = { id, name, description: '', network_domain: null, created_by: 'test' }
   const account = { admin_account: name, admin_username: input.username, admin_password: 'encrypted' }
   assert.ok(await claimTenant(database.db, { ...claim, ...account }))
-  const world: World = { platform, database, input, vlans: platform.state.tables.vlans.size }
-  return { world, bound: bindJob(tenantCreateJob, { cloudstack, database }), input }
+  const fixture: Fixture = { platform, database, input, vlans: platform.state.tables.vlans.size }
+  return { fixture, bound: bindJob(tenantCreateJob, { cloudstack, database }), input }
 }
 
-function walk(existing: boolean): Walk<World> {
+function walk(existing: boolean): Walk<Fixture> {
   return {
     make: () => make(existing),
     async completed({ platform, database, input, vlans }, _job, where) {
@@ -126,16 +126,16 @@ for (const existing of [false, true]) {
 test('every step of creating a tenant may run twice', () => repeatEverywhere(walk(false)))
 
 test('a process killed while it undoes is followed by one that undoes the rest', async () => {
-  const broken: Walk<World> = {
+  const broken: Walk<Fixture> = {
     ...walk(false),
     async make() {
-      const { world, bound, input } = await make(false)
+      const { fixture, bound, input } = await make(false)
       const steps = tenantCreateJob.steps.map((step) =>
         step.name === 'record'
           ? { ...step, run: () => Promise.reject(new Error('planted failure of the last step')) }
           : step,
       )
-      return { world, bound: bindJob({ ...tenantCreateJob, steps }, bound.deps as never), input }
+      return { fixture, bound: bindJob({ ...tenantCreateJob, steps }, bound.deps as never), input }
     },
   }
   assert.ok((await crashEverywhere(broken)) >= 14)

@@ -53,7 +53,7 @@ test('a raised value that nobody commits is rolled back by the watchdog process,
   // The window is over: the watchdog reads its end from here.
   writeFileSync(join(folder, `state/${BRIDGE}.run/deadline`), '0\n')
   await until('the watchdog has restored', async () => !own_file() && (await live()) === before)
-  await until('the change is put away', async () => (await node.reconcile()).length === 0)
+  await until('the change is archived', async () => (await node.reconcile()).length === 0)
   await assert.rejects(node.apply({ bridge: BRIDGE, mtu: 1400, phase: 'commit' }), /no pending change/)
 })
 

@@ -36,7 +36,7 @@ async function leaveBehind(state_dir: string, bridge: string, marker: Marker): P
   return path
 }
 
-test('at boot unconfirmed and half-undone changes are taken back, and confirmed ones stay', async () => {
+test('at boot unconfirmed and half-undone changes are rolled back, and confirmed ones stay', async () => {
   const state_dir = join(folder, 'mixed')
   const pending = await leaveBehind(state_dir, 'mgmt0', 'pending')
   const half_undone = await leaveBehind(state_dir, 'cloudbr1', 'reverting')
@@ -53,7 +53,7 @@ test('at boot unconfirmed and half-undone changes are taken back, and confirmed 
   ])
 })
 
-test('one change that cannot be taken back fails the unit, and the others are taken back all the same', async () => {
+test('one change that cannot be rolled back fails the unit, and the others are rolled back all the same', async () => {
   const state_dir = join(folder, 'failing')
   await leaveBehind(state_dir, 'a0', 'pending')
   rmSync(join(state_dir, 'node/mtu/a0.run/old/0'))

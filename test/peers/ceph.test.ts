@@ -31,7 +31,7 @@ describe('a real cluster store on this machine', { skip: cephRefused() ?? false,
     await cluster?.stop()
   })
 
-  test('its pools, its storage daemon and the disk of that daemon are told', async () => {
+  test('its pools, its storage daemon and the disk of that daemon are reported', async () => {
     await until(
       'the cluster store is settled',
       async () => {

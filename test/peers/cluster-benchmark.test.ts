@@ -1,4 +1,4 @@
-// Pool and image benchmarks on a real storage cluster: figures, refusals, and nothing left in the pool.
+// Pool and image benchmarks on a real storage cluster: figures, rejections, and nothing left in the pool.
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'

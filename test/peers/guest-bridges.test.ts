@@ -63,9 +63,9 @@ suite('bridge of a guest network', { skip: refused ?? false }, () => {
 
   test('a device of somebody else is never taken over or deleted', async () => {
     ip('link', 'add', 'gn6000', 'type', 'bridge')
-    const foreign = { ...SPEC, bridge: 'gn6000', segment_id: 6000 }
-    await assert.rejects(open().create(foreign), { code: 'BRIDGE_EXISTS' })
-    await assert.rejects(open().delete(foreign), { code: 'BRIDGE_EXISTS' })
+    const of_others = { ...SPEC, bridge: 'gn6000', segment_id: 6000 }
+    await assert.rejects(open().create(of_others), { code: 'BRIDGE_EXISTS' })
+    await assert.rejects(open().delete(of_others), { code: 'BRIDGE_EXISTS' })
     assert.ok(names().includes('gn6000'))
     assert.equal(names().includes('vxlan6000'), false)
   })

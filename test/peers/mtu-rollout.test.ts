@@ -81,7 +81,7 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
     assert.equal(jobs[0].job_status, 'failed')
   })
 
-  test('nobody answers pings: frames prove the way', async () => {
+  test('nobody answers pings: frames verify the way', async () => {
     const quiet = (value: string) =>
       Promise.all(
         fleet.nodes.map(({ namespace }) =>

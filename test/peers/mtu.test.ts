@@ -52,7 +52,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
     assert.deepEqual(await node.state(), { mgmt0: 1500, eth1: 1500, raised: false, files: ['interfaces'] })
   })
 
-  it('never commits what it could not prove: filtered ICMP is inconclusive, with the MAC of the peer', async () => {
+  it('never commits what it could not verify: filtered ICMP is inconclusive, with the MAC of the peer', async () => {
     const node = await freshNode()
     await net.exec(net.b, 'sh', '-c', 'echo 1 >/proc/sys/net/ipv4/icmp_echo_ignore_all')
     const result = await node.apply(REQUEST)
@@ -111,7 +111,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
       await until(reached, 4000, () => node.describe())
       const settled = await node.reconcile()
       assert.ok(
-        settled.every(({ done }) => done === 'restored' || done === 'put away'),
+        settled.every(({ done }) => done === 'restored' || done === 'archived'),
         JSON.stringify(settled),
       )
       assert.deepEqual(await node.state(), wanted)
@@ -122,7 +122,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
 
   for (const phase of ['', 'raise'] as const) {
     for (const late of ['guarded', 'file-written', 'persisted', 'armed', 'device-set', 'live']) {
-      it(`takes back what came after its own watchdog: late after ${late}${phase && `, phase ${phase}`}`, async () => {
+      it(`restores what came after its own watchdog: late after ${late}${phase && `, phase ${phase}`}`, async () => {
         const node = await freshNode()
         const outcome = await node.raw({ ...REQUEST, phase }, { window_ms: 300, late })
         if (outcome.error === undefined) assert.equal((outcome as MtuNodeApplyResult).reverted, true)

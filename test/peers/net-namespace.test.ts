@@ -1,4 +1,4 @@
-// The network picture against a real kernel: bridge, tunnel, queue disciplines and a pair of time daemons in namespaces
+// The network snapshot against a real kernel: bridge, tunnel, queue disciplines and a pair of time daemons in namespaces
 // of their own.
 import assert from 'node:assert/strict'
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
@@ -16,13 +16,13 @@ const run = promisify(execFile)
 const PREFIX = 'gpn-'
 /** The kernel ends the program when this test dies, however it dies. */
 const TIED = ['setpriv', '--pdeathsig', 'KILL']
-const refused = refusal()
+const refused = reasonToSkip()
 
-describe('network picture of a namespace', { skip: refused ?? false, timeout: 120_000 }, () => {
+describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 120_000 }, () => {
   const [node, peer] = [`${PREFIX}${process.pid}-a`, `${PREFIX}${process.pid}-b`]
   const children: ChildProcess[] = []
   let folder: string
-  let look: () => Promise<Probe>
+  let probeOnce: () => Promise<Probe>
 
   const ip = (namespace: string, words: string) =>
     run('ip', ['-n', namespace, ...words.split(' ')], { timeout: 10_000 })
@@ -49,7 +49,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
     await ip(peer, 'addr add 10.60.0.1/24 dev up0')
     await ip(peer, 'link set up0 up')
     await ip(peer, 'link set up1 up')
-    look = startProbe()
+    probeOnce = startProbe()
   })
 
   after(async () => {
@@ -59,7 +59,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
 
   it('counts what was built, and knows the way out', async () => {
     const { net } = await until('the links are up', async () => {
-      const probe = await look()
+      const probe = await probeOnce()
       return probe.net.links_up === 2 && probe
     })
     assert.deepEqual([net.physical_nic_count, net.bridge_count, net.active_vxlan_vnis], [2, 2, [500]])
@@ -73,7 +73,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
   it('sees a tunnel and a bridge member that do not fit, and calls the smaller member critical', async () => {
     await ip(node, 'link set br500 mtu 1500')
     await ip(node, 'link set vx500 mtu 1460')
-    const { net, alerts } = await look()
+    const { net, alerts } = await probeOnce()
     assert.deepEqual(
       net.mtu_mismatches.map((row) => [row.interface, row.type, row.actual, row.expected]),
       [
@@ -84,11 +84,11 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
     assert.ok(alerts.some((one) => one.category === 'mtu' && one.severity === 'critical' && one.device === 'vx500'))
     await ip(node, 'link set vx500 mtu 1450')
     await ip(node, 'link set br500 mtu 1450')
-    assert.deepEqual((await look()).net.mtu_mismatches, [])
+    assert.deepEqual((await probeOnce()).net.mtu_mismatches, [])
   })
 
   it('classes the queue disciplines that this kernel has', async () => {
-    const profile = async () => (await look()).net.queue_disciplines?.find((row) => row.device === 'up1')?.profile
+    const profile = async () => (await probeOnce()).net.queue_disciplines?.find((row) => row.device === 'up1')?.profile
     assert.equal(await profile(), 'none')
     for (const [qdisc, expected] of [
       ['tbf rate 10mbit burst 32kbit latency 50ms', 'shaped'],
@@ -105,9 +105,9 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
   })
 
   it('measures what really crosses the link', async () => {
-    await look()
+    await probeOnce()
     await run('ip', ['netns', 'exec', peer, 'ping', '-q', '-c', '200', '-i', '0.002', '-s', '1400', '10.60.0.2'])
-    const { nics } = await look()
+    const { nics } = await probeOnce()
     const uplink = nics.find((nic) => nic.name === 'up0')
     assert.ok((uplink?.throughput_rx_mbps ?? 0) > 0.5, `${uplink?.throughput_rx_mbps} Mbit/s`)
     assert.deepEqual([uplink?.code, uplink?.master, uplink?.ownership], ['ENSLAVED_BRIDGE', 'br0', 'system'])
@@ -117,7 +117,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
   it('raises a cut link by what it carries, and times the change', async () => {
     await ip(peer, 'link set up1 down')
     const cut = await until('the spare link is seen down', async () => {
-      const probe = await look()
+      const probe = await probeOnce()
       return probe.net.links_down === 1 && probe
     })
     const spare = cut.nics.find((nic) => nic.name === 'up1')
@@ -125,17 +125,17 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
     assert.ok((spare?.last_state_change_secs ?? 99) <= 10)
     await ip(peer, 'link set up0 down')
     const down = await until('the uplink is seen down', async () => {
-      const probe = await look()
+      const probe = await probeOnce()
       return probe.net.links_down === 2 && probe
     })
     const alert = down.alerts.find((one) => one.category === 'link_down' && one.device === 'up0')
     assert.deepEqual([alert?.severity, alert?.node], ['critical', 'probe.example.internal'])
     for (const name of ['up0', 'up1']) await ip(peer, `link set ${name} up`)
-    await until('both are back', async () => (await look()).net.links_up === 2)
+    await until('both are back', async () => (await probeOnce()).net.links_up === 2)
   })
 
   it('follows a real time daemon from nothing to synchronised', async () => {
-    const nobody = await look()
+    const nobody = await probeOnce()
     assert.equal(nobody.net.ntp_synced, null)
     assert.ok(nobody.net.unavailable.some((one) => one.field === 'ntp_synced'))
     assert.ok(nobody.alerts.some((one) => one.category === 'ntp'))
@@ -144,7 +144,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
     const synced = await until(
       'the clock is synchronised',
       async () => {
-        const probe = await look()
+        const probe = await probeOnce()
         return probe.net.ntp_synced === true && probe
       },
       60_000,
@@ -178,7 +178,7 @@ describe('network picture of a namespace', { skip: refused ?? false, timeout: 12
     children.push(child)
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     return async () => {
-      child.stdin.write('look\n')
+      child.stdin.write('probe\n')
       const line = await lines.next()
       if (line.done === true) throw new Error('the probe ended')
       const probe: Probe = JSON.parse(line.value)
@@ -212,7 +212,7 @@ function isAlive(pid: number): boolean {
 }
 
 /** Why this cannot run here, or null when it can. */
-function refusal(): string | null {
+function reasonToSkip(): string | null {
   if (process.getuid?.() !== 0) return 'needs root for network namespaces'
   const name = `${PREFIX}${process.pid}-t`
   try {

@@ -1,4 +1,4 @@
-// Takes the network picture of the namespace it is started in and prints it: one line of JSON for each line on stdin.
+// Takes the network snapshot of the namespace it is started in and prints it: one line of JSON for each line on stdin.
 import { createInterface } from 'node:readline'
 import { linuxHost } from '#src/kernel/host.ts'
 import { parseNodeNetConfig } from '#src/node/net/config.ts'
@@ -25,7 +25,7 @@ const host = linuxHost()
 const samples = createNetSampler(host)
 for await (const _line of createInterface({ input: process.stdin })) {
   await samples.tick()
-  // A picture is shared for a second; each line asks for a new one.
+  // A snapshot is shared for a second; each line asks for a new one.
   const { handlers } = netHandlers({ host, config, samples })
   const none = { params: undefined, query: {}, body: undefined }
   const net = await handlers.nodeSummary({ ...none, query: undefined }, undefined)

@@ -8,7 +8,7 @@ export interface AddressBench {
   obtain(scope: string, mac: string): Promise<string | undefined>
   /** Asks to keep it; undefined when it is refused. */
   renew(scope: string, mac: string, ip: string): Promise<string | undefined>
-  /** What the name server answers over the wire; undefined for no such name, and for a refusal. */
+  /** What the name server answers over the wire; undefined for no such name, and for a rejection. */
   resolve(name: string, type: 'A' | 'PTR' | 'TXT'): Promise<string[] | undefined>
   /** Makes what a new scope needs to reach its clients: a relay. */
   connect(scope: string): Promise<void>

@@ -40,7 +40,7 @@ export async function enrolmentToken(lab: Lab, bmc_ip: string): Promise<string> 
   return String(body.token)
 }
 
-/** Sends the enrolment alone; the answer may be a refusal. */
+/** Sends the enrolment alone; the answer may be a rejection. */
 export async function sendEnrolment(
   lab: Lab,
   token: string,

@@ -42,7 +42,7 @@ export function gpuKernel(gpus: readonly PlantedGpu[], options: { vfio?: boolean
       const index = refused.findIndex((ending) => path.endsWith(ending))
       if (index >= 0) {
         refused.splice(index, 1)
-        throw refusal('EBUSY')
+        throw systemError('EBUSY')
       }
       written(tree, path, text)
       return Promise.resolve()
@@ -156,7 +156,7 @@ function probe(tree: Tree, name: string): void {
 function setFunctions(tree: Tree, name: string, count: number): void {
   const { device } = tree
   const now = Number(readFileSync(join(device(name), 'sriov_numvfs'), 'utf8'))
-  if (now !== 0 && count !== 0) throw refusal('EBUSY')
+  if (now !== 0 && count !== 0) throw systemError('EBUSY')
   for (let index = 0; index < now; index += 1) {
     rmSync(device(functionName(name, index)), { recursive: true })
     unlinkSync(join(device(name), `virtfn${index}`))
@@ -176,7 +176,7 @@ function setFunctions(tree: Tree, name: string, count: number): void {
 
 function createMdev({ device }: Tree, holder: string, type: string, uuid: string): void {
   const present = readdirSync(device(holder)).filter((one) => /^[0-9a-f-]{36}$/.test(one))
-  if (present.length >= (TYPES.find((one) => one.type === type)?.max ?? 0)) throw refusal('EINVAL')
+  if (present.length >= (TYPES.find((one) => one.type === type)?.max ?? 0)) throw systemError('EINVAL')
   mkdirSync(join(device(holder), uuid))
   writeFileSync(join(device(holder), uuid, 'remove'), '')
   link(join(device(holder), uuid, 'mdev_type'), `../mdev_supported_types/${type}`)
@@ -193,6 +193,6 @@ function link(path: string, target: string | null): void {
   if (target !== null) symlinkSync(target, path)
 }
 
-function refusal(code: string): Error {
+function systemError(code: string): Error {
   return Object.assign(new Error('refused'), { code })
 }

@@ -1,5 +1,5 @@
 // The walk that every kind of job passes: a crash at every point, a failure at every step, every step run twice. After
-// each the next process must bring the job to its end, and the world must be as one clean run leaves it.
+// each the next process must bring the job to its end, and everything must be as one clean run leaves it.
 import type { BoundJob, Run, Step } from '#src/jobs/define.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
@@ -7,17 +7,17 @@ import { ApiError } from '#src/kernel/errors.ts'
 import { admit, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 
-export interface Walk<World> {
-  /** A fresh world and the job that acts on it; with a connection where the job writes to its database, too. */
-  make(): Promise<Made<World>>
-  /** Throws unless the world is as one clean, completed run leaves it. */
-  completed(world: World, job: JobRow, where: string): Promise<void> | void
-  /** Throws unless the world is as a failed (and, where so defined, undone) run may leave it. */
-  failed(world: World, job: JobRow, where: string): Promise<void> | void
+export interface Walk<Fixture> {
+  /** A fresh fixture and the job that acts on it; with a connection where the job writes to its database, too. */
+  make(): Promise<Made<Fixture>>
+  /** Throws unless the fixture is as one clean, completed run leaves it. */
+  completed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
+  /** Throws unless the fixture is as a failed (and, where so defined, undone) run may leave it. */
+  failed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
 }
 
-interface Made<World> {
-  world: World
+interface Made<Fixture> {
+  fixture: Fixture
   bound: BoundJob
   input: unknown
   /** The database for the job; one of its own when left out. */
@@ -27,7 +27,7 @@ interface Made<World> {
 const END_MS = 20_000
 
 /** Names of the points that one clean run passes. */
-export async function pointsOf<World>(walk: Walk<World>): Promise<string[]> {
+export async function pointsOf<Fixture>(walk: Walk<Fixture>): Promise<string[]> {
   const counter = crashAt(0)
   await runOnce(walk, counter.at, async (process, bound, input) =>
     ended(process, (await admit(process, bound, input)).id),
@@ -36,10 +36,10 @@ export async function pointsOf<World>(walk: Walk<World>): Promise<string[]> {
 }
 
 /** Kills the process at each point in turn; another one finishes. */
-export async function crashEverywhere<World>(walk: Walk<World>): Promise<number> {
+export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<number> {
   const points = await pointsOf(walk)
   for (const [index, point] of points.entries()) {
-    const { world, bound, input, ...made } = await walk.make()
+    const { fixture, bound, input, ...made } = await walk.make()
     const database = await databaseFor(made)
     const keyring = testKeyring()
     const { connection } = database
@@ -51,17 +51,17 @@ export async function crashEverywhere<World>(walk: Walk<World>): Promise<number>
     const job = await ended(second, id)
     await second.stop()
     await database.drop()
-    if (job.job_status === 'completed') await walk.completed(world, job, `crash at ${point}`)
-    else await walk.failed(world, job, `crash at ${point}`)
+    if (job.job_status === 'completed') await walk.completed(fixture, job, `crash at ${point}`)
+    else await walk.failed(fixture, job, `crash at ${point}`)
   }
   return points.length
 }
 
 /** Makes each step's act fail in turn, for good. */
-export async function failEverywhere<World>(walk: Walk<World>): Promise<number> {
+export async function failEverywhere<Fixture>(walk: Walk<Fixture>): Promise<number> {
   const { bound: model } = await walk.make()
   for (const { name } of model.definition.steps) {
-    const { world, bound, ...made } = await walk.make()
+    const { fixture, bound, ...made } = await walk.make()
     const broken = withStep(bound, name, (step) => ({
       ...step,
       async run(run: Run<unknown, unknown>) {
@@ -70,12 +70,12 @@ export async function failEverywhere<World>(walk: Walk<World>): Promise<number> 
       },
     }))
     await runOnce(
-      { ...walk, make: async () => ({ ...made, world, bound: broken }) },
+      { ...walk, make: async () => ({ ...made, fixture, bound: broken }) },
       undefined,
       async (process, job_bound, job_input) => {
         const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-        if (job.job_status === 'completed') await walk.completed(world, job, `failure of ${name}`)
-        else await walk.failed(world, job, `failure of ${name}`)
+        if (job.job_status === 'completed') await walk.completed(fixture, job, `failure of ${name}`)
+        else await walk.failed(fixture, job, `failure of ${name}`)
         return job
       },
     )
@@ -84,8 +84,8 @@ export async function failEverywhere<World>(walk: Walk<World>): Promise<number> 
 }
 
 /** Runs every step's act twice in a row: it must be safe to repeat. */
-export async function repeatEverywhere<World>(walk: Walk<World>): Promise<void> {
-  const { world, bound, ...made } = await walk.make()
+export async function repeatEverywhere<Fixture>(walk: Walk<Fixture>): Promise<void> {
+  const { fixture, bound, ...made } = await walk.make()
   let twice = bound
   for (const { name } of bound.definition.steps) {
     twice = withStep(twice, name, (step) => ({
@@ -97,11 +97,11 @@ export async function repeatEverywhere<World>(walk: Walk<World>): Promise<void> 
     }))
   }
   await runOnce(
-    { ...walk, make: async () => ({ ...made, world, bound: twice }) },
+    { ...walk, make: async () => ({ ...made, fixture, bound: twice }) },
     undefined,
     async (process, job_bound, job_input) => {
       const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-      await walk.completed(world, job, 'every step twice')
+      await walk.completed(fixture, job, 'every step twice')
       return job
     },
   )
@@ -116,8 +116,8 @@ function withStep(
   return bindJob({ ...bound.definition, steps }, bound.deps)
 }
 
-async function runOnce<World>(
-  walk: Walk<World>,
+async function runOnce<Fixture>(
+  walk: Walk<Fixture>,
   at: ((point: string) => void) | undefined,
   work: (process: JobProcess, bound: BoundJob, input: unknown) => Promise<JobRow>,
 ): Promise<JobRow> {

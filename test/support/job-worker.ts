@@ -11,11 +11,11 @@ const ACT_MS = 30
 const STEPS = ['one', 'two', 'three']
 
 const { connection, keys, slots } = JSON.parse(process.argv[2] ?? '{}')
-const world: { database?: Database; engine?: JobProcess['engine'] } = {}
+const fixture: { database?: Database; engine?: JobProcess['engine'] } = {}
 
 /** Each act leaves a row that says which process did it, and how many jobs it ran then. */
 const bound = bindJob(
-  defineJob<typeof world>()({
+  defineJob<typeof fixture>()({
     type: 'test.spread',
     resource_type: 'TEST',
     input: Type.Object({}),
@@ -33,16 +33,16 @@ const bound = bindJob(
       },
     })),
   }),
-  world,
+  fixture,
 )
 
-function db({ database }: typeof world): Database['db'] {
+function db({ database }: typeof fixture): Database['db'] {
   if (database === undefined) throw new Error('the worker has not started')
   return database.db
 }
 
 const worker = await startJobProcess({ connection, keyring: openKeyring(keys), bound: [bound], slots })
-Object.assign(world, { database: worker.database, engine: worker.engine })
+Object.assign(fixture, { database: worker.database, engine: worker.engine })
 async function admitMany(count: number): Promise<void> {
   for (let left = count; left > 0; left -= 1) await admit(worker, bound, {})
 }

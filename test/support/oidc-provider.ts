@@ -34,7 +34,7 @@ const CLIENT = { id: 'console', secret: 'provider-client-secret-9d1f' }
 export const oidcClient = { client_id: CLIENT.id, client_secret: CLIENT.secret, audience: 'groundplane-api' }
 
 export async function startOidcProvider(): Promise<OidcProvider> {
-  const [signing, foreign] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')]
+  const [signing, unknown_key] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')]
   const jwk = { ...(await exportJWK(signing.publicKey)), kid: 'k1', alg: 'RS256', use: 'sig' }
   const grants = new Map<string, Grant>()
 
@@ -122,7 +122,7 @@ export async function startOidcProvider(): Promise<OidcProvider> {
         options.audience ?? oidcClient.audience,
         options.expires_in_s ?? 300,
       ),
-    forgedToken: (claims) => sign(foreign.privateKey, claims, provider.issuer, oidcClient.audience, 300),
+    forgedToken: (claims) => sign(unknown_key.privateKey, claims, provider.issuer, oidcClient.audience, 300),
     down: false,
     userinfo_status: 200,
     wrong_nonce: false,

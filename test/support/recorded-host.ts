@@ -44,8 +44,8 @@ export function recordedHost(recorded: Recorded = {}): RecordedHost {
     },
     read: (path) => Promise.resolve(files[path] ?? null),
     list: (path) => {
-      const told = recorded.folders?.[path]
-      if (told !== undefined) return Promise.resolve(told)
+      const listed = recorded.folders?.[path]
+      if (listed !== undefined) return Promise.resolve(listed)
       const names = Object.keys(files).filter((name) => name.startsWith(`${path}/`))
       return Promise.resolve(names.length === 0 ? null : names.map((name) => name.slice(path.length + 1)))
     },

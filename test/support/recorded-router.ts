@@ -1,6 +1,6 @@
 // The recorded router r1 of the three-router fabric, asked through vtysh; single answers can be replaced.
 import type { RunResult } from '#src/kernel/host.ts'
-import { at, listOf, recordOf } from '#src/node/foreign-json.ts'
+import { at, listOf, recordOf } from '#src/node/untrusted-json.ts'
 import { linuxFixture, linuxFixtureJson } from './linux-fixture.ts'
 import { type ScriptedHost, scriptedHost } from './scripted-host.ts'
 

@@ -103,7 +103,7 @@ test('work that fails is begun again, and is named as failing', async () => {
   )
 })
 
-test('a listener whose connection falls silent says so, connects anew, and has its readers catch up', async () => {
+test('a listener whose connection falls silent says so, connects again, and has its readers catch up', async () => {
   const wire = await startWire(server.connection)
   const listener = createListener(wire.connection, log, { check_ms: 20, answer_ms: 200 })
   const heard: string[] = []

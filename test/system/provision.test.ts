@@ -41,22 +41,22 @@ suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => 
   for (const { name, skip, start } of DATABASES) {
     suite(`on ${name}`, { skip, concurrency: 1, timeout: 200_000 }, () => {
       let database: Database | undefined
-      let stand: Production | undefined
+      let started: Production | undefined
       const streams: SseReader[] = []
       const replicas: ControlProcess[] = []
       before(async () => {
         database = await start()
-        stand = await startProduction({ database_url: database.url })
+        started = await startProduction({ database_url: database.url })
       })
       after(async () => {
         for (const stream of streams) stream.close()
-        await stand?.close()
+        await started?.close()
         await database?.close()
       })
 
       const production = (): Production => {
-        assert.ok(stand !== undefined)
-        return stand
+        assert.ok(started !== undefined)
+        return started
       }
       /** So many that live: those that earlier tests left, and new ones. */
       const living = async (count: 1 | 2): Promise<[ControlProcess, ControlProcess]> => {
@@ -227,8 +227,8 @@ function stored(readers: readonly SseReader[]): string[] {
 }
 
 function assertOneStory(messages: readonly SseMessage[]): void {
-  const kept = messages.filter(({ id }) => id !== undefined)
-  const states = kept.map(({ data }) => data.status as string)
+  const stored = messages.filter(({ id }) => id !== undefined)
+  const states = stored.map(({ data }) => data.status as string)
   assert.deepEqual(
     states.filter((status) => status !== 'IN_PROGRESS'),
     ['SUCCESS'],
@@ -239,7 +239,7 @@ function assertOneStory(messages: readonly SseMessage[]): void {
     messages.some(({ data }) => data.status === 'IN_PROGRESS' && data.progress > 0 && data.progress < 100),
     'progress',
   )
-  const progress = kept.map(({ data }) => data.progress as number)
+  const progress = stored.map(({ data }) => data.progress as number)
   assert.deepEqual(
     progress,
     progress.toSorted((a, b) => a - b),

@@ -1,4 +1,4 @@
-/** Public addresses: acquiring, static NAT, giving back; and the ranges they come from. */
+/** Public addresses: acquiring, static NAT, releasing; and the ranges they come from. */
 import { randomUUID } from 'node:crypto'
 import { ZONE_NAME } from '../../site.ts'
 import { ipNumber, ipText } from '../addressing.ts'
@@ -142,14 +142,14 @@ export const addresses: Commands = {
     if (range.domainid !== null) throw invalid('Specified Public IP range has already been dedicated to a domain')
     if (range.forsystemvms) throw invalid('Public IP range is dedicated to system vms')
     if (!state.tables.domains.has(domainid)) throw invalid('Unable to find domain: entity does not exist')
-    const foreign = state.tables.addresses.find(
+    const of_others = state.tables.addresses.find(
       (one) =>
         one.vlanid === range.id &&
         one.state !== 'Free' &&
         state.tables.accounts.get(one.accountid)?.domainid !== domainid,
     )
-    if (foreign !== null)
-      throw invalid(`${foreign.ipaddress} Public IP address in range is allocated to another domain/account `)
+    if (of_others !== null)
+      throw invalid(`${of_others.ipaddress} Public IP address in range is allocated to another domain/account `)
     const account =
       params.text('account') === null ? null : accountNamed(state, params.text('account') ?? '', domainid).id
     call.event({

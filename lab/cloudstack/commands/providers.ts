@@ -211,7 +211,7 @@ function isReady(call: Call, one: Provider): boolean {
   )
 }
 
-function createElement(kind: Element['kind'], names: string[], refusal: string): Handler {
+function createElement(kind: Element['kind'], names: string[], error: string): Handler {
   return (call) => {
     const { params, state } = call
     const provider = state.tables.providers.get(params.need('nspid'))
@@ -220,7 +220,7 @@ function createElement(kind: Element['kind'], names: string[], refusal: string):
       !names.includes(provider.name) ||
       state.tables.elements.find((one) => one.nspid === provider.id) !== null
     )
-      throw internal(refusal)
+      throw internal(error)
     const element = state.tables.elements.put({ id: randomUUID(), kind, nspid: provider.id, enabled: false })
     return job({
       instancetype: 'None',
@@ -232,7 +232,7 @@ function createElement(kind: Element['kind'], names: string[], refusal: string):
   }
 }
 
-function configureElement(kind: Element['kind'], refusal: string): Handler {
+function configureElement(kind: Element['kind'], error: string): Handler {
   return (call) => {
     const { params, state } = call
     const id = params.need('id')
@@ -241,11 +241,11 @@ function configureElement(kind: Element['kind'], refusal: string): Handler {
       instanceid: id,
       duration_ms: 300,
       begin: () => {
-        if (state.tables.elements.get(id)?.kind !== kind) throw internal(refusal)
+        if (state.tables.elements.get(id)?.kind !== kind) throw internal(error)
       },
       end: () => {
         const element = state.tables.elements.get(id)
-        if (element === null) throw internal(refusal)
+        if (element === null) throw internal(error)
         return elementView(state.tables.elements.put({ ...element, enabled: params.bool('enabled') ?? false }))
       },
     })

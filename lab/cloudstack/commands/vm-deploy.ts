@@ -145,7 +145,7 @@ export function chosenId(call: Call, isTaken: (id: string) => boolean): string {
   return id
 }
 
-export function sizeRefusal(size_gb: number): string {
+export function sizeError(size_gb: number): string {
   return `Volume size: ${size_gb} GB is out of allowed range. Min: 1. Max: 1024`
 }
 
@@ -192,7 +192,7 @@ export function diskSize(
   }
   if (size_gb === null) throw invalid('This disk offering requires a custom size specified')
   if (size_gb <= 0) throw invalid('Disk size must be larger than 0')
-  if (size_gb > 1024) throw invalid(sizeRefusal(size_gb))
+  if (size_gb > 1024) throw invalid(sizeError(size_gb))
   return { size_gb, offering }
 }
 
@@ -297,10 +297,10 @@ function plannedNics(call: Call, owner: Owned): PlannedNic[] {
 }
 
 /** An isolated network serves its own account (or project) alone, whoever the caller is. */
-export function requireNetworkRight(owner: Owned, network: Network, refusal = denied): void {
+export function requireNetworkRight(owner: Owned, network: Network, error = denied): void {
   if (network.type !== 'Isolated' || (network.accountid === owner.accountid && network.projectid === owner.projectid))
     return
-  throw refusal(`Unable to use network with id= ${network.id}, permission denied`)
+  throw error(`Unable to use network with id= ${network.id}, permission denied`)
 }
 
 export function needNetwork(call: Call, id: string): Network {
@@ -339,7 +339,7 @@ export function refuseSameName(call: Call, name: string, networkid: string): voi
     )
 }
 
-export function checkGroups(call: Call, owner: Owned, refusal = denied): void {
+export function checkGroups(call: Call, owner: Owned, error = denied): void {
   const ids = call.params.list('affinitygroupids')
   if (ids.length > 0 && call.params.list('affinitygroupnames').length > 0)
     throw invalid('affinitygroupids parameter is mutually exclusive with affinitygroupnames parameter')
@@ -347,7 +347,7 @@ export function checkGroups(call: Call, owner: Owned, refusal = denied): void {
     const group = call.state.tables.affinitygroups.get(id)
     if (group === null) throw invalid(`Unable to find affinity group by id ${id}`)
     if (group.accountid !== owner.accountid)
-      throw refusal(
+      throw error(
         `Entity AffinityGroup ${group.name} and entity Account ${owner.accountid} belong to different accounts`,
       )
   }
@@ -426,7 +426,7 @@ export function checkUserData(call: Call): void {
   if (userdata.length > longest) throw invalid(`User data has exceeded configurable max length: ${longest}`)
 }
 
-/** Looked at only when machine, cards and disks are made: the refusal leaves them behind. */
+/** Looked at only when machine, cards and disks are made: the rejection leaves them behind. */
 function refuseExtraConfig(call: Call, owner: Owned): void {
   const off = setting(call.state, 'enable.additional.vm.configuration', owner.accountid) !== 'true'
   if (off && call.params.text('extraconfig') !== null)

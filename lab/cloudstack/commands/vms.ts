@@ -236,8 +236,8 @@ function nextDetails(call: Call, vm: Vm): Record<string, string> {
   if (given === undefined || Object.keys(given).length === 0) return vm.details
   const forbidden = Object.keys(given).find((name) => FORBIDDEN_DETAILS.includes(name.toLowerCase()))
   if (forbidden !== undefined) throw invalid(`'${forbidden}' should not be included in details as key`)
-  const kept = Object.entries(given).filter(([name]) => !name.startsWith('extraconfig'))
-  const next = { ...Object.fromEntries(kept), ...hidden }
+  const plain = Object.entries(given).filter(([name]) => !name.startsWith('extraconfig'))
+  const next = { ...Object.fromEntries(plain), ...hidden }
   const offering = state.tables.serviceofferings.get(vm.serviceofferingid)
   if (offering?.iscustomized === true) resolveCompute(offering, next, null)
   return next

@@ -12,7 +12,7 @@ import { volumeView } from '../storage-view.ts'
 import { vmView } from '../vm-view.ts'
 import { list, success } from '../wire.ts'
 import { removedText, vmText } from '../texts.ts'
-import { chosenId, diskSize, sizeRefusal } from './vm-deploy.ts'
+import { chosenId, diskSize, sizeError } from './vm-deploy.ts'
 
 const GIB = 1024 ** 3
 
@@ -310,7 +310,7 @@ function resize(call: Call, offeringid: string | null): Outcome {
     duration_ms: 1000,
     event: volumeEvent('VOLUME.RESIZE', 'resizing volume', volume),
     begin: () => {
-      if (size_gb <= 0 || size_gb > 1024) throw new ApiFault(432, sizeRefusal(size_gb))
+      if (size_gb <= 0 || size_gb > 1024) throw new ApiFault(432, sizeError(size_gb))
       if (shrinks && params.bool('shrinkok') !== true)
         throw new ApiFault(
           432,

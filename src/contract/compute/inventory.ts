@@ -146,7 +146,7 @@ export const vmInventory = defineArea({
     },
     importCandidateList: {
       ...read,
-      // The platform signs in on a foreign host for it.
+      // The platform signs in on an external host for it.
       access: 'operator',
       path: '/compute/vms/list-for-import',
       summary: 'List virtual machines available for import',
@@ -161,10 +161,10 @@ export const vmInventory = defineArea({
             minLength: 1,
             maxLength: 253,
             pattern: '^[A-Za-z0-9.:-]+$',
-            description: 'Name or address of the foreign host.',
+            description: 'Name or address of the external host.',
           }),
         ),
-        username: Words('User of the foreign host.'),
+        username: Words('User of the external host.'),
         password: Type.Optional(
           Type.String({
             minLength: 1,
@@ -173,7 +173,7 @@ export const vmInventory = defineArea({
             description: 'Password of that user; not stored.',
           }),
         ),
-        hypervisor: Type.Optional(OneOf(['KVM'], { description: 'Kind of the foreign host; KVM when left out.' })),
+        hypervisor: Type.Optional(OneOf(['KVM'], { description: 'Kind of the external host; KVM when left out.' })),
         keyword: Words('Part of a name.'),
         ...PageFields,
       }),

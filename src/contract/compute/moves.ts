@@ -1,4 +1,4 @@
-// What moves, resizes or brings back virtual machines, and their snapshots (Part 3, 4.1).
+// What moves, resizes or restores virtual machines, and their snapshots (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
 import {
   ActionAccepted,
@@ -153,7 +153,7 @@ export const vmMoves = defineArea({
       path: '/compute/vms/restore',
       summary: 'Restore virtual machine',
       description:
-        'By `source`: template makes the root disk anew (Running or Stopped, no snapshots); backup needs backup_id and a Stopped or Destroyed machine; vm_snapshot needs snapshot_id, a Running machine for one with memory and a Stopped one for one without; volume_snapshot needs snapshot_id and a Stopped machine. What the disks hold now is lost.',
+        'By `source`: template recreates the root disk (Running or Stopped, no snapshots); backup needs backup_id and a Stopped or Destroyed machine; vm_snapshot needs snapshot_id, a Running machine for one with memory and a Stopped one for one without; volume_snapshot needs snapshot_id and a Stopped machine. What the disks hold now is lost.',
       body: Closed(
         {
           source: OneOf(['template', 'backup', 'vm_snapshot', 'volume_snapshot'], {

@@ -60,7 +60,7 @@ export const PublicIpAcquire = Closed(
     account: OptionalId('Owner; needs domain_id.'),
     domain_id: OptionalId('Tenant of the owner.'),
     project_id: OptionalId('Project that owns it; excludes account.'),
-    associate_to_vm: Flag('Tie it to vm_id by static NAT; when that fails the address is given back.'),
+    associate_to_vm: Flag('Tie it to vm_id by static NAT; when that fails the address is released.'),
     vm_id: OptionalId('Needed with associate_to_vm.'),
     create_dns: Flag('Publish `hostname` in DNS.'),
     create_ptr: Flag('Publish the reverse record, too.'),
@@ -154,7 +154,7 @@ export const publicIps = defineArea({
       path: base,
       summary: 'Acquire public IP',
       description:
-        'Waits until the address is there. With `associate_to_vm` static NAT is set up, and the address given back when that fails. `vpc_id` and `network_id` exclude each other unless the network is a tier of the VPC. Without DNS configured `dns_created` is false and the message says so.',
+        'Waits until the address is there. With `associate_to_vm` static NAT is set up, and the address released when that fails. `vpc_id` and `network_id` exclude each other unless the network is a tier of the VPC. Without DNS configured `dns_created` is false and the message says so.',
       body: PublicIpAcquire,
       ok: { 200: One },
       example: {
@@ -218,7 +218,7 @@ export const publicIps = defineArea({
       path: `${base}/{ip_id}`,
       summary: 'Release public IP',
       description:
-        'Gives the address back, with its rules, static NAT and names in DNS. A source NAT address is refused: it goes with its network.',
+        'Releases the address, with its rules, static NAT and names in DNS. A source NAT address is refused: it goes with its network.',
       extension: true,
       params: Params,
       errors: [400, 404, 500],

@@ -109,7 +109,7 @@ export const guestNetworkJobs = defineArea({
       summary: 'Create guest network on all nodes',
       description:
         'Makes the bridge and its VLAN or VXLAN on every hypervisor node, then the network of the compute platform. What was ' +
-        'done is taken back when a node or the platform does not follow.',
+        'done is undone when a node or the platform does not follow.',
       body: GuestNetworkOnNodes,
       example: {
         body: { name: 'office-100', zone_id: id, network_offering_id: id, kind: 'vlan', segment_id: 100, nic: 'bond0' },

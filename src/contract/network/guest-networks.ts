@@ -157,12 +157,12 @@ export const guestNetworks = defineArea({
       path: '/network/guest-networks/{id}/restart',
       summary: 'Restart guest network',
       description:
-        'Builds the network’s rules anew. With `cleanup` its router is made anew and traffic stops meanwhile. The id of the path counts; a different one in the body is refused.',
+        'Rebuilds the network’s rules. With `cleanup` its router is recreated and traffic stops meanwhile. The id of the path counts; a different one in the body is refused.',
       params: Closed({ id: Id }),
       body: Closed(
         {
           id: OptionalId,
-          cleanup: Flag('Make the router anew.'),
+          cleanup: Flag('Recreate the router.'),
           make_redundant: Flag('Give it two routers from now on.'),
           live_patch: Flag('Update the router’s software while it runs.'),
         },

@@ -1,4 +1,4 @@
-// Network monitoring (Part 3, 4.7): the picture of one node, and alerts and dashboards over all nodes.
+// Network monitoring (Part 3, 4.7): the snapshot of one node, and alerts and dashboards over all nodes.
 import { type Static, Type } from 'typebox'
 import { Closed, KeysetFields, Nullable, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
@@ -44,7 +44,7 @@ export const MonitoredNode = Type.Object(
     node_ip: Nullable(Type.String({ description: 'Management address of the node.' })),
     node_role: OneOf(['management', 'kvm_host']),
     status: OneOf(['online', 'offline', 'unconfigured-noIP', 'unconfigured-noFQDN']),
-    error: Nullable(Type.String({ description: 'Why the node gave no picture.' })),
+    error: Nullable(Type.String({ description: 'Why the node gave no snapshot.' })),
     data: Nullable(NodeNet),
   },
   { title: 'MonitoredNode' },
@@ -142,7 +142,7 @@ export const monitoring = defineArea({
     nodeSummary: {
       method: 'GET',
       path: '/network/monitoring/node-summary',
-      summary: 'Read network picture of this node',
+      summary: 'Read network snapshot of this node',
       description:
         'Read from the machine at the time of the call; counters are since boot. A field whose source is missing is null and `unavailable` says why.',
       access: 'viewer',
@@ -187,7 +187,7 @@ export const monitoring = defineArea({
       path: '/network/monitoring/dashboard',
       summary: 'Read network dashboard of all nodes',
       description:
-        'All nodes are asked side by side; one that does not answer in time is offline and carries the reason in `error`. Who looks again within 15 seconds waits for no node: the answer shows what is known (`collected_at` says of when), the nodes are asked anew meanwhile, and the next look shows what changed.',
+        'All nodes are asked side by side; one that does not answer in time is offline and carries the reason in `error`. Who asks again within 15 seconds waits for no node: the answer shows what is known (`collected_at` says of when), the nodes are asked again meanwhile, and the next call shows what changed.',
       access: 'viewer',
       effect: 'read',
       body: NodePageRequest,

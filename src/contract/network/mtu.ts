@@ -75,7 +75,7 @@ export const MtuReport = Type.Object(
       storage: Declared,
       underlay: Nullable(
         Type.Integer({
-          description: 'Reported only, edited on the fabric page; the ceiling of refusals. Null: no fabric.',
+          description: 'Reported only, edited on the fabric page; the ceiling of rejections. Null: no fabric.',
         }),
       ),
     }),
@@ -105,7 +105,7 @@ export const MtuRolloutPlan = Type.Object(
         mtu: Type.Integer({ minimum: 0, description: 'MTU it would get.' }),
       }),
     ),
-    unverifiable: Type.Array(Type.String({ description: 'What no probe can prove.' })),
+    unverifiable: Type.Array(Type.String({ description: 'What no probe can verify.' })),
     unreachable: Type.Array(Type.String({ description: 'Nodes that would be left out.' })),
   },
   { title: 'MtuRolloutPlan' },
@@ -176,7 +176,7 @@ export const MtuNodeApplyRequest = Closed(
       }),
     ),
     dry_run: Type.Optional(
-      Type.Boolean({ description: 'Prove the value and revert unconditionally; nothing is persisted.' }),
+      Type.Boolean({ description: 'Verify the value and revert unconditionally; nothing is persisted.' }),
     ),
     phase: Type.Optional(
       OneOf([...MTU_PHASES], {
@@ -226,7 +226,7 @@ export type MtuNodeApplyResult = Static<typeof MtuNodeApplyResult>
 
 export const mtu = defineArea({
   name: 'mtu',
-  description: 'Bridge MTU: declared versus actual, rollout, proof on the wire.',
+  description: 'Bridge MTU: declared versus actual, rollout, verification on the wire.',
   routes: {
     mtuReport: {
       method: 'GET',
@@ -294,8 +294,8 @@ export const mtu = defineArea({
       summary: 'Apply MTU on one node',
       description:
         'Sequence: persist, arm the self-revert watchdog, set live, probe, then commit or restore. A value that is not ' +
-        'proved (failed or inconclusive probe) is restored; without a probe target the read-back of the devices is all ' +
-        'the proof there is. The query parameter dry_run only plans; the body member dry_run proves and reverts.',
+        'verified (failed or inconclusive probe) is restored; without a probe target reading the devices again is all ' +
+        'the verification there is. The query parameter dry_run only plans; the body member dry_run verifies and reverts.',
       access: 'admin',
       body: MtuNodeApplyRequest,
       ok: { 200: MtuNodeApplyResult },

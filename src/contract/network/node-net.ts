@@ -1,4 +1,4 @@
-// The network picture of one node (Part 3, 4.7: NodeNet) and the records inside it.
+// The network snapshot of one node (Part 3, 4.7: NodeNet) and the records inside it.
 import { type Static, Type } from 'typebox'
 import { Nullable, OneOf, Unavailable } from '../common.ts'
 
@@ -171,7 +171,7 @@ const identity = {
     OneOf(['management', 'kvm_host'], { description: 'Role of the node. Source: configuration of the node.' }),
   ),
   collected_at: Type.Integer({
-    description: 'Unix milliseconds at which the picture was taken. Source: wall clock of the node.',
+    description: 'Unix milliseconds at which the snapshot was taken. Source: wall clock of the node.',
   }),
   default_gateway: text(
     'Next hop of the default route with the lowest metric. Source: ip -j route show default: lowest metric; IPv6 when IPv4 has none.',
@@ -327,6 +327,6 @@ const lists = {
 
 export const NodeNet = Type.Object(
   { ...identity, ...inventory, ...counters, ...kernel, ...lists },
-  { title: 'NodeNet', description: 'Network picture of one node.' },
+  { title: 'NodeNet', description: 'Network snapshot of one node.' },
 )
 export type NodeNet = Static<typeof NodeNet>

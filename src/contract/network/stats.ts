@@ -69,7 +69,7 @@ export const networkStats = defineArea({
       path: '/network/stats',
       summary: 'Get network statistics',
       description:
-        'Counted anew at each call, page by page. `allocation`, `implemented` and `setup` count the guest networks in that state among all.',
+        'Counted again at each call, page by page. `allocation`, `implemented` and `setup` count the guest networks in that state among all.',
       access: 'viewer',
       effect: 'read',
       ok: { 200: NetworkStats },

@@ -67,7 +67,7 @@ const DiskSmartInfo = Type.Object(
     status: Nullable(
       OneOf(['OK', 'Warning', 'Critical'], {
         description:
-          'Verdict; null when nothing is known of it. Source: smartctl --json=c -x -n standby,0 → Critical with a failure, Warning beyond a limit, else OK.',
+          'Verdict; null when it is unknown. Source: smartctl --json=c -x -n standby,0 → Critical with a failure, Warning beyond a limit, else OK.',
       }),
     ),
     status_reason: Type.Array(Type.String(), {

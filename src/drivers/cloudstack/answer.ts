@@ -1,12 +1,12 @@
 // Opens the platform's envelopes (cloudstack.md 1.4): one wrapper key, then the content or an error.
 import type { RawAnswer } from './transport.ts'
 import { integerOf, isRaw, type Raw, textOf } from './fields.ts'
-import { CloudStackError, ForeignAnswerError } from './platform-error.ts'
+import { CloudStackError, NoPlatformError } from './platform-error.ts'
 
 /** The content of the wrapper, whatever its name: exceptions to the naming rule exist. */
 export function contentOf(command: string, answer: RawAnswer, sent: Readonly<Record<string, string>> = {}): Raw {
   const content = unwrap(answer.text)
-  if (content === undefined) throw new ForeignAnswerError(command, answer)
+  if (content === undefined) throw new NoPlatformError(command, answer)
   if (answer.status === 200 && content.errorcode === undefined) return content
   throw platformError(command, integerOf(content, 'errorcode') ?? answer.status, content, sent)
 }

@@ -7,9 +7,9 @@ import { CloudStackError, LostJobError, UnknownJobError } from './platform-error
 
 export interface PlatformJob {
   id: string
-  /** 0 running, 1 succeeded, 2 failed, 3 cancelled: the fourth is real, although many clients forget it. */
+  /** 0 running, 1 succeeded, 2 failed, 3 cancelled (many clients do not expect it). */
   status: 0 | 1 | 2 | 3
-  /** A free number of the platform, almost always 0: no percentage. */
+  /** Set by each command as it likes, almost always 0: not a percentage. */
   process_status: number
   /** The Java class of the command. */
   command: string

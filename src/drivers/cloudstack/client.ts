@@ -62,12 +62,12 @@ export interface CloudStack {
     page: { page: number; page_size: number },
     options?: ListOptions,
   ): Promise<Page<T>>
-  /** The raw rows, page by page, the next page under way. */
+  /** The raw rows, page by page; the next page is requested in advance. */
   listPages(command: string, args: Args, key: string, options?: ListOptions): AsyncGenerator<Raw[]>
   listAll<T>(command: string, args: Args, item: ListItem<T>, options?: ListOptions): AsyncGenerator<T>
   /** Undefined: the platform does not know the job. */
   queryJob(job_id: string, options?: ListOptions): Promise<PlatformJob | undefined>
-  /** The result of the job; throws its refusal, LostJobError, or UnknownJobError. */
+  /** The result of the job; throws its rejection, LostJobError, or UnknownJobError. */
   followJob(job_id: string, options: FollowOptions): Promise<Raw>
   readonly lookups: Lookups
   close(): Promise<void>

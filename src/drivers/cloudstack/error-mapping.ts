@@ -29,7 +29,7 @@ export function meaningOf(answer: PlatformAnswer, tenant_id: string | null): Err
   const text = readable(answer.text)
   const found =
     limitMeaning(text, tenant_id) ??
-    foreign(text, tenant_id) ??
+    otherTenants(text, tenant_id) ??
     missing(answer, text) ??
     known(answer, text) ??
     byNumber(answer)
@@ -93,20 +93,20 @@ function notFound(noun: string, value: string): Meaning {
   }
 }
 
-const FOREIGN_NETWORK = /Unable to use network with id= ?(?<id>\S+?), permission denied/
-const FOREIGN =
+const OTHER_TENANTS_NETWORK = /Unable to use network with id= ?(?<id>\S+?), permission denied/
+const OTHER_TENANTS =
   /^Entity (?<kind>AffinityGroup|VolumeObject|Volume|VM instance|Network|Template)\b.* belong to different accounts/
 
 /** A thing of another owner than the one the request is for. */
-function foreign(text: string, tenant_id: string | null): Meaning | undefined {
-  const network = FOREIGN_NETWORK.exec(text)?.groups?.id
+function otherTenants(text: string, tenant_id: string | null): Meaning | undefined {
+  const network = OTHER_TENANTS_NETWORK.exec(text)?.groups?.id
   if (network !== undefined) {
     if (tenant_id !== null) return notFound('network', network)
     return rejected(
       `Network ${network} belongs to another tenant than the virtual machine or address; name its owner with \`domain_id\` and \`account\`, or choose another network.`,
     )
   }
-  const kind = FOREIGN.exec(text)?.groups?.kind
+  const kind = OTHER_TENANTS.exec(text)?.groups?.kind
   if (kind === undefined) return undefined
   const affinity = kind === 'AffinityGroup'
   if (tenant_id !== null) return notFound(affinity ? 'affinity group' : 'volume', '')

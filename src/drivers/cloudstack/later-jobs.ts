@@ -1,26 +1,26 @@
-// Tells whether another job of the platform explains that a change of ours is not to be seen: jobs of one machine wait for
+// Whether a later job of the platform explains that a change of ours is not visible: jobs of one machine wait for
 // each other there, and the next one may have begun, or ended, before we look.
 import type { CloudStack } from './client.ts'
 import { textOf } from './fields.ts'
-import { type Proof, type Sighting, subjectsOf } from './proof.ts'
+import { type Postcondition, type Observation, subjectsOf } from './postcondition.ts'
 
 interface Change {
   /** Ours, which has ended. */
   job_id: string
-  proof: Proof
+  postcondition: Postcondition
   made_id: string | null
 }
 
 export async function wasReplaced(
   cloudstack: CloudStack,
-  { job_id, proof, made_id }: Change,
-  seen: Sighting,
+  { job_id, postcondition, made_id }: Change,
+  seen: Observation,
   signal: AbortSignal,
 ): Promise<boolean> {
   if (seen.pending_job_ids.some((id) => id !== job_id)) return true
   const own = await cloudstack.queryJob(job_id, { signal })
   if (own === undefined || own.created_at === null) return false
-  const subjects = subjectsOf(proof, made_id)
+  const subjects = subjectsOf(postcondition, made_id)
   // The list knows no filter by resource, and its times have whole seconds.
   const args = { listall: true, startdate: `${own.created_at.slice(0, 19)}Z` }
   for await (const rows of cloudstack.listPages('listAsyncJobs', args, 'asyncjobs', { signal })) {

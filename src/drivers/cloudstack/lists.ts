@@ -11,7 +11,7 @@ export interface ListOptions {
   traceparent?: string | undefined
 }
 
-/** Where the rows of a list stand, and how one is read. */
+/** Where the rows of a list are, and how one is read. */
 export interface ListItem<T> {
   key: string
   read: (row: Raw) => T
@@ -46,7 +46,7 @@ export function pageOfContent<T>(content: Raw, item: ListItem<T>): Page<T> {
   return { rows, count: integerOf(content, 'count') ?? rows.length }
 }
 
-/** How many rows the list has, at the price of none of them. */
+/** How many rows the list has, without reading them. */
 export async function countOf(call: ListCall, command: string, args: Args, options: ListOptions = {}): Promise<number> {
   return integerOf(await call(command, { ...args, retrieveonlyresourcecount: true }, options), 'count') ?? 0
 }
@@ -62,7 +62,7 @@ export async function* listPages(
   const seen = new Set<string>()
   const ask = (page: number) => {
     const asked = call(command, { ...args, page, pagesize: PAGE_SIZE }, options)
-    // The reader may stop early; the page under way then has no one to fail for.
+    // The reader may stop early; an error of the page under way is then ignored.
     asked.catch(() => {})
     return asked
   }

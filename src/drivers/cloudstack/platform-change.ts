@@ -5,7 +5,7 @@ import type { CloudStack } from './client.ts'
 import { isRaw, type Raw, textOf } from './fields.ts'
 import { wasReplaced } from './later-jobs.ts'
 import { LostJobError, UnknownJobError } from './platform-error.ts'
-import { type Proof, seenInstead } from './proof.ts'
+import { type Postcondition, findMismatch } from './postcondition.ts'
 
 export const PLATFORM = 'compute platform'
 
@@ -21,12 +21,12 @@ export interface PlatformCommand {
   /** For work that copies: polled less often. */
   slow?: boolean
   /** What the change must leave behind. Left out where the platform shows no trace of it. */
-  proof?: Proof | undefined
+  postcondition?: Postcondition | undefined
   /** Keeps what is needed of the result of the platform's job. */
   onResult?: (result: Raw) => Promise<void>
 }
 
-type FollowedCommand = Pick<PlatformCommand, 'command' | 'creates' | 'slow' | 'proof' | 'onResult'>
+type FollowedCommand = Pick<PlatformCommand, 'command' | 'creates' | 'slow' | 'postcondition' | 'onResult'>
 
 interface Submitted {
   id: string
@@ -39,7 +39,7 @@ interface Context {
 }
 
 export function platformChange(cloudstack: CloudStack, run: Context, change: PlatformCommand) {
-  const { name, id, command, args, creates = false, proof } = change
+  const { name, id, command, args, creates = false, postcondition } = change
   return {
     name,
     id,
@@ -48,7 +48,10 @@ export function platformChange(cloudstack: CloudStack, run: Context, change: Pla
     submit: async (job_id: string) => textOf(await cloudstack.call(command, args, { job_id }), 'id'),
     find: (job_id: string) => findJob(cloudstack, job_id, run.signal),
     follow: (submitted: Submitted) => followJob(cloudstack, submitted, change, run.signal),
-    verify: proof === undefined ? undefined : (submitted: Submitted) => verify(cloudstack, submitted, proof, run),
+    verify:
+      postcondition === undefined
+        ? undefined
+        : (submitted: Submitted) => verify(cloudstack, submitted, postcondition, run),
   }
 }
 
@@ -66,7 +69,7 @@ export async function findJob(
 export async function followJob(
   cloudstack: CloudStack,
   { id }: Submitted,
-  { command, creates = false, slow = false, proof, onResult }: FollowedCommand,
+  { command, creates = false, slow = false, postcondition, onResult }: FollowedCommand,
   signal: AbortSignal,
 ): Promise<{ made: string | null } | undefined> {
   try {
@@ -77,8 +80,8 @@ export async function followJob(
     return { made: creates && made !== undefined ? textOf(made, 'id') : null }
   } catch (error) {
     if (!(error instanceof LostJobError || error instanceof UnknownJobError)) throw error
-    // What is made before the job is there in any case, so that its presence alone tells nothing.
-    if (creates && proof !== undefined && Object.keys(proof.expect).length === 0)
+    // The thing is made before the job is queued, so its presence does not show that the job succeeded.
+    if (creates && postcondition !== undefined && Object.keys(postcondition.expect).length === 0)
       throw new LostJobError(command, error.detail ?? '')
     return undefined
   }
@@ -88,13 +91,13 @@ export async function followJob(
 async function verify(
   cloudstack: CloudStack,
   { id: job_id, made: made_id }: Submitted,
-  proof: Proof,
+  postcondition: Postcondition,
   run: Context,
 ): Promise<string | null> {
   const { signal } = run
-  const seen = await seenInstead(cloudstack, proof, { signal, made_id })
+  const seen = await findMismatch(cloudstack, postcondition, { signal, made_id })
   if (seen === null) return null
-  if (!(await wasReplaced(cloudstack, { job_id, proof, made_id }, seen, signal))) return seen.words
+  if (!(await wasReplaced(cloudstack, { job_id, postcondition, made_id }, seen, signal))) return seen.words
   await run.note('INFO', 'It is not as this operation left it: another one of the same resource came after it.')
   return null
 }

@@ -11,7 +11,7 @@ type Options = Omit<UpstreamErrorOptions, 'upstream'> & {
 export class CloudStackError extends UpstreamError {
   /** The platform's second error number, finer than the status (cloudstack.md 1.5). */
   readonly cserrorcode: number | undefined
-  /** Out of the log's sight: it may hold passwords and user data. */
+  /** Never logged: it may hold passwords and user data. */
   readonly #sent: Readonly<Record<string, string>>
   constructor({ sent = {}, ...options }: Options) {
     super({ upstream: 'COMPUTE', ...options })
@@ -32,7 +32,7 @@ export class CloudStackError extends UpstreamError {
  * away there. Else the platform may have done what was asked, so the error has no status, as when no answer came
  * (kernel/lost-answers.ts).
  */
-export class ForeignAnswerError extends CloudStackError {
+export class NoPlatformError extends CloudStackError {
   constructor(command: string, { status, text }: { status: number; text: string }) {
     const gateway = status >= 502 && status <= 504
     super({
@@ -42,7 +42,7 @@ export class ForeignAnswerError extends CloudStackError {
       detail: `the answer is not one of the platform (status ${status}): ${text.slice(0, 300)}`,
       retryable: gateway,
     })
-    this.name = 'ForeignAnswerError'
+    this.name = 'NoPlatformError'
   }
 
   override meaning(): ErrorMeaning | undefined {

@@ -55,7 +55,7 @@ const URL_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi
 const IPV4_TEXT = /\b\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2}|:\d{1,5})?\b/g
 const IPV6_TEXT =
   /(?<![\w:])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:(?:[0-9a-f]{1,4}:)+|:):(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?)(?![\w:])/gi
-/** Words with dots between: names of hosts, and of much else that nobody misses. */
+/** Words with dots between: host names, and other names that the sentence does not need. */
 const HOST_TEXT = /(?<![\w.-])(?=[\w.-]*[a-z])[\w-]+(?:\.[\w-]+)+(?![\w-])/gi
 /** Bare names of machines: `kvm-07`, `db-1`. */
 const MACHINE_TEXT = /(?<![\w.-])[a-z]\w*(?:-\w+)*-\d+(?![\w-])/gi

@@ -1,4 +1,4 @@
-// Which part of the platform a list covers: everything for an unbound caller, one tenant's tree for a narrowed one.
+// Which part of the platform a list covers: everything for an unbound caller, one tenant's tree for a tenant-scoped one.
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Args } from './args.ts'
 import { WHOLE_SCOPE } from './lists.ts'
@@ -13,15 +13,15 @@ export function scopeOfOne(tenant_id: string | null): Args {
   return tenant_id === null ? { listall: true } : scopeOf(tenant_id)
 }
 
-/** Whose things a list shows: a narrowed caller's tenant whatever was asked for, else the owner named, else everybody's. */
+/** Whose things a list shows: a tenant-scoped caller's tenant whatever was asked for, else the owner named, else everybody's. */
 export function ownerScope(
   asked: { account?: string; domain_id?: string; project_id?: string },
   tenant_id: string | null,
 ): Args {
   if (tenant_id !== null) {
-    const foreign = (asked.domain_id !== undefined && asked.domain_id !== tenant_id) || asked.project_id !== undefined
-    if (foreign)
-      throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant or a project.')
+    const of_others = (asked.domain_id !== undefined && asked.domain_id !== tenant_id) || asked.project_id !== undefined
+    if (of_others)
+      throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot ask for another tenant or a project.')
     return { ...scopeOf(tenant_id), account: asked.account }
   }
   if (asked.project_id !== undefined) return { listall: true, projectid: asked.project_id }

@@ -73,7 +73,7 @@ export function createTransport(url: string, agent?: Dispatcher): Transport {
   }
 }
 
-/** Only silence counts: a refusal is an answer. */
+/** Only silence counts: a rejection is an answer. */
 function isOutage(error: unknown): boolean {
   return error instanceof CloudStackError && error.failure !== 'error' && error.status === undefined
 }

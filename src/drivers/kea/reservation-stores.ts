@@ -27,14 +27,14 @@ export function configStore(cycleOf: (subnet_id: number) => Cycle): ReservationS
       cycleOf(subnet_id)((subnet) => {
         const gone = new Set(remove)
         const next = new Map(put.map((reservation) => [reservation.mac, reservation]))
-        const kept = (subnet.reservations ?? []).flatMap((row) => {
+        const others = (subnet.reservations ?? []).flatMap((row) => {
           const mac = row['hw-address']?.toLowerCase() ?? ''
           const written = next.get(mac)
           next.delete(mac)
           if (written !== undefined) return [writeReservation(row, written)]
           return gone.has(mac) ? [] : [row]
         })
-        subnet.reservations = [...kept, ...[...next.values()].map((reservation) => writeReservation({}, reservation))]
+        subnet.reservations = [...others, ...[...next.values()].map((reservation) => writeReservation({}, reservation))]
       }),
     close: async () => {},
   }

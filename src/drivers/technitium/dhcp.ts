@@ -1,4 +1,4 @@
-// Technitium as the DHCP server of address management. It has no transactions: what was half done is taken back here, and
+// Technitium as the DHCP server of address management. It has no transactions: what was half done is rolled back here, and
 // writers hold the server's lock. Its sentences are never read: things are looked up before they are touched.
 import pLimit from 'p-limit'
 import { isInRange, numberOf, subnetOf } from '#src/kernel/ipv4.ts'
@@ -139,7 +139,7 @@ function scopeChanges(transport: TechnitiumTransport, reads: Reads, log: Log): S
         // Made enabled where it can be; one that cannot is kept disabled without a word.
         await turn(scope.name, scope.enabled)
       } catch (error) {
-        await takeBack(log, () => transport.call('dhcp/scopes/delete', { name: scope.name }))
+        await rollBack(log, () => transport.call('dhcp/scopes/delete', { name: scope.name }))
         throw error
       }
     },
@@ -152,7 +152,7 @@ function scopeChanges(transport: TechnitiumTransport, reads: Reads, log: Log): S
         if (!before.enabled && scope.enabled) await turn(scope.name, true)
       } catch (error) {
         // Settings before the one that was refused are in force already.
-        await takeBack(log, async () => {
+        await rollBack(log, async () => {
           const now = (await reads.list()).find((one) => one.name === name || one.name === scope.name)
           if (now === undefined) return
           await set(now.name, before)
@@ -207,7 +207,7 @@ function reservationChanges(transport: TechnitiumTransport, reads: Reads, log: L
       // The client is refused its old address at its next renewal; until then nobody else would get it.
       for (const row of puts) await forgetLease(scope, row.mac, (lease) => lease.address !== row.ip)
     } catch (error) {
-      await takeBack(log, () => restore(scope, macs, before))
+      await rollBack(log, () => restore(scope, macs, before))
       throw error
     }
   }
@@ -301,7 +301,9 @@ function same(a: DhcpReservation | undefined, b: DhcpReservation | undefined): b
   return a.mac === b.mac && a.ip === b.ip && a.hostname === b.hostname && a.comment === b.comment
 }
 
-/** What was done before a failure; that the server then fails again is told in the log, and shows as a difference later. */
-async function takeBack(log: Log, work: () => Promise<unknown>): Promise<void> {
-  await work().catch((err: unknown) => log.warn({ err }, 'a refused change of the dhcp server could not be taken back'))
+/** What was done before a failure; that the server then fails again is logged, and shows as a difference later. */
+async function rollBack(log: Log, work: () => Promise<unknown>): Promise<void> {
+  await work().catch((err: unknown) =>
+    log.warn({ err }, 'a refused change of the dhcp server could not be rolled back'),
+  )
 }

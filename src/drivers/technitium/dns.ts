@@ -225,7 +225,7 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
         // Also after a lost answer: what stands there now is read, not remembered.
         await read(zone, names)
           .then((now) => move(zone, now, before))
-          .catch((err: unknown) => log.warn({ err, zone }, 'refused changes of records could not be taken back'))
+          .catch((err: unknown) => log.warn({ err, zone }, 'refused changes of records could not be rolled back'))
         throw error
       }
     },
@@ -355,11 +355,11 @@ async function renameZone(
 
 function settingsForm({ masters, notify, transfer }: ZoneSettings, options: TechnitiumDnsOptions): Form {
   const { also_notify = [], transfer_networks } = options
-  const told = also_notify.length > 0 ? 'BothZoneAndSpecifiedNameServers' : 'ZoneNameServers'
+  const notified = also_notify.length > 0 ? 'BothZoneAndSpecifiedNameServers' : 'ZoneNameServers'
   const allowed = transfer_networks.length > 0 ? 'UseSpecifiedNetworkACL' : 'AllowOnlyZoneNameServers'
   return {
     ...(masters === undefined ? {} : { primaryNameServerAddresses: masters.join(',') }),
-    ...(notify === undefined ? {} : { notify: notify ? told : 'None' }),
+    ...(notify === undefined ? {} : { notify: notify ? notified : 'None' }),
     ...(notify === true && also_notify.length > 0 ? { notifyNameServers: also_notify.join(',') } : {}),
     ...(transfer === undefined ? {} : { zoneTransfer: transfer ? allowed : 'Deny' }),
     ...(transfer === true && transfer_networks.length > 0

@@ -8,7 +8,7 @@ import { UpstreamError } from '#src/kernel/errors.ts'
 export interface TechnitiumConfig {
   /** http://host:5380, without the path of the API. */
   url?: string | undefined
-  /** Permanent API token: it never expires, so a refusal is final. */
+  /** Permanent API token: it never expires, so a rejection is final. */
   token?: string | undefined
   timeout_ms: number
 }

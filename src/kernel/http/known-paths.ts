@@ -1,4 +1,4 @@
-// Which methods a path has: a call with another one is told.
+// Which methods a path has: a call with another one is answered so.
 export interface KnownPaths {
   /** `path` as the contract writes it. */
   add(method: string, path: string): void

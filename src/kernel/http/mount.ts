@@ -191,7 +191,7 @@ function countedAs(route: RouteSpec, caller: Caller, address: string): string {
   return route.access === 'callback' ? address : addressCaller(address)
 }
 
-/** Guesses are limited by address: each costs a look into the database. */
+/** Guesses are limited by address: each costs a query of the database. */
 function rejection(error: unknown, { services }: Mounted, request: FastifyRequest): Error {
   if (error instanceof ApiError && error.code === 'UNAUTHENTICATED') {
     try {

@@ -5,7 +5,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type AlertCopyRow, archivedAlert, archivedAlerts } from '#src/store/alert-copies.ts'
@@ -68,7 +68,7 @@ export function alertTypeList({ cloudstack }: AlertReading) {
   return async ({ query }: In<'alertTypeList'>, ctx: RequestContext) => {
     const rows = rowsOf(await cloudstack.call('listAlertTypes', {}, ctx), 'alerttype')
     const page = pageOf(query)
-    const found = await windowOf(rows, page)
+    const found = await onePage(rows, page)
     const alert_types = found.rows.map((row) => ({
       type: integerOf(row, 'type') ?? integerOf(row, 'alerttypeid'),
       name: textOf(row, 'name') ?? '',

@@ -96,7 +96,7 @@ async function archiveCopies({ cloudstack, database }: Deps, ctx: RequestContext
   }
 }
 
-const LOOK_AGAIN_MS = 1000
+const ASK_AGAIN_MS = 1000
 
 /** The platform never lists an archived alert. All that are open are looked through at once: a question for each takes long. */
 async function requireArchived(cloudstack: CloudStack, ids: readonly string[], ctx: RequestContext): Promise<void> {
@@ -107,7 +107,7 @@ async function requireArchived(cloudstack: CloudStack, ids: readonly string[], c
     return open
   }
   if ((await listed()) === 0) return
-  await pause(LOOK_AGAIN_MS)
+  await pause(ASK_AGAIN_MS)
   const open = await listed()
   if (open === 0) return
   const seen = open === 1 ? '1 alert is open still' : `${open} alerts are open still`

@@ -13,13 +13,13 @@ const credential = (remaining_ms: number | null): LiveCredential => ({
 
 test('requests that come together ask the database once', async () => {
   const cache = createCredentialCache()
-  let looked = 0
-  const look = async () => {
-    looked += 1
+  let loads = 0
+  const load = async () => {
+    loads += 1
     return credential(null)
   }
-  await Promise.all([cache.fetch('a', look), cache.fetch('a', look)])
-  assert.equal(looked, 1)
+  await Promise.all([cache.fetch('a', load), cache.fetch('a', load)])
+  assert.equal(loads, 1)
   assert.equal(cache.get('a')?.caller, SYSTEM)
 })
 
@@ -27,7 +27,7 @@ for (const [what, revoke] of [
   ['revoked', (cache: ReturnType<typeof createCredentialCache>) => cache.drop('a')],
   ['perhaps revoked, because notices were lost,', (cache: ReturnType<typeof createCredentialCache>) => cache.clear()],
 ] as const) {
-  test(`a credential that is ${what} while it is looked up is not kept`, async () => {
+  test(`a credential that is ${what} while it is looked up is not cached`, async () => {
     const cache = createCredentialCache()
     const gate = Promise.withResolvers<LiveCredential>()
     const first = cache.fetch('a', () => gate.promise)
@@ -42,7 +42,7 @@ for (const [what, revoke] of [
   })
 }
 
-test('what is not found, and what is about to expire, is not kept', async () => {
+test('what is not found, and what is about to expire, is not cached', async () => {
   const cache = createCredentialCache()
   await assert.rejects(
     cache.fetch('a', () => Promise.reject(new Error('unknown'))),

@@ -6,8 +6,8 @@ import type { Listener } from '#src/store/listener.ts'
 
 export interface CredentialCache {
   get(key: string): LiveCredential | undefined
-  /** Looks up once for all who ask at the same time; what `look` answers is kept, what it throws is not. */
-  fetch(key: string, look: () => Promise<LiveCredential>): Promise<LiveCredential>
+  /** Looks up once for all who ask at the same time; what `load` answers is cached, what it throws is not. */
+  fetch(key: string, load: () => Promise<LiveCredential>): Promise<LiveCredential>
   /** The credential must be read afresh, also by a look-up that is under way. */
   drop(key: string): void
   clear(): void
@@ -19,7 +19,7 @@ const MAX_AGE_MS = 10_000
 
 interface Lookup {
   answer: Promise<LiveCredential>
-  /** What it finds may be true no more: it is not kept, and nobody else joins it. */
+  /** What it finds may be true no more: it is not cached, and nobody else joins it. */
   stale: boolean
 }
 
@@ -27,10 +27,10 @@ export function createCredentialCache(): CredentialCache {
   const entries = new LRUCache<string, LiveCredential>({ max: MAX_ENTRIES, ttl: MAX_AGE_MS, ttlResolution: 0 })
   const running = new Map<string, Lookup>()
 
-  function start(key: string, look: () => Promise<LiveCredential>): Lookup {
+  function start(key: string, load: () => Promise<LiveCredential>): Lookup {
     const lookup: Lookup = {
       stale: false,
-      answer: look().then(
+      answer: load().then(
         (found) => {
           const ttl = Math.min(MAX_AGE_MS, Math.floor(found.remaining_ms ?? MAX_AGE_MS))
           if (!lookup.stale && ttl > 0) entries.set(key, found, { ttl })
@@ -59,8 +59,8 @@ export function createCredentialCache(): CredentialCache {
 
   return {
     get: (key) => entries.get(key),
-    fetch(key, look) {
-      const lookup = running.get(key) ?? start(key, look)
+    fetch(key, load) {
+      const lookup = running.get(key) ?? start(key, load)
       running.set(key, lookup)
       return lookup.answer
     },
@@ -73,7 +73,7 @@ export function createCredentialCache(): CredentialCache {
   }
 }
 
-/** Hears what other replicas revoke; after a lost connection nothing that was kept is believed. */
+/** Hears what other replicas revoke; after a lost connection nothing that was cached is believed. */
 export function followRevocations(
   cache: CredentialCache,
   open: { check(key: string): void; checkAll(): void },

@@ -28,10 +28,10 @@ export async function ensureFirstAdminToken(deps: FirstAdminDeps, data_dir: stri
 export async function readOrCreateAdminToken(deps: FirstAdminDeps, data_dir: string): Promise<string> {
   return deps.database.transact(async (trx) => {
     await lockAdmins(trx)
-    const kept = readToken(join(data_dir, FILE_NAME))
-    if (kept !== undefined) {
-      const found = await findLiveToken(trx, credentialHash(kept))
-      if (typeof found !== 'string' && found.caller.role === 'admin' && found.caller.tenant_id === null) return kept
+    const stored = readToken(join(data_dir, FILE_NAME))
+    if (stored !== undefined) {
+      const found = await findLiveToken(trx, credentialHash(stored))
+      if (typeof found !== 'string' && found.caller.role === 'admin' && found.caller.tenant_id === null) return stored
     }
     return writeNewToken(trx, data_dir)
   })

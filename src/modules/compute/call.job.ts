@@ -4,7 +4,7 @@
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { platformChange } from '#src/drivers/cloudstack/platform-change.ts'
-import { look, Proof } from '#src/drivers/cloudstack/proof.ts'
+import { observe, Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import {
   type FollowedChange, followSubmission, Submissions, submitOnce, verifySubmission,
@@ -26,8 +26,8 @@ export const CallInput = Type.Object({
   creates: Type.Boolean(),
   slow: Type.Boolean(),
   /** What the change must leave behind. Left out where the platform shows no trace of it. */
-  proof: Type.Optional(Proof),
-  /** Nothing is sent when the proof holds already. */
+  postcondition: Type.Optional(Postcondition),
+  /** Nothing is sent when the postcondition holds already. */
   skip_if_so: Type.Optional(Type.Boolean()),
   /** The call writes details of this machine, so from the call to its end nobody else may. */
   settings_of: Type.Optional(Type.String()),
@@ -105,9 +105,9 @@ function changeOf(run: CallRun): FollowedChange {
 }
 
 async function isNeeded(run: CallRun): Promise<string | true> {
-  const { proof, skip_if_so } = run.input
-  if (proof === undefined || skip_if_so !== true || run.state.submissions?.[NAME] !== undefined) return true
-  const { holds } = await look(run.deps.cloudstack, proof, null, { signal: run.signal })
+  const { postcondition, skip_if_so } = run.input
+  if (postcondition === undefined || skip_if_so !== true || run.state.submissions?.[NAME] !== undefined) return true
+  const { holds } = await observe(run.deps.cloudstack, postcondition, null, { signal: run.signal })
   return holds ? 'It is so already.' : true
 }
 
@@ -116,7 +116,7 @@ function wasSubmitted(run: CallRun): string | true {
 }
 
 function isShown(run: CallRun): string | true {
-  if (run.input.proof === undefined) return 'The compute platform shows no trace of such a change.'
+  if (run.input.postcondition === undefined) return 'The compute platform shows no trace of such a change.'
   return wasSubmitted(run)
 }
 

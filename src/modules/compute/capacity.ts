@@ -1,5 +1,5 @@
 // The check before a virtual machine is made: does any cluster of the zone stay below the threshold above which the
-// platform's own planner refuses it (cloudstack.md 5)? A race remains; the platform's later refusal says the same.
+// platform's own planner refuses it (cloudstack.md 5)? A race remains; the platform's later rejection says the same.
 import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'

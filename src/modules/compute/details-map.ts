@@ -62,11 +62,11 @@ export function intendedDetails(current: DetailMap, edit: DetailEdit): Record<st
     else intended.set(name, value)
   }
   for (const name of COMPUTE) {
-    const kept = editable[name]
+    const present = editable[name]
     const asked = edit.details?.[name]
-    if (asked !== undefined && asked !== kept)
+    if (asked !== undefined && asked !== present)
       throw new ApiError('SETTING_FORBIDDEN', `${name} changes by /compute/vms/settings/compute alone.`)
-    if (kept !== undefined) intended.set(name, kept)
+    if (present !== undefined) intended.set(name, present)
   }
   return Object.fromEntries(intended)
 }

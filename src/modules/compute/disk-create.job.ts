@@ -104,7 +104,7 @@ function attachment(run: DiskRun): FollowedChange {
     name: 'attach',
     command: 'attachVolume',
     args: { id, virtualmachineid, deviceid: device_id ?? undefined },
-    proof: { thing: 'volume', args: { id }, expect: { virtualmachineid, state: 'Ready' } },
+    postcondition: { thing: 'volume', args: { id }, expect: { virtualmachineid, state: 'Ready' } },
   })
 }
 

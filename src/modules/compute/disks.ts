@@ -7,7 +7,7 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
+import { given, type Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -60,7 +60,7 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
     },
     args: ({ body }) => ({ id: body.volume_id, virtualmachineid: body.virtual_machine_id, deviceid: body.device_id }),
     // Not the slot: some hypervisors choose their own.
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'volume',
       args: { id: body.volume_id },
       expect: { virtualmachineid: body.virtual_machine_id },
@@ -81,8 +81,8 @@ function detachDisk(deps: PlatformDeps) {
     const words = `volume ${volume.name} from virtual machine ${vm.name}`
     const subject = { ...subjectOf(volume), description: `Detaching ${words}.`, done: `Detached ${words}.` }
     const args = { id: volume.id }
-    const proof: Proof = { thing: 'volume', args, expect: { virtualmachineid: null } }
-    const call = { command: 'detachVolume', args, proof, resource_type: 'VOLUME' }
+    const postcondition: Postcondition = { thing: 'volume', args, expect: { virtualmachineid: null } }
+    const call = { command: 'detachVolume', args, postcondition, resource_type: 'VOLUME' }
     return { ...call, subject }
   }
   return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
@@ -149,7 +149,7 @@ function resizeDisk(deps: PlatformDeps) {
       description: `${doing} volume ${volume.name}.`,
       done: `Volume ${volume.name} is ${only_offering ? 'changed' : 'resized'}.`,
     }
-    const call = { command, args, proof: resizedTo(volume, body), resource_type: 'VOLUME', slow: true }
+    const call = { command, args, postcondition: resizedTo(volume, body), resource_type: 'VOLUME', slow: true }
     return { ...call, subject }
   }
   return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
@@ -160,7 +160,7 @@ function resizeDisk(deps: PlatformDeps) {
 const GIB = 1024 ** 3
 
 /** Some storage rounds a size up, so one that shrinks must only be less than it was. */
-function resizedTo({ id, size_bytes }: Volume, body: In<'vmDiskResize'>['body']): Proof {
+function resizedTo({ id, size_bytes }: Volume, body: In<'vmDiskResize'>['body']): Postcondition {
   const at_least = body.size_gb === undefined ? undefined : body.size_gb * GIB
   const shrinks = at_least !== undefined && size_bytes !== null && at_least < size_bytes
   return {
@@ -207,7 +207,11 @@ function isoRows(cloudstack: CloudStack) {
       return { ...vmSubject(vm), description: `Attaching ${words}.`, done: `Attached ${words}.` }
     },
     args: ({ body }) => ({ id: body.iso_id, virtualmachineid: body.virtual_machine_id, forced: body.forced }),
-    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { isoid: body.iso_id } }),
+    postcondition: ({ body }) => ({
+      thing: 'vm',
+      args: { id: body.virtual_machine_id },
+      expect: { isoid: body.iso_id },
+    }),
     reply: present,
   }
   const vmIsoDetach: JobRowSpec<Spec<'vmIsoDetach'>> = {
@@ -221,7 +225,7 @@ function isoRows(cloudstack: CloudStack) {
       return { ...vmSubject(vm), description: `Detaching ${words}.`, done: `Detached ${words}.` }
     },
     args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, forced: body.forced }),
-    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { isoid: null } }),
+    postcondition: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { isoid: null } }),
     reply: present,
   }
   return { vmIsoAttach, vmIsoDetach }

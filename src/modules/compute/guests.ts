@@ -4,7 +4,7 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { unproven } from '#src/drivers/cloudstack/proof.ts'
+import { unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -46,7 +46,7 @@ function affinityRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmAffinityUpdate'
       }
     },
     args: ({ body }) => ({ id: body.virtual_machine_id, affinitygroupids: body.affinity_group_ids }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'vm',
       args: { id: body.virtual_machine_id },
       expect: { affinitygroup: { exactly: body.affinity_group_ids } },
@@ -92,9 +92,9 @@ function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
       userdataid: body.user_data_id,
       userdatadetails: body.user_data_details,
     }),
-    proof: ({ body }) =>
+    postcondition: ({ body }) =>
       body.user_data_id === undefined
-        ? unproven('The platform does not show the user data of a machine.')
+        ? unverified('The platform does not show the user data of a machine.')
         : { thing: 'vm', args: { id: body.virtual_machine_id }, expect: { userdataid: body.user_data_id } },
     reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }

@@ -37,13 +37,13 @@ export function createHookRegistration(
     } catch (error) {
       if (!(error instanceof CloudStackError) || (error.status !== 431 && error.status !== 530)) throw error
       const reason = error.detail ?? ''
-      once(reason, () => log.error({ name, payload_url, reason }, refusalText(reason)))
+      once(reason, () => log.error({ name, payload_url, reason }, explanationOf(reason)))
     }
   }
 }
 
 /** The platform resolves the host itself, and takes no loopback, link-local or any-local address. */
-function refusalText(reason: string): string {
+function explanationOf(reason: string): string {
   return /illegal host|unable to resolve/i.test(reason)
     ? 'compute platform refuses the host of our webhook, states are polled; public_url must be one that its management servers reach'
     : 'compute platform refuses our webhook, states are polled'

@@ -15,7 +15,7 @@ export interface HookDeps {
   /** `compute.hook_secret`; without it every delivery is refused. */
   hook_secret: string | undefined
   /** Reads these machines and publishes what changed. */
-  look: (ids: readonly string[]) => Promise<void>
+  poll: (ids: readonly string[]) => Promise<void>
   log: Log
 }
 
@@ -33,7 +33,7 @@ export function computeHookReceive(deps: HookDeps) {
     const id = isRaw(event) ? vmIdOf(event) : null
     if (id !== null) {
       deps
-        .look([id])
+        .poll([id])
         .catch((err: unknown) => deps.log.warn({ err, vm_id: id }, 'virtual machine of a webhook could not be read'))
     }
     return { message: 'received' }
@@ -60,7 +60,7 @@ async function isFirst(database: Database, id: string): Promise<boolean> {
   return row !== undefined
 }
 
-/** An event says that a command began or ended, not what the state is; beginnings need no look. */
+/** An event says that a command began or ended, not what the state is; beginnings need no poll. */
 function vmIdOf(event: Raw): string | null {
   const about_vm = textOf(event, 'entity') === 'VirtualMachine' || (textOf(event, 'event') ?? '').startsWith('VM.')
   const status = textOf(event, 'status')

@@ -77,6 +77,6 @@ function stateWatcher({ config, cloudstack, database, log, background }: Parts):
   return createStateWatcher({ cloudstack, database, events_poll_ms, states_poll_ms, hook, log, background })
 }
 
-function hookDeps({ config, ...parts }: Parts, { look }: StateWatcher) {
-  return { ...parts, hook_secret: config.compute.hook_secret, look }
+function hookDeps({ config, ...parts }: Parts, { poll }: StateWatcher) {
+  return { ...parts, hook_secret: config.compute.hook_secret, poll }
 }

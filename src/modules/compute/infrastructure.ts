@@ -16,7 +16,7 @@ import {
   timeOf,
 } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
 type In<Op extends keyof typeof infrastructure.routes> = Input<(typeof infrastructure.routes)[Op]>
@@ -123,7 +123,7 @@ async function paged<T>(
   const { rows, count } =
     asked.length === 0
       ? await cloudstack.listPage(command, args, raw, page, ctx)
-      : await windowOf(cloudstack.listAll(command, args, raw, ctx), page, (row) => asked.every((test) => test(row)))
+      : await onePage(cloudstack.listAll(command, args, raw, ctx), page, (row) => asked.every((test) => test(row)))
   return { items: rows.map(read), count, ...page }
 }
 

@@ -6,7 +6,7 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, numberOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { PAGE_SIZE, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { optionsOf } from './vm-list.ts'
@@ -81,7 +81,7 @@ function importCandidateList(cloudstack: CloudStack) {
     const page = pageOf(body)
     const [command, args] = importCall(body)
     const options = { ...optionsOf(ctx), timeout_ms: HOSTS_ASKED_MS }
-    const { rows, count } = await windowOf(everyCandidate(cloudstack, command, args, options), page)
+    const { rows, count } = await onePage(everyCandidate(cloudstack, command, args, options), page)
     return { import_candidates: rows.map(candidateOf), count, ...page }
   }
 }

@@ -88,7 +88,7 @@ function addUse(totals: Sum['totals'], row: Raw): void {
   totals.memory_target_kbs += amount('memorytargetkbs')
   totals.network_kbs_read += amount('networkkbsread')
   totals.network_kbs_write += amount('networkkbswrite')
-  // Without a guest agent nothing is known of the inside (0 or -1): then all of the machine's memory is in use.
+  // Without a guest agent the inside is unknown (0 or -1): then all of the machine's memory is in use.
   const free = amount('memoryintfreekbs')
   totals.memory_internal_free_kbs += free
   totals.memory_used_kbs += Math.max(0, amount('memorykbs') - free)

@@ -7,7 +7,7 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { given, type Proof } from '#src/drivers/cloudstack/proof.ts'
+import { given, type Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows, submitCall, type SyncRow } from '../platform-rows.ts'
@@ -43,7 +43,7 @@ export function scaleVm(deps: PlatformDeps, live_on: readonly string[]) {
       description: `Scaling virtual machine ${vm.name}.`,
       done: `Virtual machine ${vm.name} is scaled.`,
     }
-    const proof: Proof = {
+    const postcondition: Postcondition = {
       thing: 'vm',
       args: { id: vm.id },
       expect: given({
@@ -54,7 +54,7 @@ export function scaleVm(deps: PlatformDeps, live_on: readonly string[]) {
       }),
     }
     // A custom size is kept in the details of the machine, which are also settings.
-    const call = { command: 'scaleVirtualMachine', args, proof, resource_type: 'VM', settings_of: vm.id }
+    const call = { command: 'scaleVirtualMachine', args, postcondition, resource_type: 'VM', settings_of: vm.id }
     return { ...call, subject }
   }
   return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) =>
@@ -69,7 +69,7 @@ function recoverRow(cloudstack: CloudStack): SyncRow<Routes['vmRecover'] & Route
     timeout_ms: 120_000,
     about: aboutVm(cloudstack, 'recover', { doing: 'Recovering', done: 'recovered' }),
     args: ({ body }) => ({ id: body.virtual_machine_id }),
-    proof: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state: 'Stopped' } }),
+    postcondition: ({ body }) => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state: 'Stopped' } }),
     reply: (_answer, { body }, ctx) => readVm(cloudstack, body.virtual_machine_id, ctx),
   }
 }
@@ -97,14 +97,14 @@ function migrateVm(deps: PlatformDeps) {
       ...(with_disks ? {} : { storageid: storage_id, autoselect: auto_select === true ? true : undefined }),
     }
     const command = with_disks ? 'migrateVirtualMachineWithVolume' : 'migrateVirtualMachine'
-    const call = { command, args, proof: movedTo(vm, host_id, storage_id), resource_type: 'VM', slow: true }
+    const call = { command, args, postcondition: movedTo(vm, host_id, storage_id), resource_type: 'VM', slow: true }
     return { ...call, subject }
   }
   return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
 }
 
 /** The host alone: the state may change again at once, and which disks a move takes along the platform decides. */
-function movedTo(vm: VirtualMachine, hostid: string | undefined, storageid: string | undefined): Proof {
+function movedTo(vm: VirtualMachine, hostid: string | undefined, storageid: string | undefined): Postcondition {
   if (storageid !== undefined)
     return { thing: 'volume', args: { virtualmachineid: vm.id }, where: { type: 'ROOT' }, expect: { storageid } }
   return { thing: 'vm', args: { id: vm.id }, expect: { hostid: hostid ?? { not: vm.host_id ?? '' } } }

@@ -19,7 +19,7 @@ export interface FoundAddress extends FoundNic {
   ip_address: string
 }
 
-/** Throws NIC_NOT_FOUND; a foreign NIC is not distinguishable from none. */
+/** Throws NIC_NOT_FOUND; a NIC of another tenant is not distinguishable from none. */
 export async function findNic(
   cloudstack: CloudStack,
   named: { nic_id: string; virtual_machine_id?: string },

@@ -8,8 +8,8 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { collected } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
-import type { Proof } from '#src/drivers/cloudstack/proof.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
@@ -58,7 +58,7 @@ function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
       ipaddress: body.ip_address,
       macaddress: body.mac_address,
     }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'nic',
       args: { id: body.virtual_machine_id },
       where: { networkid: body.network_id },
@@ -84,7 +84,7 @@ function defaultRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicSetDefault'>>
       }
     },
     args: ({ body }) => ({ virtualmachineid: body.virtual_machine_id, nicid: body.nic_id }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'nic',
       args: { id: body.virtual_machine_id },
       where: { id: body.nic_id },
@@ -116,7 +116,7 @@ function nicList(cloudstack: CloudStack) {
         (keyword === undefined || texts.some((text) => text?.toLowerCase().includes(keyword) === true))
       )
     })
-    const { rows: nics, count } = await windowOf(found, page)
+    const { rows: nics, count } = await onePage(found, page)
     return { nics, count, ...page }
   }
 }
@@ -141,7 +141,7 @@ function addIp(deps: PlatformDeps) {
     const { vm: raw, nic } = await findNic(cloudstack, body, ctx)
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpAdd)
-    const proof: Proof = {
+    const postcondition: Postcondition = {
       thing: 'secondary_ip',
       args: { id: vm.id },
       where: { id: '$id' },
@@ -150,7 +150,7 @@ function addIp(deps: PlatformDeps) {
     const call = {
       command: 'addIpToNic',
       args: { nicid: nic.id, ipaddress: body.ip_address },
-      proof,
+      postcondition,
       creates: true,
       resource_type: 'VM',
     }
@@ -181,8 +181,14 @@ function removeIp(deps: PlatformDeps) {
     requireState(vm, vmCan.nicIpRemove)
     await requireUnused(cloudstack, found, ctx)
     const id = body.secondary_ip_id
-    const proof: Proof = { thing: 'secondary_ip', args: { id: vm.id }, where: { id }, expect: {}, gone: true }
-    const call = { command: 'removeIpFromNic', args: { id }, proof, resource_type: 'VM' }
+    const postcondition: Postcondition = {
+      thing: 'secondary_ip',
+      args: { id: vm.id },
+      where: { id },
+      expect: {},
+      gone: true,
+    }
+    const call = { command: 'removeIpFromNic', args: { id }, postcondition, resource_type: 'VM' }
     const words = `address ${ip_address} from virtual machine ${vm.name}`
     return { ...call, subject: { ...vmSubject(vm), description: `Removing ${words}.`, done: `Removed ${words}.` } }
   }
@@ -224,14 +230,14 @@ function updateIp(deps: PlatformDeps) {
     const vm = vmOf(raw)
     requireState(vm, vmCan.nicIpUpdate)
     const ipaddress = body.ip_address
-    const proof: Proof = {
+    const postcondition: Postcondition = {
       thing: 'nic',
       args: { id: vm.id },
       where: { id: nic.id },
       // Without a wish the platform picks another one.
       expect: { ipaddress: ipaddress ?? { not: nic.ip_address ?? '' } },
     }
-    const call = { command: 'updateVmNicIp', args: { nicid: nic.id, ipaddress }, proof, resource_type: 'VM' }
+    const call = { command: 'updateVmNicIp', args: { nicid: nic.id, ipaddress }, postcondition, resource_type: 'VM' }
     const subject = {
       ...vmSubject(vm),
       description: `Changing the address of a NIC of virtual machine ${vm.name}.`,
@@ -243,7 +249,7 @@ function updateIp(deps: PlatformDeps) {
 }
 
 /** One of IPv6 stands elsewhere, and is written in many ways. */
-function shownAddress(ip_address: string | undefined): Proof['expect'] {
+function shownAddress(ip_address: string | undefined): Postcondition['expect'] {
   return ip_address !== undefined && isIPv4(ip_address) ? { ipaddress: ip_address } : {}
 }
 

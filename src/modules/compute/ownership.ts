@@ -1,4 +1,4 @@
-// Whether a thing that a narrowed caller names belongs to its tenant. The platform checks the rights of our own root
+// Whether a thing that a tenant-scoped caller names belongs to its tenant. The platform checks the rights of our own root
 // account, so it would let one tenant use another's volume; these checks come before any effect.
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -17,7 +17,7 @@ const OWNED = {
   affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup' },
 } as const
 
-/** Does nothing for callers that are not narrowed, and for a field that was left out. */
+/** Does nothing for callers that are not tenant-scoped, and for a field that was left out. */
 export async function requireOwn(
   cloudstack: CloudStack,
   tenant_id: string | null,

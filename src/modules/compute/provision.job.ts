@@ -7,7 +7,7 @@ import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { platformChange } from '#src/drivers/cloudstack/platform-change.ts'
-import type { Proof } from '#src/drivers/cloudstack/proof.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import {
   changeOnce, type FollowedChange, followSubmission, Submissions, submitOnce, verifySubmission,
@@ -86,14 +86,18 @@ export const vmProvisionJob = defineJob<ProvisionDeps>()({
 
 function deployment(run: ProvisionRun): FollowedChange {
   const { vm_id, name, args, starts } = run.input
-  const proof: Proof = { thing: 'vm', args: { id: '$id' }, expect: { state: starts ? 'Running' : 'Stopped' } }
+  const postcondition: Postcondition = {
+    thing: 'vm',
+    args: { id: '$id' },
+    expect: { state: starts ? 'Running' : 'Stopped' },
+  }
   const change = platformChange(run.deps.cloudstack, run, {
     name: 'deploy',
     id: run.job_id,
     command: 'deployVirtualMachine',
     args: { ...args, customid: vm_id },
     creates: true,
-    proof,
+    postcondition,
     async onResult(result) {
       const vm = objectOf(result, 'virtualmachine')
       if (vm === null) return
@@ -169,7 +173,7 @@ async function removeFailed(run: ProvisionRun): Promise<void> {
       name: 'expunge',
       command: 'destroyVirtualMachine',
       args: { id, expunge: true },
-      proof: { thing: 'vm', args: { id }, expect: { state: 'Expunging' }, gone: true },
+      postcondition: { thing: 'vm', args: { id }, expect: { state: 'Expunging' }, gone: true },
     }),
   )
 }

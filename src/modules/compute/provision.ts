@@ -88,7 +88,7 @@ async function ownerOf(
 ): Promise<Record<string, string>> {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot provision for another.')
+    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot provision for another.')
   }
   if (body.project_id !== undefined) {
     await requireOwn(cloudstack, tenant_id, 'project', body.project_id)

@@ -8,7 +8,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { type Evidence, given, unproven } from '#src/drivers/cloudstack/proof.ts'
+import { type Verification, given, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -25,7 +25,7 @@ interface RestorePlan {
   vm: VirtualMachine
   command: string
   args: Args
-  proof: Evidence
+  postcondition: Verification
 }
 
 const FIELDS = {
@@ -88,12 +88,17 @@ async function fromTemplate(cloudstack: CloudStack, body: Body, ctx: RequestCont
       rootdisksize: body.root_disk_size_gb,
       expunge: body.expunge,
     },
-    proof: await anotherRoot(cloudstack, vm.id, body, ctx),
+    postcondition: await anotherRoot(cloudstack, vm.id, body, ctx),
   }
 }
 
 /** Restoring puts another root volume in the place of the present one. */
-async function anotherRoot(cloudstack: CloudStack, vm_id: string, body: Body, ctx: RequestContext): Promise<Evidence> {
+async function anotherRoot(
+  cloudstack: CloudStack,
+  vm_id: string,
+  body: Body,
+  ctx: RequestContext,
+): Promise<Verification> {
   const args = { virtualmachineid: vm_id, type: 'ROOT' }
   const root = await findOne(cloudstack, 'listVolumes', 'volume', { ...args, ...WHOLE_SCOPE }, optionsOf(ctx))
   const id = root === undefined ? null : textOf(root, 'id')
@@ -142,8 +147,8 @@ async function fromBackup(cloudstack: CloudStack, body: Body, ctx: RequestContex
   const status = textOf(backup, 'status')
   if (status !== 'BackedUp') throw new ApiError('BACKUP_STATE', `The backup is ${status}; this needs BackedUp.`)
   requireState(vm, vmCan.restoreBackup)
-  const proof = unproven('The platform shows disks, but nothing of what is on them.')
-  return { vm, command: 'restoreBackup', args: { id: body.backup_id }, proof }
+  const postcondition = unverified('The platform shows disks, but nothing of what is on them.')
+  return { vm, command: 'restoreBackup', args: { id: body.backup_id }, postcondition }
 }
 
 async function fromVmSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
@@ -166,8 +171,8 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
   const state = textOf(snapshot, 'state')
   if (state !== 'BackedUp') throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${state}; this needs BackedUp.`)
   requireState(vm, vmCan.restoreVolume)
-  const proof = unproven('The platform shows disks, but nothing of what is on them.')
-  return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id }, proof }
+  const postcondition = unverified('The platform shows disks, but nothing of what is on them.')
+  return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id }, postcondition }
 }
 
 /** The machine that a copy is of; the one of the request must be the same. */

@@ -73,7 +73,7 @@ export async function writeSettings(
       if (value === null && current[`extraconfig-${name}`] !== undefined) await removeExtraConfig(cloudstack, id, name)
     }
     const after = await rawVm(cloudstack, id, ctx, DETAILS)
-    requireKept(change, intended, after)
+    requireStored(change, intended, after)
     return after
   })
 }
@@ -130,15 +130,16 @@ async function removeExtraConfig(cloudstack: CloudStack, virtual_machine_id: str
 }
 
 /** What the platform holds now must be what was meant: it ignores in silence what it does not know. */
-function requireKept(change: SettingsChange, intended: DetailMap, after: Raw): void {
+function requireStored(change: SettingsChange, intended: DetailMap, after: Raw): void {
   const map = mapOf(after, 'details')
-  const kept = extraConfigOf(map)
+  const stored = extraConfigOf(map)
   const wrong = [
     ...differences(editableDetails(map), intended),
     ...Object.entries(change.extra_config ?? {})
       .filter(
         ([name, value]) =>
-          (kept[name] === undefined ? null : normalised(kept[name])) !== (value === null ? null : normalised(value)),
+          (stored[name] === undefined ? null : normalised(stored[name])) !==
+          (value === null ? null : normalised(value)),
       )
       .map(([name]) => `extra_config.${name}`),
     ...topLevelDifferences(change.top_level, after),

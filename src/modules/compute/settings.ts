@@ -5,7 +5,7 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, isRaw, mapOf, objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -48,7 +48,7 @@ async function readSettings(
   const present = await presentOffering(cloudstack, vm.service_offering_id, ctx)
   const args = { virtualmachineid: vm.id, listall: true }
   const item = { key: 'serviceoffering', read: offeringOf }
-  const offerings = await windowOf(cloudstack.listAll('listServiceOfferings', args, item, optionsOf(ctx)), {
+  const offerings = await onePage(cloudstack.listAll('listServiceOfferings', args, item, optionsOf(ctx)), {
     page: 1,
     page_size: 500,
   })

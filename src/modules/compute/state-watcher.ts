@@ -1,5 +1,5 @@
 // Keeps vm_state true, so that state changes reach streams however they came about: one replica at a time reads the
-// platform's events every few seconds and all states now and then (cloudstack.md 7), and both seldom while its webhook
+// platform's events every few seconds and all states now and then (cloudstack.md 7), and both rarely while its webhook
 // tells us of everything.
 import { platformTime } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -34,7 +34,7 @@ export interface StateWatcher {
   start(): void
   stop(): Promise<void>
   /** Reads these machines now: after a webhook, or a job. */
-  look(ids: readonly string[]): Promise<void>
+  poll(ids: readonly string[]): Promise<void>
 }
 
 const FAST_POLL_MS = 2000
@@ -57,7 +57,7 @@ export function createStateWatcher(options: WatcherOptions): StateWatcher {
       if (cloudstack.configured) leader.start()
     },
     stop: () => leader.stop(),
-    look: (ids) => lookAt(options, ids),
+    poll: (ids) => pollVms(options, ids),
   }
 }
 
@@ -72,22 +72,22 @@ async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void
   await Promise.all([
     every('webhook', () => HOOK_POLL_MS, createHookRegistration(cloudstack, options.hook, log)),
     every('events', slower(events_poll_ms, EVENTS_WITH_HOOK_MS), async () =>
-      lookAt(options, await events(signal), signal),
+      pollVms(options, await events(signal), signal),
     ),
-    every('states', slower(states_poll_ms, STATES_WITH_HOOK_MS), () => lookAtAll(options, signal)),
+    every('states', slower(states_poll_ms, STATES_WITH_HOOK_MS), () => pollAllVms(options, signal)),
     every(
       'busy',
       () => FAST_POLL_MS,
       // Machines with a running job of ours change soon.
-      async () => lookAt(options, await busyResources(database.db, 'VM', MAX_IDS), signal),
+      async () => pollVms(options, await busyResources(database.db, 'VM', MAX_IDS), signal),
     ),
   ])
 }
 
 /** All machines, page by page; what is in the table and in no page is gone. */
-async function lookAtAll({ cloudstack, database }: WatcherOptions, signal: AbortSignal): Promise<void> {
+async function pollAllVms({ cloudstack, database }: WatcherOptions, signal: AbortSignal): Promise<void> {
   const before = new Set(await knownIds(database))
-  const first_look = before.size === 0
+  const first_poll = before.size === 0
   for await (const rows of cloudstack.listPages(
     'listVirtualMachines',
     { details: 'min', ...WHOLE_SCOPE },
@@ -96,7 +96,7 @@ async function lookAtAll({ cloudstack, database }: WatcherOptions, signal: Abort
   )) {
     const seen = seenRows(rows)
     for (const vm of seen) before.delete(vm.id)
-    await recordStates(database, seen, first_look)
+    await recordStates(database, seen, first_poll)
   }
   // A row may move between pages while they are read: only what is not found by its own id either is gone.
   await recordMissing({ cloudstack, database }, [...before], signal)
@@ -117,7 +117,7 @@ async function recordMissing(
 }
 
 /** Machines named by events, hooks and jobs. An id that the list with `ids` does not return is asked for by itself. */
-async function lookAt(
+async function pollVms(
   { cloudstack, database }: WatcherOptions,
   ids: readonly string[],
   signal?: AbortSignal,

@@ -70,8 +70,8 @@ function tpmEdit({ tpm_model, tpm_version }: TpmConfigure, current: DetailMap): 
     throw invalidField('body.tpm_model', 'is required: the virtual machine has no TPM')
   }
   if (tpm_model === undefined && tpm_version === undefined) return {}
-  const kept = tpm_model === undefined || tpm_model === current[MODEL] ? current[VERSION] : undefined
-  return { [MODEL]: model, [VERSION]: tpm_version ?? kept ?? DEFAULT_VERSION }
+  const unchanged = tpm_model === undefined || tpm_model === current[MODEL] ? current[VERSION] : undefined
+  return { [MODEL]: model, [VERSION]: tpm_version ?? unchanged ?? DEFAULT_VERSION }
 }
 
 /** The host ignores a pair that does not exist in silence. A pair that stands already is left alone. */

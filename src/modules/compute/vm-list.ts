@@ -55,9 +55,9 @@ export function vmIdGet(cloudstack: CloudStack) {
 export function isoList(cloudstack: CloudStack) {
   return async ({ query }: In<'isoList'>, ctx: RequestContext) => {
     const page = pageOf(query)
-    const narrowed = ctx.caller.tenant_id !== null
+    const scoped = ctx.caller.tenant_id !== null
     const args = {
-      isofilter: narrowed ? 'executable' : 'all',
+      isofilter: scoped ? 'executable' : 'all',
       isready: true,
       zoneid: query.zone_id,
       keyword: query.keyword,

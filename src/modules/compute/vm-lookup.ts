@@ -10,7 +10,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
 
-/** The machine as the platform describes it, or VM_NOT_FOUND: a foreign one is not distinguishable from none. */
+/** The machine as the platform describes it, or VM_NOT_FOUND: one of another tenant is not distinguishable from none. */
 export async function rawVm(
   cloudstack: CloudStack,
   virtual_machine_id: string,

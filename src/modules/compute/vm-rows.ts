@@ -4,7 +4,7 @@ import type { RouteSpec } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf } from '#src/drivers/cloudstack/fields.ts'
-import { given, type Proof, unproven } from '#src/drivers/cloudstack/proof.ts'
+import { given, type Postcondition, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { JobRowSpec, SyncRow } from '../platform-rows.ts'
@@ -20,7 +20,7 @@ export function vmRows(cloudstack: CloudStack) {
     readVm(cloudstack, body.virtual_machine_id, ctx)
   const becomes =
     (state: string) =>
-    ({ body }: VmBody): Proof => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state } })
+    ({ body }: VmBody): Postcondition => ({ thing: 'vm', args: { id: body.virtual_machine_id }, expect: { state } })
 
   const vmStart: JobRowSpec<Spec<'vmStart'>> = {
     mode: 'job',
@@ -32,7 +32,7 @@ export function vmRows(cloudstack: CloudStack) {
       considerlasthost: body.consider_last_host,
       bootintosetup: body.boot_into_setup,
     }),
-    proof: becomes('Running'),
+    postcondition: becomes('Running'),
     skip_if_so: true,
     reply: present,
   }
@@ -41,7 +41,7 @@ export function vmRows(cloudstack: CloudStack) {
     command: 'stopVirtualMachine',
     about: aboutVm(cloudstack, 'stop', { doing: 'Stopping', done: 'stopped' }),
     args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced }),
-    proof: becomes('Stopped'),
+    postcondition: becomes('Stopped'),
     skip_if_so: true,
     reply: present,
   }
@@ -50,7 +50,7 @@ export function vmRows(cloudstack: CloudStack) {
     command: 'rebootVirtualMachine',
     about: aboutVm(cloudstack, 'reboot', { doing: 'Rebooting', done: 'rebooted' }),
     args: ({ body }) => ({ id: body.virtual_machine_id, forced: body.forced, bootintosetup: body.boot_into_setup }),
-    proof: () => unproven('A machine that was rebooted looks like one that was not.'),
+    postcondition: () => unverified('A machine that was rebooted looks like one that was not.'),
     reply: present,
   }
   return { vmStart, vmStop, vmReboot, ...changingRows(cloudstack) }
@@ -83,7 +83,7 @@ function changingRows(cloudstack: CloudStack) {
       leaseexpiryaction: body.lease_expiry_action,
     }),
     // Left out: what the platform may write otherwise (names, security groups, leases), and user data, which it hides.
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'vm',
       args: { id: body.virtual_machine_id },
       expect: given({
@@ -110,7 +110,7 @@ function changingRows(cloudstack: CloudStack) {
       return subject
     },
     args: ({ body }) => ({ id: body.virtual_machine_id, expunge: body.expunge, volumeids: body.volume_ids }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'vm',
       args: { id: body.virtual_machine_id },
       expect: { state: body.expunge === true ? ['Expunging'] : ['Destroyed', 'Expunging'] },
@@ -123,7 +123,7 @@ function changingRows(cloudstack: CloudStack) {
     command: 'expungeVirtualMachine',
     about: aboutVm(cloudstack, 'expunge', { doing: 'Expunging', done: 'expunged' }),
     args: ({ body }) => ({ id: body.virtual_machine_id }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'vm',
       args: { id: body.virtual_machine_id },
       expect: { state: 'Expunging' },
@@ -133,11 +133,11 @@ function changingRows(cloudstack: CloudStack) {
   return { vmUpdate, vmDestroy, vmExpunge }
 }
 
-/** Hosts, clusters and pods belong to no tenant: a narrowed caller cannot choose among them. */
+/** Hosts, clusters and pods belong to no tenant: a tenant-scoped caller cannot choose among them. */
 export function placement(body: { host_id?: string; cluster_id?: string; pod_id?: string }, ctx: RequestContext): Args {
   const chosen = { hostid: body.host_id, clusterid: body.cluster_id, podid: body.pod_id }
   if (ctx.caller.tenant_id !== null && Object.values(chosen).some((id) => id !== undefined)) {
-    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot choose a host, cluster or pod.')
+    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot choose a host, cluster or pod.')
   }
   return chosen
 }

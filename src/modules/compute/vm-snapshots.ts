@@ -8,7 +8,7 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, objectOf, type Raw, textOf, timeOf } from '#src/drivers/cloudstack/fields.ts'
-import type { Proof } from '#src/drivers/cloudstack/proof.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -64,7 +64,7 @@ export async function readVmSnapshot(cloudstack: CloudStack, id: string, ctx: Re
   const row = await findOne(cloudstack, LIST, KEY, args, optionsOf(ctx))
   const snapshot = row === undefined ? undefined : vmSnapshotOf(row)
   if (snapshot !== undefined) {
-    // Foreign machines are not found, and their snapshots neither.
+    // Machines of other tenants are not found, and their snapshots neither.
     if (ctx.caller.tenant_id === null || (await isOwn(cloudstack, snapshot, ctx))) return snapshot
   }
   throw new ApiError('VM_SNAPSHOT_NOT_FOUND', `Snapshot ${id} of a virtual machine not found.`)
@@ -109,7 +109,7 @@ function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>>
       snapshotmemory: body.memory,
       quiescevm: body.quiesce,
     }),
-    proof: () => ({ thing: 'vm_snapshot', args: { vmsnapshotid: '$id' }, expect: { state: 'Ready' } }),
+    postcondition: () => ({ thing: 'vm_snapshot', args: { vmsnapshotid: '$id' }, expect: { state: 'Ready' } }),
     reply: async (result, _input, ctx) => {
       const made = result === undefined ? null : objectOf(result, 'vmsnapshot')
       const id = made === null ? null : textOf(made, 'id')
@@ -136,9 +136,13 @@ function revertVm(deps: PlatformDeps) {
 }
 
 /** Going back to a snapshot makes it the current one of its machine. */
-export function revertCall(vmsnapshotid: string): { command: string; args: Args; proof: Proof } {
-  const proof: Proof = { thing: 'vm_snapshot', args: { vmsnapshotid }, expect: { state: 'Ready', current: true } }
-  return { command: 'revertToVMSnapshot', args: { vmsnapshotid }, proof }
+export function revertCall(vmsnapshotid: string): { command: string; args: Args; postcondition: Postcondition } {
+  const postcondition: Postcondition = {
+    thing: 'vm_snapshot',
+    args: { vmsnapshotid },
+    expect: { state: 'Ready', current: true },
+  }
+  return { command: 'revertToVMSnapshot', args: { vmsnapshotid }, postcondition }
 }
 
 function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>> {
@@ -159,7 +163,7 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>>
       }
     },
     args: ({ body }) => ({ vmsnapshotid: body.snapshot_id }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'vm_snapshot',
       args: { vmsnapshotid: body.snapshot_id },
       expect: {},

@@ -44,12 +44,12 @@ interface Changed extends Selectable<Tables['vm_state']> {
  * Stores what was seen and publishes what is different, in one transaction. Only rows that differ are written, so that
  * looking often costs little, and of several watchers one publishes.
  */
-export async function recordStates(database: Database, seen: readonly SeenVm[], first_look = false): Promise<void> {
+export async function recordStates(database: Database, seen: readonly SeenVm[], first_poll = false): Promise<void> {
   if (seen.length === 0) return
   await database.transact(async (trx, publish) => {
     const changed = await changedRows(trx, seen)
     // What is seen for the first time ever has not changed: a whole site would flood the stream.
-    if (!first_look) for (const row of changed) publish(messageOf(row))
+    if (!first_poll) for (const row of changed) publish(messageOf(row))
   })
 }
 

@@ -10,7 +10,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { optionsOf } from './vm-list.ts'
 import { volumeOf } from './volume-view.ts'
 
-/** The volume, or VOLUME_NOT_FOUND: a foreign one is not distinguishable from none. */
+/** The volume, or VOLUME_NOT_FOUND: one of another tenant is not distinguishable from none. */
 export async function readVolume(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Volume> {
   const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
   const row = await findOne(cloudstack, 'listVolumes', 'volume', args, optionsOf(ctx))
@@ -36,7 +36,7 @@ export async function requireNoSnapshots(
   throw new ApiError('VM_HAS_SNAPSHOTS', 'The virtual machine has snapshots; remove them first.')
 }
 
-/** Offerings made for other tenants are none to a narrowed caller. */
+/** Offerings made for other tenants are none to a tenant-scoped caller. */
 export async function diskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Raw | undefined> {
   const row = await findOne(cloudstack, 'listDiskOfferings', 'diskoffering', { id, listall: true }, optionsOf(ctx))
   const { tenant_id } = ctx.caller

@@ -1,9 +1,9 @@
-// The job that acquires a public address, ties it to a machine and names it; what fails on the way gives the address back.
+// The job that acquires a public address, ties it to a machine and names it; what fails on the way releases the address.
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findJob, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
-import type { Proof } from '#src/drivers/cloudstack/proof.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { changeOnce, Submissions } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -56,7 +56,7 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
   resource_type: 'PUBLIC_IP',
   on_failure: 'undo',
   steps: [
-    { name: 'acquire', title: 'Acquire the address', weight: 3, run: acquire, undo: giveBack, retries: 0 },
+    { name: 'acquire', title: 'Acquire the address', weight: 3, run: acquire, undo: releaseAddress, retries: 0 },
     {
       name: 'nat',
       title: 'Associate it with the virtual machine',
@@ -82,7 +82,7 @@ async function acquire(run: AcquireRun): Promise<void> {
     command: 'associateIpAddress',
     args: run.input.args,
     creates: true,
-    proof: { thing: 'public_ip', args: { id: '$id' }, expect: { state: 'Allocated' } },
+    postcondition: { thing: 'public_ip', args: { id: '$id' }, expect: { state: 'Allocated' } },
     async onResult(result) {
       await run.save({ ip_address: textOf(objectOf(result, 'ipaddress') ?? {}, 'ipaddress') ?? '' })
     },
@@ -95,7 +95,7 @@ async function acquire(run: AcquireRun): Promise<void> {
 const ACQUIRE = 'acquire'
 
 /** What a job that failed after the platform had made the address leaves behind counts, too. */
-async function giveBack(run: AcquireRun): Promise<void> {
+async function releaseAddress(run: AcquireRun): Promise<void> {
   const { cloudstack } = run.deps
   const id = await acquiredId(run)
   if (id === null) return
@@ -105,8 +105,13 @@ async function giveBack(run: AcquireRun): Promise<void> {
     throw error
   })
   if (address === undefined || address.state === 'Released') return
-  const proof: Proof = { thing: 'public_ip', args: { id }, expect: { state: ['Free', 'Releasing'] }, gone: true }
-  const release = { name: 'release', command: 'disassociateIpAddress', args: { id }, proof }
+  const postcondition: Postcondition = {
+    thing: 'public_ip',
+    args: { id },
+    expect: { state: ['Free', 'Releasing'] },
+    gone: true,
+  }
+  const release = { name: 'release', command: 'disassociateIpAddress', args: { id }, postcondition }
   await changeOnce(run, platformChange(cloudstack, run, release))
 }
 
@@ -125,7 +130,7 @@ async function associate(run: AcquireRun): Promise<void> {
   await enableNat(run.deps.cloudstack, ip_id, { ...nat, vm_guest_ip: undefined }, context)
 }
 
-/** The address is what was asked for; a name that could not be published is told, and the address stays. */
+/** The address is what was asked for; a name that could not be published is reported, and the address stays. */
 async function publish(run: AcquireRun): Promise<void> {
   const { dns } = run.deps
   const { name } = run.input

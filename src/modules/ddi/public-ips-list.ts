@@ -7,7 +7,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { collected, countOf, type Page, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type AddressDns, NO_DNS } from './address-dns.ts'
 import { publicIpOf } from './public-ips-view.ts'
@@ -64,9 +64,9 @@ function pageFor(
   const owned = { ...args, ...scopeOf(tenant_id), ...(state === undefined ? {} : { state: 'Allocated' }) }
   if (vm_id === undefined && state === undefined) return cloudstack.listPage(COMMAND, owned, ITEM, page, ctx)
   // The platform filters neither by machine, to which static NAT alone leads, nor by the documents' states.
-  const narrowed = { ...owned, isstaticnat: vm_id === undefined ? undefined : true }
-  return windowOf(
-    cloudstack.listAll(COMMAND, narrowed, ITEM, ctx),
+  const filters = { ...owned, isstaticnat: vm_id === undefined ? undefined : true }
+  return onePage(
+    cloudstack.listAll(COMMAND, filters, ITEM, ctx),
     page,
     (one) => (vm_id === undefined || one.vm_id === vm_id) && (state === undefined || one.state === state),
   )

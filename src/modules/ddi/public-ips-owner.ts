@@ -35,7 +35,7 @@ export function checkAcquire(body: PublicIpAcquire): void {
 export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx: RequestContext): Promise<Place> {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot acquire for another.')
+    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot acquire for another.')
   }
   const [zones, project, vpc, network] = await Promise.all([
     cloudstack.lookups.zones(),

@@ -36,7 +36,7 @@ export function publicIpOf(row: Raw): PublicIp {
   }
 }
 
-/** The address, free or owned; a free one belongs to no tenant, so a narrowed caller does not find it. */
+/** The address, free or owned; a free one belongs to no tenant, so a tenant-scoped caller does not find it. */
 export async function requirePublicIp(
   cloudstack: CloudStack,
   id: string,

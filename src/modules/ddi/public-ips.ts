@@ -1,7 +1,7 @@
 // Handlers of the area `public-ips`.
 import type { PublicIp, publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
-import type { Proof } from '#src/drivers/cloudstack/proof.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -62,7 +62,7 @@ function publicIpAssociate(deps: PublicIpDeps) {
       async (note) => {
         await enableNat(cloudstack, address.id, target, {
           caller: ctx.caller,
-          signal: AbortSignal.timeout(READ_BACK_MS),
+          signal: AbortSignal.timeout(READ_AGAIN_MS),
         })
         note.description = `Public IP ${ip_address} leads to ${target.vm_name}.`
         return { success: true, message: note.description }
@@ -71,7 +71,7 @@ function publicIpAssociate(deps: PublicIpDeps) {
   }
 }
 
-const READ_BACK_MS = 20_000
+const READ_AGAIN_MS = 20_000
 
 function requireAssociable(address: PublicIp): void {
   const { ip_address } = address
@@ -99,8 +99,18 @@ function publicIpDisassociate(deps: PublicIpDeps) {
       `Disassociating public IP ${ip_address}.`,
       'leads to no virtual machine any more',
     )
-    const proof: Proof = { thing: 'public_ip', args: { id: address.id }, expect: { isstaticnat: false }, gone: true }
-    const call = { command: 'disableStaticNat', args: { ipaddressid: address.id }, proof, resource_type: 'PUBLIC_IP' }
+    const postcondition: Postcondition = {
+      thing: 'public_ip',
+      args: { id: address.id },
+      expect: { isstaticnat: false },
+      gone: true,
+    }
+    const call = {
+      command: 'disableStaticNat',
+      args: { ipaddressid: address.id },
+      postcondition,
+      resource_type: 'PUBLIC_IP',
+    }
     return { ...call, subject }
   }
   return submitCallToEnd(deps, plan, ({ status }) => ({ success: true, message: status }))
@@ -118,8 +128,13 @@ function publicIpRelease(deps: PublicIpDeps) {
       )
     const subject = subjectOf(address, `Releasing public IP ${ip_address}.`, 'is released')
     const args = { id: address.id }
-    const proof: Proof = { thing: 'public_ip', args, expect: { state: ['Free', 'Releasing'] }, gone: true }
-    const call = { command: 'disassociateIpAddress', args, proof, resource_type: 'PUBLIC_IP' }
+    const postcondition: Postcondition = {
+      thing: 'public_ip',
+      args,
+      expect: { state: ['Free', 'Releasing'] },
+      gone: true,
+    }
+    const call = { command: 'disassociateIpAddress', args, postcondition, resource_type: 'PUBLIC_IP' }
     return { ...call, subject }
   }
   return submitCallToEnd(deps, plan, async ({ status, resource_name }) => ({
@@ -128,7 +143,7 @@ function publicIpRelease(deps: PublicIpDeps) {
   }))
 }
 
-/** The address is gone already; a name that stays behind is told, not a reason to fail. */
+/** The address is gone already; a name that stays behind is reported, not a reason to fail. */
 async function namesWithdrawn(dns: AddressDns | undefined, ip_address: string): Promise<string> {
   if (dns === undefined) return ''
   try {

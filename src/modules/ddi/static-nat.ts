@@ -4,7 +4,7 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { type Proof, seenInstead } from '#src/drivers/cloudstack/proof.ts'
+import { type Postcondition, findMismatch } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -121,8 +121,8 @@ export async function enableNat(
     lost = error
   }
   const expect = { isstaticnat: true, virtualmachineid: target.vm_id }
-  const proof: Proof = { thing: 'public_ip', args: { id: ip_id }, expect }
-  const seen = await seenInstead(cloudstack, proof, { signal: ctx.signal })
+  const postcondition: Postcondition = { thing: 'public_ip', args: { id: ip_id }, expect }
+  const seen = await findMismatch(cloudstack, postcondition, { signal: ctx.signal })
   if (seen !== null)
     throw lost ?? new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${seen.words}.`)
   return requirePublicIp(cloudstack, ip_id, ctx)

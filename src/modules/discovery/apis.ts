@@ -4,7 +4,7 @@ import type { discovery, PlatformApi } from '#src/contract/discovery.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { cached } from '#src/drivers/cloudstack/cache.ts'
 
 const TTL_MS = 10 * 60_000
@@ -23,7 +23,7 @@ export function discoveryApiList(cloudstack: CloudStack) {
       ({ name }) =>
         (body?.name === undefined || name === body.name) && (part === undefined || name.toLowerCase().includes(part)),
     )
-    const { rows, count } = await windowOf(found, page)
+    const { rows, count } = await onePage(found, page)
     return { apis: rows, count, ...page }
   }
 }

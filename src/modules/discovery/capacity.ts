@@ -4,7 +4,7 @@ import type { Capabilities, CapacityRow, discovery } from '#src/contract/discove
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, numberOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
@@ -61,7 +61,7 @@ export function discoveryCapacityList(cloudstack: CloudStack) {
     const all = rowsOf(content, 'capacity').map(capacityOf)
     if (query.sort_by === 'usage') all.sort((a, b) => shareOf(b) - shareOf(a))
     const page = pageOf(query)
-    const { rows, count } = await windowOf(all, page)
+    const { rows, count } = await onePage(all, page)
     return { capacities: rows, count, ...page }
   }
 }

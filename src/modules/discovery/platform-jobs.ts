@@ -8,7 +8,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, textOf, timeOf as timeOfField } from '#src/drivers/cloudstack/fields.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -35,7 +35,7 @@ export function discoveryAsyncJobList(cloudstack: CloudStack) {
     const { rows, count } =
       status === undefined
         ? await cloudstack.listPage(COMMAND, args, ITEM, page, options)
-        : await windowOf(cloudstack.listAll(COMMAND, args, ITEM, options), page, (job) => job.status === status)
+        : await onePage(cloudstack.listAll(COMMAND, args, ITEM, options), page, (job) => job.status === status)
     return { async_jobs: rows, count, ...page }
   }
 }

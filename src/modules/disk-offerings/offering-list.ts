@@ -5,7 +5,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -35,7 +35,7 @@ export function diskOfferingList(cloudstack: CloudStack) {
     const [{ rows, count }] = await Promise.all([
       tenant_id === null
         ? cloudstack.listPage(COMMAND, args, ITEM, page, ctx)
-        : windowOf(cloudstack.listAll(COMMAND, args, ITEM, ctx), page, (one) => isOpenTo(one, tenant_id)),
+        : onePage(cloudstack.listAll(COMMAND, args, ITEM, ctx), page, (one) => isOpenTo(one, tenant_id)),
       requireVisibleVm(cloudstack, filter.virtual_machine_id, ctx),
     ])
     return { disk_offerings: rows, count, ...page }
@@ -90,7 +90,7 @@ function isOpenTo(offering: DiskOffering, tenant_id: string | null): boolean {
 function tenantOf(domain_id: string | undefined, ctx: RequestContext): string | null {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && domain_id !== undefined && domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A caller narrowed to a tenant cannot ask for another tenant.')
+    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot ask for another tenant.')
   }
   return tenant_id ?? domain_id ?? null
 }

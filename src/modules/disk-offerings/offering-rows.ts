@@ -2,7 +2,7 @@
 import type { DiskOfferingCreate, diskOfferings } from '#src/contract/disk-offerings.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
-import { given } from '#src/drivers/cloudstack/proof.ts'
+import { given } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { SyncRow } from '../platform-rows.ts'
@@ -42,7 +42,7 @@ export function offeringRows(cloudstack: CloudStack) {
       customizediops: body.customized_iops,
       ...rateArgs(body),
     }),
-    proof: ({ body }) => ({ thing: 'disk_offering', args: { id: '$id' }, expect: { name: body.name } }),
+    postcondition: ({ body }) => ({ thing: 'disk_offering', args: { id: '$id' }, expect: { name: body.name } }),
     reply: (answer) => offeringOf(offeringIn(answer)),
   }
   const diskOfferingUpdate: SyncRow<Spec<'diskOfferingUpdate'>> = {
@@ -72,7 +72,7 @@ export function offeringRows(cloudstack: CloudStack) {
       ...rateArgs(body),
     }),
     // Left out: tenants, of which the platform shows no child where it shows the parent, and rates.
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'disk_offering',
       args: { id: body.id },
       expect: given({

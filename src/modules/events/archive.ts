@@ -4,7 +4,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findEach } from '#src/drivers/cloudstack/find-one.ts'
 import { type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { CloudStackError } from '#src/drivers/cloudstack/platform-error.ts'
-import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { archiveAppEvents } from '#src/store/app-event-list.ts'
@@ -56,7 +56,7 @@ export function archiveEvents(deps: ArchiveDeps, ctx: RequestContext, request: A
   })
 }
 
-/** The platform wants ids, a type or an end. Ids are narrowed here: it refuses all of them when one does not fit. */
+/** The platform wants ids, a type or an end. Ids are filtered here: it refuses all of them when one does not fit. */
 async function archiveOnPlatform(
   { cloudstack, database }: ArchiveDeps,
   ctx: RequestContext,
@@ -81,8 +81,14 @@ async function archiveOnPlatform(
     if (open.length > 0) await cloudstack.call('archiveEvents', { ids: open }, ctx)
   }
   // One call archives all of them or none, so a few tell.
-  const proofs = fitting.slice(0, SAMPLE).map((id): Proof => ({ thing: 'event', args: { id }, expect: {}, gone: true }))
-  await Promise.all(proofs.map((proof) => readBack(cloudstack, proof, { signal: ctx.signal, patience_ms: QUICKLY_MS })))
+  const postconditions = fitting
+    .slice(0, SAMPLE)
+    .map((id): Postcondition => ({ thing: 'event', args: { id }, expect: {}, gone: true }))
+  await Promise.all(
+    postconditions.map((postcondition) =>
+      verify(cloudstack, postcondition, { signal: ctx.signal, patience_ms: QUICKLY_MS }),
+    ),
+  )
   return true
 }
 

@@ -24,7 +24,7 @@ const BusAddresses = Type.Array(Type.String())
 /** What the shared steps save; the state of a job that has them begins with it. */
 export const PoolState = Type.Object({
   in_pool: BusAddresses,
-  kept_out: BusAddresses,
+  excluded: BusAddresses,
   known: BusAddresses,
   /** Ids of the platform's records. */
   touched: Type.Array(Type.String()),
@@ -48,9 +48,9 @@ export function checkStep<Input extends ChangeInput, State extends PoolState>(
       const gpus = await run.deps.nodes.list(run.input.host, run.signal)
       const touched = devicesOf(devices, partsOf(run.input, gpus))
       const in_pool = touched.filter(({ managed_state }) => managed_state === 'Managed').map(addressOf)
-      const kept_out = touched.filter(({ managed_state }) => managed_state !== 'Managed').map(addressOf)
+      const excluded = touched.filter(({ managed_state }) => managed_state !== 'Managed').map(addressOf)
       const shared: ChangeRun<Input> = run
-      await shared.save({ in_pool, kept_out, known: devices.map(addressOf), touched: touched.map(({ id }) => id) })
+      await shared.save({ in_pool, excluded, known: devices.map(addressOf), touched: touched.map(({ id }) => id) })
       await plan(run, gpus)
     },
   }
@@ -100,9 +100,9 @@ export function manageStep<Input extends ChangeInput>(): Step<ChangeDeps, Input,
   /** What was in the pool before and is still there, and what has come new; what was kept out stays out. */
   const wanted = async (run: ChangeRun<Input>): Promise<GpuDevice[]> => {
     const present = await presentParts(run)
-    const kept_out = run.state.kept_out ?? []
+    const excluded = run.state.excluded ?? []
     const mine = devicesOf(await hostDevices(run), present)
-    return mine.filter((device) => !kept_out.includes(addressOf(device)) && device.managed_state !== 'Managed')
+    return mine.filter((device) => !excluded.includes(addressOf(device)) && device.managed_state !== 'Managed')
   }
   return {
     name: 'manage',

@@ -1,4 +1,4 @@
-// Starts the jobs that change what a node makes of its GPUs, after the checks whose refusal the caller should hear at once.
+// Starts the jobs that change what a node makes of its GPUs, after the checks whose rejection the caller should hear at once.
 import { sql } from 'kysely'
 import type { gpu } from '#src/contract/gpu.ts'
 import type { NodeGpu } from '#src/contract/nodes/agent-gpu.ts'

@@ -55,7 +55,7 @@ export const gpuDeviceConvertJob = defineJob<ChangeDeps>()({
     `${run.input.bus_addresses.join(', ')} of ${run.input.host.name} ${run.input.bus_addresses.length === 1 ? 'is' : 'are'} in mode ${run.input.mode}.`,
 })
 
-/** Parts that machines could get must be gone before, or the undo could not bring them back as they were. */
+/** vGPUs must be removed before: the undo could not restore them as they were. */
 async function keepModes(run: ConvertRun, all: NodeGpu[]): Promise<void> {
   const gpus = requireGpus(run, all)
   const cut = gpus.find(({ vgpus, mode }) => vgpus.length > 0 && mode !== run.input.mode)

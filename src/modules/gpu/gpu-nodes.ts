@@ -41,7 +41,7 @@ export function createGpuNodes(db: Db, agents: Pick<NodeAgents, 'client'>): GpuN
   }
 }
 
-/** By its address first: names are shorter-lived. */
+/** By its address first, because names change more often. */
 async function nodeOf(db: Db, host: GpuHost) {
   for (const name of [host.ip_address, host.name]) {
     const [row, second] = name === null ? [] : await nodesCalled(db, name)

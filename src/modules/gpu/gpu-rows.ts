@@ -4,7 +4,7 @@ import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { type Proof, unproven } from '#src/drivers/cloudstack/proof.ts'
+import { type Postcondition, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
@@ -70,7 +70,7 @@ export function gpuRows(cloudstack: CloudStack) {
       }
     },
     args: ({ body }) => ({ id: body.host_id }),
-    proof: () => unproven('What is to be found is not known before; the answer is the list that follows.'),
+    postcondition: () => unverified('What is to be found is not known before; the answer is the list that follows.'),
     // The answer of the discovery is a page; the list that follows is whole.
     reply: async (_answer, { body }, ctx) => countedOf(await devicesOfHost(cloudstack, body.host_id, optionsOf(ctx))),
   }
@@ -105,7 +105,7 @@ export function gpuRows(cloudstack: CloudStack) {
       maxresolutionx: body.max_resolution_x,
       maxresolutiony: body.max_resolution_y,
     }),
-    proof: ({ body }) => ({ thing: 'vgpu_profile', args: { id: '$id' }, expect: { name: body.name } }),
+    postcondition: ({ body }) => ({ thing: 'vgpu_profile', args: { id: '$id' }, expect: { name: body.name } }),
     reply: (answer, _input, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')
@@ -126,7 +126,7 @@ function poolRows(cloudstack: CloudStack) {
       return poolSubject(body.ids, 'Adding', 'into', 'are in')
     },
     args: ({ body }) => ({ ids: body.ids }),
-    proof: ({ body }) => poolProof(body.ids, 'Managed'),
+    postcondition: ({ body }) => inPool(body.ids, 'Managed'),
     reply: async (_answer, { body }, ctx) => countedOf(await devicesById(cloudstack, body.ids, optionsOf(ctx))),
   }
   const gpuDeviceUnmanage: SyncRow<Spec<'gpuDeviceUnmanage'>> = {
@@ -137,7 +137,7 @@ function poolRows(cloudstack: CloudStack) {
       return poolSubject(body.ids, 'Taking', 'out of', 'are out of')
     },
     args: ({ body }) => ({ ids: body.ids }),
-    proof: ({ body }) => poolProof(body.ids, 'Unmanaged'),
+    postcondition: ({ body }) => inPool(body.ids, 'Unmanaged'),
     reply: async (_answer, { body }, ctx) => countedOf(await devicesById(cloudstack, body.ids, optionsOf(ctx))),
   }
   return { gpuDeviceManage, gpuDeviceUnmanage }
@@ -152,7 +152,7 @@ function poolSubject(ids: readonly string[], doing: string, direction: string, d
   }
 }
 
-const poolProof = (ids: readonly string[], managedstate: string): Proof[] =>
+const inPool = (ids: readonly string[], managedstate: string): Postcondition[] =>
   ids.map((id) => ({ thing: 'gpu_device', args: { id }, expect: { managedstate } }))
 
 function countedOf<T>(gpu_devices: T[]) {

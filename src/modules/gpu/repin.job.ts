@@ -58,7 +58,7 @@ export const gpuDeviceRepinJob = defineJob<ChangeDeps>()({
   done: (run) => `${run.input.bus_addresses.join()} of ${run.input.host.name} is cut into ${run.input.profile_name}.`,
 })
 
-/** The whole wanted set, UUIDs included, is kept before the node is asked: a repeated act wants the same. */
+/** The whole wanted set, UUIDs included, is saved before the node is asked, so that a repeated act asks for the same. */
 async function planParts(run: RepinRun, all: NodeGpu[]): Promise<void> {
   const [gpu] = requireGpus(run, all)
   if (gpu === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The job names no GPU.')
@@ -93,15 +93,15 @@ export function wantedParts(
     )
   if (vgpu_kind === 'vendor')
     return holders.slice(0, count).map((holder) => ({ bus_address: holder, uuid: null, type }))
-  const kept = gpu.vgpus.filter((vgpu) => vgpu.type === type).slice(0, count)
+  const reused = gpu.vgpus.filter((vgpu) => vgpu.type === type).slice(0, count)
   const free =
-    holders.length > 1 ? holders.filter((holder) => kept.every((vgpu) => vgpu.bus_address !== holder)) : holders
-  const fresh = Array.from({ length: count - kept.length }, (_, index) => ({
+    holders.length > 1 ? holders.filter((holder) => reused.every((vgpu) => vgpu.bus_address !== holder)) : holders
+  const fresh = Array.from({ length: count - reused.length }, (_, index) => ({
     bus_address: free[index % free.length] ?? bus_address,
     uuid: randomUUID(),
     type,
   }))
-  return [...kept, ...fresh]
+  return [...reused, ...fresh]
 }
 
 function typeFor(gpu: NodeGpu, { profile_name, vgpu_type }: Pick<RepinInput, 'profile_name' | 'vgpu_type'>): string {
@@ -115,7 +115,7 @@ function typeFor(gpu: NodeGpu, { profile_name, vgpu_type }: Pick<RepinInput, 'pr
   )
 }
 
-/** Null: nobody says. A virtual function carries one vGPU. */
+/** Null: unknown. A virtual function carries one vGPU. */
 function mostParts(gpu: NodeGpu, type: string): number | null {
   const known = gpu.vgpu_types.find((one) => one.type === type)
   const room =

@@ -17,7 +17,7 @@ export interface JobsDeps {
 }
 
 export function jobHandlers({ db, jobs: engine }: JobsDeps): Handlers<typeof jobs.routes, RequestContext> {
-  /** A job of another tenant does not exist for a narrowed caller. */
+  /** A job of another tenant does not exist for a tenant-scoped caller. */
   async function own(id: string, caller: Caller): Promise<JobRow> {
     const row = isUuid(id) ? await engine.find(id) : undefined
     if (row === undefined || (caller.tenant_id !== null && row.tenant_id !== caller.tenant_id)) {

@@ -176,7 +176,7 @@ function driftAlerts(drifts: readonly MtuDrift[]): NetworkAlert[] {
   })
 }
 
-/** Of equally frequent values the largest: the smaller one is what makes frames vanish. */
+/** Among equally frequent values the largest: the smaller MTU is the one that drops frames. */
 function mostCommon(values: readonly number[]): number {
   const counts = new Map<number, number>()
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1)
@@ -200,7 +200,7 @@ function missingVteps(nodes: readonly FleetNode[], fabric: FabricByNode): Networ
   )
 }
 
-/** `none`: the node has no tunnel. `unknown`: it has, and nobody told about its sessions. */
+/** `none`: the node has no tunnel. `unknown`: it has, and nobody reported its sessions. */
 function fabricState(node: FleetNode, fabric: FabricByNode): 'none' | 'unknown' | 'healthy' | 'unhealthy' {
   if (node.data === null || node.data.vxlan_count === 0) return 'none'
   const frr = fabric.get(node.node_ip ?? '')

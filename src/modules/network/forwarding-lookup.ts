@@ -9,7 +9,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 
 export const RULE_ITEM = { key: 'portforwardingrule', read: ruleOf }
 
-/** Throws PORT_FORWARDING_NOT_FOUND; a foreign rule is not distinguishable from none. */
+/** Throws PORT_FORWARDING_NOT_FOUND; a rule of another tenant is not distinguishable from none. */
 export async function readRule(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<PortForwarding> {
   const row = await findOne(
     cloudstack,
@@ -70,7 +70,7 @@ export async function readTarget(cloudstack: CloudStack, id: string, ctx: Reques
   }
 }
 
-/** All rules of one address, whoever made them: their ports are taken. */
+/** All rules of one address, of every owner: their ports are taken. */
 export function rulesOf(
   cloudstack: CloudStack,
   public_ip_id: string,

@@ -4,7 +4,7 @@ import {
 } from '#src/contract/network/port-forwarding.ts' // biome-ignore format: one import
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { given } from '#src/drivers/cloudstack/proof.ts'
+import { given } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
@@ -37,7 +37,7 @@ export function forwardingRows(cloudstack: CloudStack) {
         privateendport: ports.private.end,
       }
     },
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'port_forwarding',
       args: { id: '$id' },
       expect: { state: 'Active', virtualmachineid: body.virtual_machine_id },
@@ -61,7 +61,7 @@ export function forwardingRows(cloudstack: CloudStack) {
       const start = body.private_port ?? body.private_port_start
       return { id: body.id, privateport: start, privateendport: body.private_port ?? body.private_port_end }
     },
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'port_forwarding',
       args: { id: body.id },
       expect: given({
@@ -81,7 +81,7 @@ export function forwardingRows(cloudstack: CloudStack) {
       return aboutRule(cloudstack, rule, ctx, { doing: 'Removing', done: 'removed' })
     },
     args: ({ params }) => ({ id: params.id }),
-    proof: ({ params }) => ({ thing: 'port_forwarding', args: { id: params.id }, expect: {}, gone: true }),
+    postcondition: ({ params }) => ({ thing: 'port_forwarding', args: { id: params.id }, expect: {}, gone: true }),
   }
   return { portForwardingCreate, portForwardingUpdate, portForwardingDelete }
 }

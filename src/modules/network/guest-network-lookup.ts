@@ -8,7 +8,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { networkOf } from './guest-network-view.ts'
 
-/** Throws NETWORK_NOT_FOUND; a foreign network is not distinguishable from none. */
+/** Throws NETWORK_NOT_FOUND; a network of another tenant is not distinguishable from none. */
 export async function readNetwork(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<GuestNetwork> {
   const { tenant_id } = ctx.caller
   const args = { id, traffictype: 'Guest', ...scopeOfOne(tenant_id) }
@@ -17,9 +17,9 @@ export async function readNetwork(cloudstack: CloudStack, id: string, ctx: Reque
     traceparent: ctx.traceparent,
   })
   // A shared network is listed for every tenant that may use it, but it is its owner's to change.
-  const foreign =
+  const of_others =
     row !== undefined && tenant_id !== null && textOf(row, 'type') === 'Shared' && textOf(row, 'domainid') !== tenant_id
-  if (row === undefined || foreign) throw new ApiError('NETWORK_NOT_FOUND', `Guest network ${id} not found.`)
+  if (row === undefined || of_others) throw new ApiError('NETWORK_NOT_FOUND', `Guest network ${id} not found.`)
   return networkOf(row)
 }
 

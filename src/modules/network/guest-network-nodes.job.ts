@@ -151,7 +151,7 @@ function attached({ members, bridge }: BridgeReport): string[] {
   return members.length === 0 ? [] : [`${members.join(', ')} at ${bridge}`]
 }
 
-interface Told {
+interface NodeOutcome {
   node: GuestNetworkInput['nodes'][number]
   error: string | null
   reachable: boolean
@@ -168,7 +168,7 @@ async function onEveryNode(
   const rows = new Map((await allNodes(database.db)).map((row) => [row.id, row]))
   const limit = pLimit(AT_ONCE)
   let done = 0
-  const ask = async (node: Told['node']): Promise<Told> => {
+  const ask = async (node: NodeOutcome['node']): Promise<NodeOutcome> => {
     try {
       const row = rows.get(node.node_id)
       if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
@@ -188,22 +188,29 @@ async function onEveryNode(
       run.progress((100 * done) / run.input.nodes.length)
     }
   }
-  const told = await Promise.all(run.input.nodes.map((node) => limit(() => ask(node))))
+  const outcomes = await Promise.all(run.input.nodes.map((node) => limit(() => ask(node))))
   if (!keep_result) {
-    const result = resultOf(run.input.bridge.bridge, told)
+    const result = resultOf(run.input.bridge.bridge, outcomes)
     await run.fenced((trx) => saveBridgeResult(trx, run.job_id, result))
   }
-  const failed = told.filter(({ error }) => error !== null)
+  const failed = outcomes.filter(({ error }) => error !== null)
   if (failed.length === 0) return
   throw new ApiError('NETWORK_NODES_FAILED', failed.map(({ node, error }) => `${node.name}: ${error ?? ''}`).join(' '))
 }
 
-function resultOf(bridge_name: string, told: readonly Told[]): BridgeResult {
-  const failed_nodes = told.flatMap(({ node, error, reachable }) =>
+function resultOf(bridge_name: string, outcomes: readonly NodeOutcome[]): BridgeResult {
+  const failed_nodes = outcomes.flatMap(({ node, error, reachable }) =>
     error === null ? [] : [{ error, fqdn: node.fqdn, node_ip: node.node_ip, reachable }],
   )
-  const nodes = told.filter(({ error }) => error === null).map(({ node }) => node.name)
-  return { bridge_name, failed: failed_nodes.length, succeeded: nodes.length, total: told.length, nodes, failed_nodes }
+  const nodes = outcomes.filter(({ error }) => error === null).map(({ node }) => node.name)
+  return {
+    bridge_name,
+    failed: failed_nodes.length,
+    succeeded: nodes.length,
+    total: outcomes.length,
+    nodes,
+    failed_nodes,
+  }
 }
 
 function sentenceOf(error: unknown): string {

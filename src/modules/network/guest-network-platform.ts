@@ -3,7 +3,7 @@ import { isRaw, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { PLATFORM, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
-import { type Proof, seenInstead } from '#src/drivers/cloudstack/proof.ts'
+import { type Postcondition, findMismatch } from '#src/drivers/cloudstack/postcondition.ts'
 import { changeOnce, type FollowedChange } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
@@ -12,7 +12,7 @@ import type { GuestNetworkRun } from './guest-network-run.ts'
 /** The id of the network; made now, or by an attempt whose answer was lost. */
 export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
   if (run.state.known_ids === undefined) {
-    const known = await untilAnswered(run.signal, () => namesakes(run))
+    const known = await untilAnswered(run.signal, () => networksByName(run))
     await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
   }
   const { made } = await changeOnce(run, creation(run))
@@ -22,7 +22,7 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
 
 function creation(run: GuestNetworkRun): FollowedChange {
   const { cloudstack } = run.deps
-  const proof: Proof = { thing: 'network', args: { id: '$id' }, expect: { name: run.input.name } }
+  const postcondition: Postcondition = { thing: 'network', args: { id: '$id' }, expect: { name: run.input.name } }
   return {
     name: CREATE,
     system: PLATFORM,
@@ -37,14 +37,14 @@ function creation(run: GuestNetworkRun): FollowedChange {
       return made === null ? undefined : { made }
     },
     async verify({ made: made_id }) {
-      return (await seenInstead(cloudstack, proof, { signal: run.signal, made_id }))?.words ?? null
+      return (await findMismatch(cloudstack, postcondition, { signal: run.signal, made_id }))?.words ?? null
     },
   }
 }
 
 const CREATE = 'create'
 
-/** Whatever this job made there goes; nothing made is fine. */
+/** Deletes what this job made there, if anything. */
 export async function takeOffPlatform(run: GuestNetworkRun): Promise<void> {
   const id = run.state.known_ids === undefined ? null : await untilAnswered(run.signal, () => madeSince(run))
   if (id !== null) await deleteNetwork(run, id)
@@ -72,19 +72,19 @@ export async function usersOf(run: GuestNetworkRun): Promise<string[]> {
 }
 
 async function deleteNetwork(run: GuestNetworkRun, id: string): Promise<void> {
-  const proof: Proof = { thing: 'network', args: { id }, expect: {}, gone: true }
-  const change = { name: 'delete', command: 'deleteNetwork', args: { id }, proof }
+  const postcondition: Postcondition = { thing: 'network', args: { id }, expect: {}, gone: true }
+  const change = { name: 'delete', command: 'deleteNetwork', args: { id }, postcondition }
   await changeOnce(run, platformChange(run.deps.cloudstack, run, change))
 }
 
 async function madeSince(run: GuestNetworkRun): Promise<string | null> {
   const own = run.state.submissions?.[CREATE]?.made ?? null
-  const ids = (await namesakes(run)).map((row) => textOf(row, 'id'))
+  const ids = (await networksByName(run)).map((row) => textOf(row, 'id'))
   if (own !== null) return ids.includes(own) ? own : null
   return ids.find((id) => id !== null && !(run.state.known_ids ?? []).includes(id)) ?? null
 }
 
-async function namesakes(run: GuestNetworkRun): Promise<Raw[]> {
+async function networksByName(run: GuestNetworkRun): Promise<Raw[]> {
   const args = { ...WHOLE_SCOPE, traffictype: 'Guest', keyword: run.input.name, page: 1, pagesize: 500 }
   const content = await run.deps.cloudstack.call('listNetworks', args, { signal: run.signal })
   return rowsOf(content, 'network').filter((row) => textOf(row, 'name') === run.input.name)

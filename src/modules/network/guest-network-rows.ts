@@ -2,7 +2,7 @@
 import type { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { given, unproven } from '#src/drivers/cloudstack/proof.ts'
+import { given, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { JobRowSpec } from '../platform-rows.ts'
 import { isCidr, isInside } from './cidr.ts'
@@ -46,7 +46,7 @@ export function guestNetworkRows(cloudstack: CloudStack) {
     }),
     // Left out: MTUs, which the platform lowers to its limits, the source NAT address, which stands elsewhere, and what is
     // emptied, for which the platform may show its own default.
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'network',
       args: { id: body.id },
       expect: given({
@@ -84,7 +84,7 @@ export function guestNetworkRows(cloudstack: CloudStack) {
       makeredundant: body?.make_redundant,
       livepatch: body?.live_patch,
     }),
-    proof: () => unproven('A network that was restarted looks like one that was not.'),
+    postcondition: () => unverified('A network that was restarted looks like one that was not.'),
     reply: (_result, { params }, ctx) => readNetwork(cloudstack, params.id, ctx),
   }
   return { guestNetworkUpdate, guestNetworkRestart }

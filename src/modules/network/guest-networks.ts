@@ -5,7 +5,7 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows } from '../platform-rows.ts'
 import { guestNetworkRows } from './guest-network-rows.ts'
@@ -39,8 +39,8 @@ function guestNetworkList(cloudstack: CloudStack) {
       )
       return { guest_networks: rows, count, ...page }
     }
-    // Before 4.22 the platform ignores the name, so the filter is ours.
-    const named = await windowOf(
+    // Before 4.22 the platform ignores the name, so this service filters.
+    const named = await onePage(
       cloudstack.listAll('listNetworks', args, ITEM, options),
       page,
       (network) => network.name === filter.name,

@@ -41,11 +41,11 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
         ask.alerts.poll(rows.filter(isConfigured), pollOptionsOf(body)),
       ])
       const common = fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)
-      const told = new Map(own.map((seen) => [seen.node.node_id, seen]))
-      const summary = countAll(fleet.entries, told, common)
+      const by_node = new Map(own.map((seen) => [seen.node.node_id, seen]))
+      const summary = countAll(fleet.entries, by_node, common)
       const { page, ...paging } = pageOfNodes(fleet.entries, body)
       const shown = new Set(page.map(({ node }) => alertName(node)))
-      const alerts = [...(await ownAlerts(deps, page, told)), ...common.filter(({ node }) => shown.has(node))]
+      const alerts = [...(await ownAlerts(deps, page, by_node)), ...common.filter(({ node }) => shown.has(node))]
       return { alerts, count: summary.critical + summary.warning + summary.info, ...paging, summary }
     },
     async frrDashboardRead({ body }) {
@@ -144,37 +144,37 @@ async function shownNodes({ ask }: MonitoringDeps, page: readonly FleetEntry[]):
   })
 }
 
-type ToldAlerts = ReadonlyMap<number, Seen<AlertCounts>>
+type OwnAlerts = ReadonlyMap<number, Seen<AlertCounts>>
 
 /** Alerts that a node of the page raises about itself. */
 async function ownAlerts(
   { ask }: MonitoringDeps,
   page: readonly FleetEntry[],
-  told: ToldAlerts,
+  by_node: OwnAlerts,
 ): Promise<NetworkAlert[]> {
   const answering = page.filter(({ node }) => node.data !== null)
-  const outcomes = await ask.alerts.whole(answering.flatMap(({ row }) => told.get(row.node_id) ?? []))
+  const outcomes = await ask.alerts.whole(answering.flatMap(({ row }) => by_node.get(row.node_id) ?? []))
   const names = new Map(page.map(({ row, node }) => [row.node_id, alertName(node)]))
   return outcomes.flatMap((outcome): NetworkAlert[] => {
     // The registry's name counts: the page is cut by it.
     const node = names.get(outcome.node.node_id) ?? ''
     return 'value' in outcome
       ? outcome.value.alerts.map((alert) => ({ ...alert, node }))
-      : [untoldAlert(node, outcome.error)]
+      : [unavailableAlert(node, outcome.error)]
   })
 }
 
-function untoldAlert(node: string, error: string): NetworkAlert {
+function unavailableAlert(node: string, error: string): NetworkAlert {
   const message = `The node did not tell its alerts: ${error}`
   return { category: 'node_offline', severity: 'warning', node, device: '', message }
 }
 
-function countAll(entries: readonly FleetEntry[], told: ToldAlerts, common: readonly NetworkAlert[]): AlertCounts {
+function countAll(entries: readonly FleetEntry[], by_node: OwnAlerts, common: readonly NetworkAlert[]): AlertCounts {
   const total = alertCounts(common)
   for (const { row, node } of entries) {
-    const seen = node.data === null ? undefined : told.get(row.node_id)
+    const seen = node.data === null ? undefined : by_node.get(row.node_id)
     if (seen === undefined) continue
-    const own = 'value' in seen ? seen.value : alertCounts([untoldAlert('', seen.error)])
+    const own = 'value' in seen ? seen.value : alertCounts([unavailableAlert('', seen.error)])
     total.critical += own.critical
     total.warning += own.warning
     total.info += own.info

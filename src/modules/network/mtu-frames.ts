@@ -1,11 +1,11 @@
-// Proof by raw frames where nobody answers pings: one node listens while the other sends at the full size.
+// Verification by raw frames where nobody answers pings: one node listens while the other sends at the full size.
 import { randomInt } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Client } from '#src/contract/client.ts'
 import type { mtu } from '#src/contract/network/mtu.ts'
 import type { MtuProbe } from './mtu-survey.ts'
 
-export interface FrameProof {
+export interface FrameCheck {
   from: Client<typeof mtu.routes>
   to: Client<typeof mtu.routes>
   probe: MtuProbe
@@ -18,8 +18,8 @@ const WINDOW_MS = 4000
 const HEAD_STARTS_MS = [300, 1000, 2500]
 
 /** Null when frames arrived; else why that is not known. */
-export async function proveByFrames(
-  { from, to, probe, signal }: FrameProof,
+export async function verifyByFrames(
+  { from, to, probe, signal }: FrameCheck,
   peer_mac: string | undefined,
 ): Promise<string | null> {
   let said = 'no frame was sent'

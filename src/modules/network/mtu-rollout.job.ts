@@ -1,5 +1,5 @@
 // The job that brings a declared MTU to every node: what carries frames grows everywhere before any node sends more, every
-// way is proved from both ends, and only then is anything kept. Nodes that are not told to keep it revert by themselves.
+// way is verified from both ends, and only then is anything committed. Nodes that get no commit revert by themselves.
 import pLimit from 'p-limit'
 import { type Static, Type } from 'typebox'
 import type { Client } from '#src/contract/client.ts'
@@ -11,7 +11,7 @@ import type { Database } from '#src/store/database.ts'
 import { declaredMtus, restoreDeclaration } from '#src/store/mtu-declarations.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
 import type { NodeAgents } from '../node-agents.ts'
-import { proveByFrames } from './mtu-frames.ts'
+import { verifyByFrames } from './mtu-frames.ts'
 import { ROLLOUT_TYPE } from './mtu-report.ts'
 import type { BridgeChange, MtuProbe, NodeChange } from './mtu-survey.ts'
 
@@ -42,7 +42,7 @@ const Probe = Type.Object({
 export const RolloutInput = Type.Object({
   nodes: Type.Array(Type.Object({ node_id: Type.String(), name: Type.String(), bridges: Type.Array(Change) })),
   probes: Type.Array(Probe),
-  /** What was declared before, for the way back. */
+  /** What was declared before, for the rollback. */
   before: Type.Array(Type.Object({ role: Role, mtu: Type.Integer(), bridges: Type.Array(Type.String()) })),
   roles: Type.Array(Type.Object({ role: Role, mtu: Type.Integer() })),
   declared_by: Type.String(),
@@ -75,7 +75,7 @@ export const mtuDeclareJob = defineJob<RolloutDeps>()({
     { name: 'use', title: 'Let every node use the new size', weight: 3, run: useAll, timeout_ms: STEP_MS, retries: 0 },
     {
       name: 'probe',
-      title: 'Prove every way at the full size',
+      title: 'Verify every way at the full size',
       weight: 4,
       run: probeAll,
       timeout_ms: STEP_MS,
@@ -97,7 +97,7 @@ export const mtuDeclareJob = defineJob<RolloutDeps>()({
     `${input.roles.map(({ role, mtu: size }) => `${role} runs at ${size}`).join(', ')} on ${input.nodes.length} nodes.`,
 })
 
-/** The declaration is written with the job; what was disproved on the wire is not declared any longer. */
+/** The declaration is written with the job; what was refuted on the wire is not declared any longer. */
 async function undeclare(run: RolloutRun): Promise<void> {
   await run.fenced(async (trx) => {
     for (const { role, mtu: size } of run.input.roles) {
@@ -114,8 +114,8 @@ async function prepare(run: RolloutRun): Promise<void> {
   const again = run.state.preparing === true
   await run.save({ preparing: true })
   await onEveryBridge(run, 'prepared', async (node, change) => {
-    // An attempt of a process that died may have left its half behind; it belongs to this job and starts over.
-    if (again) await takeBack(node, change)
+    // A process that died may have left a pending change of this job: it is reverted and begun again.
+    if (again) await rollBack(node, change)
     await node.apply({ ...change, phase: 'prepare' })
   })
 }
@@ -135,14 +135,14 @@ async function probeAll(run: RolloutRun): Promise<void> {
     for (const probe of probes.filter((one) => one.from === prober)) {
       run.signal.throwIfAborted()
       const to = nodeOf(run, nodes, probe.to)
-      await naming(from.name, () => prove(run, from, to, probe))
+      await naming(from.name, () => verifyPath(run, from, to, probe))
       done += 1
       run.progress((100 * done) / probes.length)
     }
   })
 }
 
-async function prove(run: RolloutRun, from: RolloutNode, to: RolloutNode, probe: MtuProbe): Promise<void> {
+async function verifyPath(run: RolloutRun, from: RolloutNode, to: RolloutNode, probe: MtuProbe): Promise<void> {
   const { bridge, target } = probe
   const answer = await from.apply({ bridge, mtu: probe.mtu, phase: 'probe', probe_target: target })
   if (answer.probe_verdict === 'pass') return
@@ -150,8 +150,8 @@ async function prove(run: RolloutRun, from: RolloutNode, to: RolloutNode, probe:
     throw failed(`${bridge} does not reach ${target} at ${probe.mtu} bytes: ${answer.detail}`)
   // Nobody answers pings there, so only frames can tell (linux-node.md 4.4).
   const frames = { from: from.client(CALL_MS), to: to.client(CALL_MS), probe, signal: run.signal }
-  const said = await proveByFrames(frames, answer.peer_mac)
-  if (said !== null) throw failed(`${bridge} could not be proved towards ${to.name} at ${probe.mtu} bytes: ${said}`)
+  const said = await verifyByFrames(frames, answer.peer_mac)
+  if (said !== null) throw failed(`${bridge} could not be verified towards ${to.name} at ${probe.mtu} bytes: ${said}`)
 }
 
 async function commitAll(run: RolloutRun): Promise<void> {
@@ -160,7 +160,7 @@ async function commitAll(run: RolloutRun): Promise<void> {
       await node.apply({ ...change, phase: 'commit' })
     } catch (error) {
       if (!isNothingPending(error)) throw error
-      // Committed by an attempt whose answer was lost; or reverted by the node's own watchdog, and then it is not so.
+      // Committed by an attempt whose answer was lost, or reverted by the node's own watchdog: its MTU tells which.
       const own = await node.bridge(change.bridge)
       if (own?.mtu !== change.mtu || own.pending !== null)
         throw failed(`${change.bridge} went back before it could be kept`)
@@ -192,7 +192,7 @@ async function revertAll(run: RolloutRun): Promise<void> {
 }
 
 async function bringBack(node: RolloutNode, change: BridgeChange): Promise<void> {
-  await takeBack(node, change)
+  await rollBack(node, change)
   const own = await node.bridge(change.bridge)
   if (own === undefined || own.mtu === null || own.mtu === change.old_mtu) return
   if (own.pending !== null) throw failed(`another change of ${change.bridge} is under way`)
@@ -203,7 +203,7 @@ const BUSY_TRIES = 20
 const BUSY_PAUSE_MS = 500
 
 /** Reverts what is pending; nothing pending is fine. */
-async function takeBack(node: RolloutNode, change: BridgeChange): Promise<void> {
+async function rollBack(node: RolloutNode, change: BridgeChange): Promise<void> {
   for (let tried = 1; ; tried += 1) {
     try {
       const answer = await node.apply({ ...change, phase: 'revert' })
@@ -211,7 +211,7 @@ async function takeBack(node: RolloutNode, change: BridgeChange): Promise<void> 
       return
     } catch (error) {
       if (isNothingPending(error)) return
-      // The node may still be at what a process that is gone asked of it.
+      // The node may still be working on a request of a process that died.
       const busy = error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING'
       if (!busy || tried >= BUSY_TRIES) throw error
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
@@ -276,7 +276,7 @@ async function onEveryBridge(
   })
 }
 
-/** Lets what has begun end before it throws, so that the way back meets no change half-way. */
+/** Waits for what has begun before it throws, so that the rollback meets no change in progress. */
 async function firstFailure<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   const limit = pLimit(AT_ONCE)
   const failures: unknown[] = []

@@ -1,4 +1,4 @@
-// What a rollout would do: which bridge of which node changes, who can prove it, and what stands against it.
+// What a rollout would do: which bridge of which node changes, who can verify it, and what stands against it.
 import { MTU_ROLES, type MtuRole } from '#src/contract/network/mtu.ts'
 import type { AgentMtu, AgentMtuBridge } from '#src/contract/nodes/agent-mtu.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
@@ -44,7 +44,7 @@ export interface MtuSurvey {
   above_limit: string[]
 }
 
-/** In a large fleet every node proves the way to this many others: all pairs would be a flood. */
+/** In a large fleet every node verifies the way to this many others: all pairs would be a flood. */
 const PEERS = 7
 
 export function surveyMtu(

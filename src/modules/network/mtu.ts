@@ -24,7 +24,7 @@ export interface MtuDeps {
   jobs: Jobs
   ask: Pick<FleetQuestions, 'mtu'>
   offline_after_ms: number
-  /** How long nodes keep a size that nobody told them to keep. */
+  /** Nodes revert a size that is not committed within this time. */
   window_secs?: number
 }
 
@@ -71,7 +71,7 @@ function planOf({ nodes, probes, unverifiable, unreachable }: MtuSurvey, wanted:
     bridges.map(({ bridge, role, old_mtu, mtu: size }) => ({ node: name, bridge, role, actual: old_mtu, mtu: size })),
   )
   const roles = wanted.map(({ role, mtu: size }) => `${role} at ${size}`).join(', ')
-  const message = `Would declare ${roles}, change ${changes.length} bridges of ${nodes.length} nodes and prove ${probes.length} ways.`
+  const message = `Would declare ${roles}, change ${changes.length} bridges of ${nodes.length} nodes and verify ${probes.length} ways.`
   return { dry_run: true, message, changes, unverifiable, unreachable }
 }
 

@@ -6,29 +6,29 @@ import type { Log } from '#src/kernel/log.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import { createNodePoll, type Question } from './node-poll.ts'
 
-interface Told {
-  told: string
+interface Reported {
+  reported: string
 }
 
 const row = (id: string): NodeRow => ({ id, bmc_ip: id, agent_address: 'a', agent_port: 1, boot_id: 'b' }) as NodeRow // the poll looks at nothing else
 
-function startPoll(t: TestContext, read: Question<Told, string>['read'], no_cache = false) {
+function startPoll(t: TestContext, read: Question<Reported, string>['read'], no_cache = false) {
   mock.timers.enable({ apis: ['Date'] })
   const poll = createNodePoll({ log: { debug: () => {} } as unknown as Log, retry_ms: 10_000 }) // it logs nothing else
   t.after(() => {
     mock.timers.reset()
     poll.close()
   })
-  return poll.question<Told, string>({
+  return poll.question<Reported, string>({
     name: 'test',
     read,
-    fits: (value): value is Told => typeof value === 'object' && value !== null && 'told' in value,
-    digest: ({ told }) => told,
+    fits: (value): value is Reported => typeof value === 'object' && value !== null && 'reported' in value,
+    digest: ({ reported }) => reported,
     no_cache,
   })
 }
 
-const answer = (told: string): Buffer => Buffer.from(JSON.stringify({ told }))
+const answer = (reported: string): Buffer => Buffer.from(JSON.stringify({ reported }))
 /** Background work that is under way ends first. */
 async function pass(ms: number): Promise<void> {
   for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
@@ -49,7 +49,7 @@ test('a thousand nodes that take their time are waited for together', async (t) 
   )
 })
 
-test('looks at the same time ask a node once, and soon after not at all', async (t) => {
+test('polls at the same time ask a node once, and soon after not at all', async (t) => {
   let asked = 0
   const view = startPoll(t, async () => answer(`${(asked += 1)}`))
   await Promise.all([view.poll([row('a')]), view.poll([row('a')])])
@@ -58,21 +58,21 @@ test('looks at the same time ask a node once, and soon after not at all', async 
   assert.equal(asked, 1)
 })
 
-test('who looks again waits for nobody, and the look after that shows what changed', async (t) => {
-  let told = 'before'
+test('who asks again waits for nobody, and the poll after that shows what changed', async (t) => {
+  let reported = 'before'
   let release = Promise.resolve()
   const view = startPoll(t, async () => {
     await release
-    return answer(told)
+    return answer(reported)
   })
-  const look = async () => (await view.poll([row('a')])).map((one) => 'value' in one && one.value)
-  assert.deepEqual(await look(), ['before'])
+  const poll = async () => (await view.poll([row('a')])).map((one) => 'value' in one && one.value)
+  assert.deepEqual(await poll(), ['before'])
   await pass(3000)
-  told = 'after'
+  reported = 'after'
   const gate = Promise.withResolvers<void>()
   release = gate.promise
-  assert.deepEqual(await look(), ['before'])
-  const second = look()
+  assert.deepEqual(await poll(), ['before'])
+  const second = poll()
   const page = await view.poll([row('a')], { continuation: true })
   assert.deepEqual(page[0] !== undefined && 'value' in page[0] && page[0].value, 'before')
   gate.resolve()
@@ -95,7 +95,7 @@ test('what must be of this moment is asked again each time', async (t) => {
   assert.equal(asked, 2)
 })
 
-test('a node that broke is asked again at the next look; one that was silent is left alone', async (t) => {
+test('a node that broke is asked again at the next poll; one that was silent is left alone', async (t) => {
   const asked = { broken: 0, silent: 0 }
   const view = startPoll(t, async ({ id }) => {
     asked[id as 'broken' | 'silent'] += 1
@@ -104,7 +104,7 @@ test('a node that broke is asked again at the next look; one that was silent is 
     throw new UpstreamError({ upstream: 'AGENT', operation: id, failure: 'timeout' })
   })
   const rows = [row('broken'), row('silent')]
-  for (let look = 0; look < 3; look += 1) {
+  for (let poll = 0; poll < 3; poll += 1) {
     const seen = await view.poll(rows)
     assert.deepEqual(
       seen.map((one) => 'error' in one && one.error),
@@ -128,9 +128,9 @@ test('whole answers are kept up to a bound; those of a page that were not are as
   const rows = Array.from({ length: 80 }, (_none, at) => row(`n${at}`))
   await view.poll(rows)
   const seen = await view.poll(rows)
-  const kept = seen.filter((one) => 'value' in one && one.bytes !== undefined).length
-  assert.ok(kept < 32 && kept > 20, String(kept))
+  const whole = seen.filter((one) => 'value' in one && one.bytes !== undefined).length
+  assert.ok(whole < 32 && whole > 20, String(whole))
   const [shown] = await view.whole(seen.slice(0, 1))
-  assert.deepEqual(shown, { node: rows[0], value: { told: large } })
+  assert.deepEqual(shown, { node: rows[0], value: { reported: large } })
   assert.equal(asked, 81)
 })

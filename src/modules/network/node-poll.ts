@@ -1,5 +1,5 @@
 // Asks the agents of the whole fleet, all side by side and each within its own time, and keeps of each answer what sums over
-// the fleet need. Who looks again soon is answered from memory while the nodes are asked again; a node that is dead or slow
+// the fleet need. Who asks again soon is answered from memory while the nodes are asked again; a node that is dead or slow
 // is waited for once: until it answers again in the background, its error comes from memory.
 import { LRUCache } from 'lru-cache'
 import pLimit from 'p-limit'
@@ -24,14 +24,14 @@ export type Seen<D> = { node: NodeRow; value: D; bytes: Buffer | undefined } | {
 
 export interface View<T, D> {
   poll(rows: readonly NodeRow[], options?: PollOptions): Promise<Seen<D>[]>
-  /** What was last known, however long ago; undefined for a node that never answered or was not looked at for long. */
+  /** What was last known, however long ago; undefined for a node that never answered or was not asked about for long. */
   last(row: NodeRow): D | undefined
   /** The whole answers of the nodes that are shown. */
   whole(seen: readonly Seen<D>[]): Promise<NodeOutcome<NodeRow, T>[]>
 }
 
 export interface PollOptions {
-  /** The next page of a list: waits for nothing that the first page did not wait for. */
+  /** The next page of a list: never waits for a node that the first page did not wait for. */
   continuation?: boolean
 }
 
@@ -52,7 +52,7 @@ interface NodePollOptions {
 type Answer<D> = { value: D } | { error: string }
 
 interface Entry<D> {
-  /** Which life of the node it is about. */
+  /** Address and boot of the node that the answer belongs to. */
   life: string
   known?: { at: number; answer: Answer<D> } | undefined
   asking?: Promise<unknown> | undefined
@@ -60,27 +60,27 @@ interface Entry<D> {
   silent?: boolean
 }
 
-/** Nodes mostly make us wait; with fewer places than nodes they would wait for one another. */
+/** Calls mostly wait for the network; a limit below the number of nodes would make them wait for one another. */
 const CONCURRENCY = 1024
-/** Of calls that nobody waits for: a thousand begun in one go would hold up the answer to the one who looks. */
+/** Limit of background calls started at once: a thousand would delay the answer to the present request. */
 const BEGUN_A_TURN = 16
 const DEFAULTS = { timeout_ms: 4000, retry_ms: 15_000, now: () => Date.now() }
-/** Pages that follow one another, and people who look at once, share one answer of each node. */
+/** Pages that follow one another, and people who ask at once, share one answer of each node. */
 const FRESH_MS = 2000
-/** Shown while the node is asked again: longer than consoles pause between two looks, short enough to be the present. */
+/** Shown while the node is asked again: longer than consoles pause between two requests, short enough to be the present. */
 const STALE_MS = 15_000
-/** A failure that took longer is one that nobody waits for twice. */
+/** A node whose failure took longer is asked in the background until it answers. */
 const QUICK_MS = 1000
 const SWEEP_MS = 5000
-/** What is left of a node that nobody looks at any more. */
+/** After this long without a request, what is known of a node is dropped. */
 const FORGOTTEN_MS = 300_000
-/** Of whole answers, for all questions together: a thousand large nodes. */
+/** Limit of cached whole answers, for all questions together: a thousand large nodes. */
 const CACHE_BYTES = 32 * 1024 * 1024
 
 export function createNodePoll(given: NodePollOptions): NodePoll {
   const options = { ...DEFAULTS, ...given }
   const limit = pLimit(CONCURRENCY)
-  const turn = createPace()
+  const turn = createStartLimiter()
   const shared: Shared = {
     retry_ms: options.retry_ms,
     now: options.now,
@@ -111,7 +111,7 @@ type Urgency = 'awaited' | 'background'
 interface Shared {
   retry_ms: number
   now: () => number
-  /** Memory that the collector does not walk through; the oldest goes when it becomes too much. */
+  /** Memory outside of the garbage-collected heap; above the limit the oldest answer is dropped. */
   wholes: LRUCache<object, Buffer>
   ask<T, D>(question: Question<T, D>, row: NodeRow, urgency: Urgency): Promise<Asked<D>>
 }
@@ -148,7 +148,7 @@ function createMemory<T, D>(question: Question<T, D>, { wholes, ask, now }: Shar
       })
       return entry.asking
     },
-    /** Whole answers are not kept while nobody looks, and nothing is of nodes that left. */
+    /** Drops whole answers while nobody asks, and everything about nodes that left. */
     forgetOld(): void {
       const at = now()
       for (const [id, entry] of entries) {
@@ -165,7 +165,7 @@ function createView<T, D>(
   { wholes, retry_ms, ask, now }: Shared,
   { entryOf, refresh }: ReturnType<typeof createMemory<T, D>>,
 ): View<T, D> {
-  /** What has to happen before this look may use what is known of the node. */
+  /** Resolves when this request may use what is known of the node. */
   const due = (node: NodeRow, entry: Entry<D>, continuation: boolean): Promise<unknown> | undefined => {
     const { known, asking, silent } = entry
     if (known === undefined) return refresh(node, entry, 'awaited')
@@ -176,7 +176,7 @@ function createView<T, D>(
     }
     if (question.no_cache === true || age_ms > STALE_MS) return refresh(node, entry, 'awaited')
     if (age_ms < FRESH_MS) return undefined
-    // What a look began, the next one waits for: a change is shown by the second at the latest.
+    // The next request waits for the poll that this one began, so the second request shows every change.
     if (asking !== undefined && !continuation) return asking
     void refresh(node, entry, 'background')
     return undefined
@@ -205,7 +205,7 @@ function createView<T, D>(
   }
 }
 
-/** A node that restarted or moved is another one to us: what it failed to answer before says nothing. */
+/** A restart or a new address of a node makes earlier failures meaningless. */
 function lifeOf({ agent_address, agent_port, boot_id }: NodeRow): string {
   return `${agent_address} ${agent_port} ${boot_id}`
 }
@@ -239,7 +239,7 @@ function parsed<T, D>(question: Question<T, D>, bytes: Buffer): T {
   throw broken('the answer has another shape')
 }
 
-function createPace(): () => Promise<void> {
+function createStartLimiter(): () => Promise<void> {
   const waiting: (() => void)[] = []
   const turn = (): void => {
     for (const go of waiting.splice(0, BEGUN_A_TURN)) go()

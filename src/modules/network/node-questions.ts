@@ -35,7 +35,7 @@ export function fleetQuestions(poll: NodePoll, agents: Pick<NodeAgents, 'read'>)
     (route: RouteSpec, query: Record<string, unknown> = {}) =>
     (row: NodeRow, timeout_ms: number): Promise<Buffer> =>
       agents.read(row, route, query, { timeout_ms, max_bytes: MAX_BYTES })
-  /** Of nodes that are all shown nothing else is kept. */
+  /** Only the whole answer is stored where every node is shown. */
   const shown = <S extends TSchema>(name: string, schema: S, ask: ReturnType<typeof reading>, no_cache = false) => {
     const view = poll.question({ name, read: ask, fits: checking(schema), digest: () => null, no_cache })
     return async (rows: readonly NodeRow[]) => view.whole(await view.poll(rows))

@@ -3,7 +3,7 @@
 import type { ElementType, serviceProviders } from '#src/contract/network/providers.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { given, type ThingName } from '#src/drivers/cloudstack/proof.ts'
+import { given, type ThingName } from '#src/drivers/cloudstack/postcondition.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -37,7 +37,7 @@ export function providerRows(cloudstack: CloudStack) {
       servicelist: body.service_list,
       destinationphysicalnetworkid: body.destination_physical_network_id,
     }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'provider',
       args: { physicalnetworkid: body.physical_network_id },
       where: { id: '$id' },
@@ -68,7 +68,7 @@ export function providerRows(cloudstack: CloudStack) {
       }
     },
     args: ({ body }) => ({ id: body.id, state: body.state, servicelist: body.service_list }),
-    proof: ({ body }) => ({
+    postcondition: ({ body }) => ({
       thing: 'provider',
       args: {},
       where: { id: body.id },
@@ -126,7 +126,7 @@ const creating = (type: ElementType, command: string, key: string) => (cloudstac
     },
     // providertype is declared upstream as an id over a text, so every value of it is refused (cloudstack.md 10, 6).
     args: ({ body }) => ({ nspid: body.nsp_id }),
-    proof: ({ body }) => ({ thing: ELEMENT_THINGS[type], args: { id: '$id' }, expect: { nspid: body.nsp_id } }),
+    postcondition: ({ body }) => ({ thing: ELEMENT_THINGS[type], args: { id: '$id' }, expect: { nspid: body.nsp_id } }),
     reply: async (result, _input, ctx) => {
       const id = textOf(objectOf(result ?? {}, key) ?? {}, 'id')
       return id === null ? undefined : readElement(cloudstack, type, id, ctx)
@@ -150,7 +150,11 @@ const configuring = (type: ElementType, command: string) => (cloudstack: CloudSt
       }
     },
     args: ({ body }) => ({ id: body.id, enabled: body.enabled }),
-    proof: ({ body }) => ({ thing: ELEMENT_THINGS[type], args: { id: body.id }, expect: { enabled: body.enabled } }),
+    postcondition: ({ body }) => ({
+      thing: ELEMENT_THINGS[type],
+      args: { id: body.id },
+      expect: { enabled: body.enabled },
+    }),
     reply: (_result, { body }, ctx) => readElement(cloudstack, type, body.id, ctx),
   }
   return { serviceProviderElementConfigure }

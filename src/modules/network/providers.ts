@@ -3,7 +3,7 @@ import { pageOf } from '#src/contract/common.ts'
 import { type ElementType, serviceProviders } from '#src/contract/network/providers.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { windowOf } from '#src/drivers/cloudstack/window.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type PlatformDeps, platformRows } from '../platform-rows.ts'
@@ -77,7 +77,7 @@ function serviceProviderElementList(cloudstack: CloudStack) {
     const { command, key } = ELEMENT_LISTS[type]
     const args = { nspid: body?.nsp_id, enabled: body?.enabled, keyword: body?.keyword }
     const elements = cloudstack.listAll(command, args, { key, read: (row) => elementOf(row, type) }, optionsOf(ctx))
-    const { rows, count } = await windowOf(elements, page, ({ nsp_id }) => nsp_id !== null && providers.has(nsp_id))
+    const { rows, count } = await onePage(elements, page, ({ nsp_id }) => nsp_id !== null && providers.has(nsp_id))
     return { elements: rows, count, ...page }
   }
 }

@@ -19,7 +19,7 @@ export interface Liveness {
 
 export function createLiveness(deps: LivenessDeps): Liveness {
   const { database, log, background, offline_after_ms } = deps
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     const silent = await database.transact(async (trx, publish) => {
       const rows = await takeSilentNodes(trx, offline_after_ms)
       for (const row of rows) {
@@ -40,7 +40,7 @@ export function createLiveness(deps: LivenessDeps): Liveness {
   let running: Promise<void> | undefined
   return {
     start() {
-      running ??= background.repeat('silent-nodes', poll_ms, ending.signal, look)
+      running ??= background.repeat('silent-nodes', poll_ms, ending.signal, check)
     },
     async stop() {
       ending.abort()

@@ -68,7 +68,7 @@ export async function nodeCertificateRenew(
   ctx: RequestContext,
   signed: Input<RegistryRoutes['nodeCertificateRenew']>['body'],
 ): Promise<IssuedNode> {
-  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/renew', signed.bytes)
+  const { node, signed_with } = await authenticatedNode(deps, ctx, '/configure/nodes/renew', signed.bytes)
   const body = signed.read()
   const ca = await deps.ca.get()
   const about = {
@@ -94,7 +94,7 @@ export async function nodeHeartbeat(
   ctx: RequestContext,
   signed: Input<RegistryRoutes['nodeHeartbeat']>['body'],
 ): Promise<Result<RegistryRoutes['nodeHeartbeat']>> {
-  const { node, signed_with } = await provenNode(deps, ctx, '/configure/nodes/heartbeat', signed.bytes)
+  const { node, signed_with } = await authenticatedNode(deps, ctx, '/configure/nodes/heartbeat', signed.bytes)
   const body = signed.read()
   const sign = {
     facts: checkedFacts(body.facts),
@@ -127,7 +127,7 @@ function noteReport(ctx: RequestContext, before: NodeRow, after: NodeRow): void 
 }
 
 /** The node that signed this request, and with which certificate's key. Throws when none did. */
-async function provenNode(
+async function authenticatedNode(
   deps: RegistryDeps,
   ctx: RequestContext,
   path: string,

@@ -5,7 +5,7 @@ import type { tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { type Proof, readBack } from '#src/drivers/cloudstack/proof.ts'
+import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
@@ -45,7 +45,7 @@ const SENTENCES: Readonly<Record<AuthSourceChange['auth_source'], string>> = {
   local: 'Users sign in with their passwords on the platform.',
   ldap: 'Members of the directory sign in; accounts are made at first sign-in.',
   saml: 'Users sign in at the identity provider; the generated admin keeps its password.',
-  oidc: 'Users sign in at this service, narrowed to the tenant by the tenant claim; accounts of the platform keep their passwords.',
+  oidc: 'Users sign in at this service, limited to the tenant by the tenant claim; accounts of the platform keep their passwords.',
 }
 
 async function checkSource({ cloudstack, oidc_ready }: TenantDeps, body: AuthSourceChange): Promise<void> {
@@ -111,7 +111,7 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
   const same = before.some((row) => isServer(row, hostname, port))
   if (!same) await cloudstack.call('addLdapConfiguration', { hostname, port, domainid })
   const where = { hostname, port: String(port), domainid }
-  await readBack(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {} }, QUICKLY)
+  await verify(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {} }, QUICKLY)
   try {
     const values: [string, string | undefined][] = [
       ['ldap.basedn', ldap.base_dn],
@@ -160,7 +160,7 @@ async function dropDirectory(cloudstack: CloudStack, row: Raw, domainid: string)
   const args = { hostname: textOf(row, 'hostname') ?? '', ...(port === null ? {} : { port }), domainid }
   await cloudstack.call('deleteLdapConfiguration', args)
   const where = { hostname: args.hostname, domainid, ...(port === null ? {} : { port: String(port) }) }
-  await readBack(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }, QUICKLY)
+  await verify(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }, QUICKLY)
 }
 
 async function useSaml(cloudstack: CloudStack, tenant: TenantRow, entityid: string | undefined) {
@@ -181,9 +181,14 @@ async function samlUsers(
     for (const row of rows.filter((one) => textOf(one, 'username') !== tenant.admin_username)) {
       const userid = textOf(row, 'id') ?? ''
       await cloudstack.call('authorizeSamlSso', { userid, enable, entityid: enable ? entityid : undefined })
-      const proof: Proof = { thing: 'saml_user', args: { userid }, where: { userid }, expect: { status: enable } }
+      const postcondition: Postcondition = {
+        thing: 'saml_user',
+        args: { userid },
+        where: { userid },
+        expect: { status: enable },
+      }
       // Who was never switched on is not listed.
-      await readBack(cloudstack, enable ? proof : { ...proof, gone: true }, QUICKLY)
+      await verify(cloudstack, enable ? postcondition : { ...postcondition, gone: true }, QUICKLY)
       switched += 1
     }
   }

@@ -86,7 +86,7 @@ async function makeDomain(run: CreateRun): Promise<void> {
   try {
     await submitOnce(run, ownThing(run, 'domain', 'createDomain', args, hasDomain))
   } catch (error) {
-    throw domainRefusal(error, name)
+    throw domainError(error, name)
   }
 }
 
@@ -107,7 +107,7 @@ function ownThing(
   }
 }
 
-function domainRefusal(error: unknown, name: string): unknown {
+function domainError(error: unknown, name: string): unknown {
   const text = error instanceof UpstreamError && error.status !== undefined ? (error.detail ?? '') : ''
   if (/already exists/i.test(text))
     return new ApiError('TENANT_EXISTS', `A domain named ${name} exists.`, { cause: error })
@@ -144,7 +144,7 @@ async function makeAccount(run: CreateRun): Promise<void> {
 async function dedicateRange(run: CreateRun): Promise<void> {
   const { range, id } = run.input
   if (range === undefined) return
-  const { exact, neighbour } = await look(run, range)
+  const { exact, neighbour } = await rangeOf(run, range)
   if (exact?.tenant_id !== id) {
     const intent = exact === undefined ? 'making' : 'dedicating'
     if (run.state.range !== intent) await run.save({ range: intent })
@@ -156,12 +156,12 @@ async function dedicateRange(run: CreateRun): Promise<void> {
       (await isDedicated(run, range)) ? null : 'the public range is not dedicated to the tenant'
     await changeOnce(run, { ...change, verify })
   }
-  const found = exact?.tenant_id === id ? exact : (await look(run, range)).exact
+  const found = exact?.tenant_id === id ? exact : (await rangeOf(run, range)).exact
   await run.save({ range_id: found?.id ?? '' })
 }
 
 async function isDedicated(run: CreateRun, range: RangeSpec): Promise<boolean> {
-  return (await look(run, range)).exact?.tenant_id === run.input.id
+  return (await rangeOf(run, range)).exact?.tenant_id === run.input.id
 }
 
 function dedication(
@@ -178,7 +178,7 @@ function dedication(
   return ['createVlanIpRange', { ...place, vlan, forvirtualnetwork: true, domainid: id }]
 }
 
-function look(run: CreateRun, range: RangeSpec) {
+function rangeOf(run: CreateRun, range: RangeSpec) {
   return untilAnswered(run.signal, () => findRange(run.deps.cloudstack, range, run.signal))
 }
 
@@ -217,7 +217,7 @@ async function releaseRange(run: CreateRun): Promise<void> {
   if (range === undefined || run.state.range === undefined) return
   await settled(run)
   await untilAnswered(run.signal, async () => {
-    const { exact } = await look(run, range)
+    const { exact } = await rangeOf(run, range)
     if (exact?.tenant_id !== id) return
     await run.save({ released_id: exact.id })
     await run.deps.cloudstack.call('releasePublicIpRange', { id: exact.id })

@@ -58,7 +58,7 @@ export function limitHandlers(deps: TenantDeps) {
       }
       return recordChange(deps, ctx, about, async (note) => {
         await setLimits(cloudstack, tenant.id, wanted)
-        const after = await readLimits(cloudstack, tenant.id, AbortSignal.timeout(READ_BACK_MS))
+        const after = await readLimits(cloudstack, tenant.id, AbortSignal.timeout(READ_AGAIN_MS))
         const off = wanted.find(({ field, max }) => after[field] !== max)
         if (off !== undefined) {
           throw new ApiError(
@@ -74,7 +74,7 @@ export function limitHandlers(deps: TenantDeps) {
   }
 }
 
-const READ_BACK_MS = 20_000
+const READ_AGAIN_MS = 20_000
 
 interface Wanted {
   field: LimitField
@@ -98,7 +98,7 @@ async function setLimits(cloudstack: CloudStack, domainid: string, wanted: reado
 
 /** After a lost answer the platform tells whether the limit is set. */
 async function holds(cloudstack: CloudStack, domainid: string, { field, max }: Wanted): Promise<boolean> {
-  const now = await readLimits(cloudstack, domainid, AbortSignal.timeout(READ_BACK_MS)).catch(() => undefined)
+  const now = await readLimits(cloudstack, domainid, AbortSignal.timeout(READ_AGAIN_MS)).catch(() => undefined)
   return now?.[field] === max
 }
 

@@ -8,7 +8,7 @@ import type { Caller } from '#src/kernel/http/context.ts'
 import type { Database } from '#src/store/database.ts'
 import { findTenant, isFullyOnboarded, type TenantRow } from '#src/store/tenants.ts'
 
-/** The row, or TENANT_NOT_FOUND: for a narrowed caller every other tenant does not exist. */
+/** The row, or TENANT_NOT_FOUND: for a tenant-scoped caller every other tenant does not exist. */
 export async function requireTenant(database: Database, id: string, caller: Caller): Promise<TenantRow> {
   const visible = caller.tenant_id === null || caller.tenant_id === id
   const row = visible ? await findTenant(database.db, id) : undefined

@@ -45,7 +45,7 @@ export function networkHandlers(deps: TenantDeps) {
       return recordChange(deps, ctx, about, async () => {
         await claimRange(deps, tenant, range)
         if (range.tenant_id !== tenant.id) await dedicate(deps, tenant, range)
-        const now = await readRange(deps.cloudstack, range.id, AbortSignal.timeout(READ_BACK_MS))
+        const now = await readRange(deps.cloudstack, range.id, AbortSignal.timeout(READ_AGAIN_MS))
         if (now?.tenant_id !== tenant.id) {
           throw new ApiError(
             'CHANGE_NOT_SEEN',
@@ -62,7 +62,7 @@ export function networkHandlers(deps: TenantDeps) {
   }
 }
 
-const READ_BACK_MS = 20_000
+const READ_AGAIN_MS = 20_000
 
 /** The range that the platform says is the tenant's: the one recorded here if it still is, else the first. */
 async function heldRange(
@@ -115,7 +115,9 @@ async function dedicate({ cloudstack, database }: TenantDeps, tenant: TenantRow,
     await cloudstack.call('dedicatePublicIpRange', { id: range.id, domainid: tenant.id })
   } catch (error) {
     // After a lost answer the range itself tells.
-    const now = await readRange(cloudstack, range.id, AbortSignal.timeout(READ_BACK_MS)).catch(() => 'unknown' as const)
+    const now = await readRange(cloudstack, range.id, AbortSignal.timeout(READ_AGAIN_MS)).catch(
+      () => 'unknown' as const,
+    )
     if (now !== 'unknown' && now?.tenant_id === tenant.id) return
     if (now !== 'unknown') await changeTenant(database.db, tenant.id, recordedBefore(tenant))
     throw error

@@ -30,10 +30,10 @@ export function createTenantReconciler(options: ReconcilerOptions) {
   }
 }
 
-/** One look: domains right under the root, and whether any of their accounts is enabled. */
+/** One poll: domains right under the root, and whether any of their accounts is enabled. */
 async function reconcileTenants({ cloudstack, database, log }: ReconcilerOptions, signal: AbortSignal): Promise<void> {
   const { db } = database
-  const looked_at = await databaseClock(db)
+  const read_at = await databaseClock(db)
   const active = await activity(cloudstack, signal)
   const seen: SeenDomain[] = []
   const args = { level: 1, listall: true, details: 'min' }
@@ -41,9 +41,9 @@ async function reconcileTenants({ cloudstack, database, log }: ReconcilerOptions
     seen.push(...rows.filter((row) => textOf(row, 'state') !== 'Inactive').map((row) => seenOf(row, active)))
   }
   // Those that are gone free their names before new owners are written.
-  await markMissing({ cloudstack, database, log }, new Set(seen.map((domain) => domain.id)), looked_at, signal)
+  await markMissing({ cloudstack, database, log }, new Set(seen.map((domain) => domain.id)), read_at, signal)
   for (const domain of seen) {
-    const result = await recordDomain(db, domain, looked_at)
+    const result = await recordDomain(db, domain, read_at)
     if (result === 'made') log.info({ tenant_id: domain.id, name: domain.name }, 'tenant found on the platform')
   }
 }
@@ -52,15 +52,15 @@ async function reconcileTenants({ cloudstack, database, log }: ReconcilerOptions
 async function markMissing(
   { cloudstack, database, log }: Pick<ReconcilerOptions, 'cloudstack' | 'database' | 'log'>,
   seen: ReadonlySet<string>,
-  looked_at: Date,
+  read_at: Date,
   signal: AbortSignal,
 ): Promise<void> {
   const gone: string[] = []
-  for (const id of await presentTenantIds(database.db, looked_at)) {
+  for (const id of await presentTenantIds(database.db, read_at)) {
     if (!seen.has(id) && (await readDomain(cloudstack, id, signal)) === undefined) gone.push(id)
   }
   if (gone.length === 0) return
-  const marked = await recordMissing(database.db, looked_at, gone)
+  const marked = await recordMissing(database.db, read_at, gone)
   if (marked.length > 0) log.warn({ tenants: marked }, 'tenants are gone from the platform')
 }
 

@@ -1,5 +1,5 @@
 // The job that deactivates or activates a tenant: the platform has no switch for a domain, so each account is changed, and
-// what was changed is kept so that activating gives back exactly that (cloudstack.md 8.3).
+// what was changed is kept so that activating restores exactly that (cloudstack.md 8.3).
 import { type Static, Type } from 'typebox'
 import { tenants } from '#src/contract/tenants.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -75,9 +75,9 @@ async function remember(run: StatusRun): Promise<void> {
 
 async function changeAccounts(run: StatusRun): Promise<void> {
   const { id, is_active } = run.input
-  const kept = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
+  const locked_before = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
   const all = await accounts(run)
-  const wanted = all.filter((account) => needsChange(run.input, account, kept))
+  const wanted = all.filter((account) => needsChange(run.input, account, locked_before))
   const done: string[] = []
   for (const account of wanted) {
     try {
@@ -103,9 +103,9 @@ interface Account {
 }
 
 /** Accounts that were not enabled before the tenant was deactivated stay as they are. */
-function needsChange(input: StatusInput, { id, state }: Account, kept: readonly string[] | null): boolean {
-  if (input.is_active) return state !== 'enabled' && (kept === null || kept.includes(id))
-  if (input.stop_instances) return state === 'enabled' || (state === 'locked' && kept?.includes(id) === true)
+function needsChange(input: StatusInput, { id, state }: Account, locked_before: readonly string[] | null): boolean {
+  if (input.is_active) return state !== 'enabled' && (locked_before === null || locked_before.includes(id))
+  if (input.stop_instances) return state === 'enabled' || (state === 'locked' && locked_before?.includes(id) === true)
   return state === 'enabled'
 }
 
@@ -128,8 +128,8 @@ async function disable(run: StatusRun, account: Account): Promise<void> {
 async function record(run: StatusRun): Promise<void> {
   const { id, is_active } = run.input
   const all = await accounts(run)
-  const kept = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
-  const off = all.find((account) => needsChange(run.input, account, kept))
+  const locked_before = (await findTenant(run.deps.database.db, id))?.locked_account_ids ?? null
+  const off = all.find((account) => needsChange(run.input, account, locked_before))
   if (off !== undefined) {
     throw new ApiError('CHANGE_NOT_SEEN', `The compute platform shows the account ${off.name} as ${off.state} still.`)
   }
@@ -146,7 +146,7 @@ async function accounts(run: StatusRun): Promise<Account[]> {
   }))
 }
 
-const MOST_KEPT = 10_000
+const MOST_IDS = 10_000
 
 async function runningMachines(run: StatusRun): Promise<string[]> {
   const ids: string[] = []
@@ -156,7 +156,7 @@ async function runningMachines(run: StatusRun): Promise<string[]> {
     // Disabling an account leaves the machines of projects alone.
     const own = rows.filter((row) => textOf(row, 'projectid') === null)
     ids.push(...own.map((row) => textOf(row, 'id') ?? ''))
-    if (ids.length >= MOST_KEPT) break
+    if (ids.length >= MOST_IDS) break
   }
   return ids
 }

@@ -1,6 +1,6 @@
 // Decides from lsblk, holders and wipefs whether a block device is blank enough to be overwritten. Pure but for the reading.
 import type { Host } from '#src/kernel/host.ts'
-import { at, listOf, parseJson, textOf } from '../foreign-json.ts'
+import { at, listOf, parseJson, textOf } from '../untrusted-json.ts'
 
 export interface BlockDevice {
   name: string

@@ -1,7 +1,7 @@
 // Runs on a Ceph pool or a block image (linux-node.md 8.2, 8.3), with the checks that keep others' data whole.
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { at, numberOf, parseJson } from '../foreign-json.ts'
+import { at, numberOf, parseJson } from '../untrusted-json.ts'
 import { RADOS_OBJECT_BYTES, type RadosMode, parseRados, parseRadosLive, radosArgs, radosCleanupArgs } from './rados.ts'
 import { parseRbd, parseRbdLive, rbdArgs, type RbdCall } from './rbd.ts'
 import type { RunControl, RunOutcome } from './runs.ts'

@@ -1,7 +1,7 @@
 // How fio is called and what its output means (linux-node.md 8.1).
 import type { BenchmarkIo } from '#src/contract/storage/benchmark.ts'
 import { type Figures, IDLE_IO, idleReasons, LATENCIES, type LiveRates, UNKNOWN_IO } from './figures.ts'
-import { at, numberOf, parseJson } from '../foreign-json.ts'
+import { at, numberOf, parseJson } from '../untrusted-json.ts'
 import type { DiskProfile } from './profiles.ts'
 
 export interface FioCall {

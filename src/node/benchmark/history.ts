@@ -19,10 +19,10 @@ export interface BenchmarkStore {
   byId(id: string): Promise<BenchmarkResult | null>
 }
 
-const KEPT = 200
+const MOST_RESULTS = 200
 const NAME = /^([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json$/
 
-export async function createFileHistory(folder: string, kept = KEPT): Promise<BenchmarkStore> {
+export async function createFileHistory(folder: string, limit = MOST_RESULTS): Promise<BenchmarkStore> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const index = new Map<string, BenchmarkResult>()
   for (const name of await readdir(folder)) {
@@ -33,7 +33,7 @@ export async function createFileHistory(folder: string, kept = KEPT): Promise<Be
     if (!NAME.test(`${result.id}.json`)) throw new Error('a result is stored under a UUID')
     await writeWhole(join(folder, `${result.id}.json`), JSON.stringify(result))
     index.set(result.id, { ...result, raw_output: '' })
-    for (const old of newestFirst(index).slice(kept)) {
+    for (const old of newestFirst(index).slice(limit)) {
       if (old.status === 'running') continue
       index.delete(old.id)
       await unlink(join(folder, `${old.id}.json`)).catch(() => {})

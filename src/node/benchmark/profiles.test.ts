@@ -11,7 +11,7 @@ test('every preset resolves, and the request decides over custom fields, and the
 })
 
 test('what makes no sense is refused by the name of its field', () => {
-  const refusal = (request: Parameters<typeof resolveProfile>[0]): string => {
+  const messageOf = (request: Parameters<typeof resolveProfile>[0]): string => {
     try {
       resolveProfile(request)
     } catch (error) {
@@ -19,12 +19,12 @@ test('what makes no sense is refused by the name of its field', () => {
     }
     return 'accepted'
   }
-  assert.match(refusal({ profile_id: 'nope' }), /^profile_id: one of seq-read-1m/)
-  assert.match(refusal({}), /^profile_id: a preset is needed/)
-  assert.match(refusal({ custom_profile: { io_depth: 1 } }), /^custom_profile\.read_write/)
-  assert.match(refusal({ custom_profile: { read_write: 'read', block_size: '700' } }), /block_size/)
-  assert.match(refusal({ custom_profile: { read_write: 'read', block_size: '32M' } }), /block_size/)
-  assert.match(refusal({ custom_profile: { read_write: 'read', test_size: '100T' } }), /test_size/)
-  assert.match(refusal({ custom_profile: { read_write: 'read', test_size: '1M', block_size: '2M' } }), /test_size/)
-  assert.match(refusal({ custom_profile: { read_write: 'read', rw_mix_read: 50 } }), /rw_mix_read/)
+  assert.match(messageOf({ profile_id: 'nope' }), /^profile_id: one of seq-read-1m/)
+  assert.match(messageOf({}), /^profile_id: a preset is needed/)
+  assert.match(messageOf({ custom_profile: { io_depth: 1 } }), /^custom_profile\.read_write/)
+  assert.match(messageOf({ custom_profile: { read_write: 'read', block_size: '700' } }), /block_size/)
+  assert.match(messageOf({ custom_profile: { read_write: 'read', block_size: '32M' } }), /block_size/)
+  assert.match(messageOf({ custom_profile: { read_write: 'read', test_size: '100T' } }), /test_size/)
+  assert.match(messageOf({ custom_profile: { read_write: 'read', test_size: '1M', block_size: '2M' } }), /test_size/)
+  assert.match(messageOf({ custom_profile: { read_write: 'read', rw_mix_read: 50 } }), /rw_mix_read/)
 })

@@ -1,7 +1,7 @@
 // How `rados bench` is called and what its output means: every value of its JSON is text (linux-node.md 8.2).
 import type { BenchmarkIo } from '#src/contract/storage/benchmark.ts'
 import { type Figures, IDLE_IO, idleReasons, type LiveRates, UNKNOWN_IO } from './figures.ts'
-import { numberOf, parseJson, recordOf } from '../foreign-json.ts'
+import { numberOf, parseJson, recordOf } from '../untrusted-json.ts'
 
 export type RadosMode = 'write' | 'seq' | 'rand'
 

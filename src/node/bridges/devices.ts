@@ -2,7 +2,7 @@
 // commands and findings out.
 import type { BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
-import { at, listOf, numberOf, textOf } from '../foreign-json.ts'
+import { at, listOf, numberOf, textOf } from '../untrusted-json.ts'
 
 export interface BridgeLink {
   name: string
@@ -55,7 +55,7 @@ export function checkSpec(spec: BridgeSpec, links: readonly BridgeLink[]): void 
 }
 
 /** Throws when a device of one of our names is there and was not made for this network. */
-export function refuseForeign(spec: BridgeSpec, links: readonly BridgeLink[], ours: boolean): void {
+export function requireOwn(spec: BridgeSpec, links: readonly BridgeLink[], ours: boolean): void {
   const segment = links.find((link) => link.name === segmentName(spec))
   const bridge = links.find((link) => link.name === spec.bridge)
   if (bridge !== undefined && (!ours || bridge.kind !== 'bridge')) {

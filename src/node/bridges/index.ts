@@ -6,14 +6,14 @@ import Value from 'typebox/value'
 import { type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { parseJson } from '../foreign-json.ts'
+import { parseJson } from '../untrusted-json.ts'
 import { writeDurably } from '../mtu/journal.ts'
 import {
   type BridgeLink,
   checkSpec,
   missingSteps,
   parseBridgeLinks,
-  refuseForeign,
+  requireOwn,
   reportOf,
   segmentName,
 } from './devices.ts'
@@ -41,17 +41,17 @@ const TIMEOUT_MS = 10_000
 export function createBridges({ host, state_dir, local_address }: BridgesOptions): Bridges {
   const folder = join(state_dir, 'bridges')
   const fileOf = (bridge: string): string => join(folder, `${bridge}.json`)
-  const kept = async (bridge: string): Promise<BridgeSpec | null> => {
+  const storedSpec = async (bridge: string): Promise<BridgeSpec | null> => {
     const text = await readFile(fileOf(bridge), 'utf8').catch(() => '')
     const value = parseJson(text)
     return Value.Check(BridgeSpec, value) ? value : null
   }
   const isOurs = async (spec: BridgeSpec): Promise<boolean> => {
-    const own = await kept(spec.bridge)
+    const own = await storedSpec(spec.bridge)
     return own !== null && own.kind === spec.kind && own.segment_id === spec.segment_id && own.nic === spec.nic
   }
   let last: Promise<unknown> = Promise.resolve()
-  /** One change at a time: each looks at all links first. */
+  /** One change at a time: each reads all links first. */
   const alone = <T>(work: () => Promise<T>): Promise<T> => {
     const next = last.then(work, work)
     last = next.catch(() => {})
@@ -61,7 +61,7 @@ export function createBridges({ host, state_dir, local_address }: BridgesOptions
     const before = await readBridgeLinks(host)
     checkSpec(spec, before)
     const ours = await isOurs(spec)
-    refuseForeign(spec, before, ours)
+    requireOwn(spec, before, ours)
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeDurably(fileOf(spec.bridge), `${fileOf(spec.bridge)}.new`, `${JSON.stringify(spec)}\n`)
     try {
@@ -87,7 +87,7 @@ export function createBridges({ host, state_dir, local_address }: BridgesOptions
       alone(async () => {
         const before = await readBridgeLinks(host)
         if (!(await isOurs(spec))) {
-          refuseForeign(spec, before, false)
+          requireOwn(spec, before, false)
           return reportOf(spec, before)
         }
         const { members } = reportOf(spec, before)
@@ -107,7 +107,7 @@ export function createBridges({ host, state_dir, local_address }: BridgesOptions
       const names = (await readdir(folder).catch(() => [])).filter((name) => name.endsWith('.json'))
       const failed: string[] = []
       for (const name of names) {
-        const spec = await kept(name.slice(0, -'.json'.length))
+        const spec = await storedSpec(name.slice(0, -'.json'.length))
         if (spec === null) continue
         await alone(() => create(spec)).catch(() => failed.push(spec.bridge))
       }

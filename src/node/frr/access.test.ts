@@ -9,7 +9,7 @@ import { linuxHost } from '#src/kernel/host.ts'
 import { openFrr, splitReplies } from './access.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 
-/** `answers`: text for a command, a status for a refusal, null for silence from then on. */
+/** `answers`: text for a command, a status for a rejection, null for silence from then on. */
 async function daemon(t: TestContext, dir: string, name: string, answers: Record<string, string | number | null>) {
   const server: Server = createServer((socket) => {
     let rest = ''

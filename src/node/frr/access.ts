@@ -1,7 +1,7 @@
 // How the routing daemons are asked: over their own command sockets, and through vtysh where there are none (no right to
 // open them, or a recorded host). One hung daemon never delays the answers of the others.
 import type { Host, SocketResult } from '#src/kernel/host.ts'
-import { parseJson } from '../foreign-json.ts'
+import { parseJson } from '../untrusted-json.ts'
 
 export interface FrrAccessConfig {
   /** Folder of the command sockets; the installed one when left out. */

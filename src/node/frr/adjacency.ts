@@ -1,6 +1,6 @@
 // Neighbours of the fabric below BGP: BFD sessions and OSPF adjacencies.
 import type { BfdPeer, FrrNode, OspfNeighbor } from '#src/contract/network/frr.ts'
-import { at, booleanOf, integerOf, isRecord, listOf, recordOf, textOf } from '../foreign-json.ts'
+import { at, booleanOf, integerOf, isRecord, listOf, recordOf, textOf } from '../untrusted-json.ts'
 
 export const BFD_PEERS = 'show bfd peers json'
 export const OSPF = 'show ip ospf json'

@@ -1,6 +1,6 @@
 // Tables of the BGP daemon: sessions over all address families, EVPN route counts, and what it knows of each VNI.
 import type { BgpSession, FrrNode } from '#src/contract/network/frr.ts'
-import { at, integerOf, isRecord, listOf, recordOf, textOf, textsOf } from '../foreign-json.ts'
+import { at, integerOf, isRecord, listOf, recordOf, textOf, textsOf } from '../untrusted-json.ts'
 
 export const BGP_SUMMARY = 'show bgp summary json'
 export const BGP_VNIS = 'show bgp l2vpn evpn vni json'

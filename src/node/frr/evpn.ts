@@ -1,7 +1,7 @@
 // EVPN tables of the kernel-side daemon: VNIs, MAC and ARP entries, router MACs. Key names differ between commands and
 // versions, and some counts are text or lists: all spellings are accepted.
 import type { VniRecord } from '#src/contract/network/frr.ts'
-import { anyOf, at, integerOf, isRecord, listOf, recordOf, textOf } from '../foreign-json.ts'
+import { anyOf, at, integerOf, isRecord, listOf, recordOf, textOf } from '../untrusted-json.ts'
 
 export const EVPN = 'show evpn json'
 export const EVPN_VNIS = 'show evpn vni json'

@@ -1,7 +1,7 @@
 // What the kernel knows of the fabric and the daemons do not tell: links, addresses, flood entries, port VLANs.
 import { isIP } from 'node:net'
 import type { Host } from '#src/kernel/host.ts'
-import { at, integerOf, listOf, parseJson, textOf, textsOf } from '../foreign-json.ts'
+import { at, integerOf, listOf, parseJson, textOf, textsOf } from '../untrusted-json.ts'
 
 export interface KernelLink {
   name: string

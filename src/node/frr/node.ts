@@ -3,7 +3,7 @@
 import type { FrrNode } from '#src/contract/network/frr.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { cacheKey, createCache } from '../cache.ts'
-import { at, integerOf, textOf } from '../foreign-json.ts'
+import { at, integerOf, textOf } from '../untrusted-json.ts'
 import { type DaemonReplies, type FrrAccess, type FrrAccessConfig, openFrr, type Reply } from './access.ts'
 import { BFD_PEERS, OSPF, OSPF_NEIGHBORS, parseBfdPeers, parseOspf, parseOspfNeighbors } from './adjacency.ts'
 import {

@@ -1,6 +1,6 @@
 // Whether each remote VTEP can be reached: the selected route of its address.
 import { isIP } from 'node:net'
-import { at, listOf, recordOf, textOf } from '../foreign-json.ts'
+import { at, listOf, recordOf, textOf } from '../untrusted-json.ts'
 import type { FrrAccess } from './access.ts'
 
 export interface VtepRoute {

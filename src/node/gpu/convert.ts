@@ -40,12 +40,12 @@ async function requirePossible(host: Host, gpu: NodeGpu, mode: Mode): Promise<vo
   if (gpu.iommu_group === null) throw unsupported('The IOMMU of the node is off; passthrough needs it.')
   if ((await host.list(`${DRIVERS}/${VFIO}`)) === null)
     throw unsupported('The driver vfio-pci is not loaded on the node.')
-  const foreign = (await groupMembers(host, gpu)).filter(
+  const outsiders = (await groupMembers(host, gpu)).filter(
     (member) => slotOf(member) !== slotOf(bus_address) && !gpu.virtual_functions.includes(member),
   )
-  if (foreign.length > 0)
+  if (outsiders.length > 0)
     throw unsupported(
-      `${bus_address} shares its IOMMU group with ${foreign.join(', ')}, which would have to go with it.`,
+      `${bus_address} shares its IOMMU group with ${outsiders.join(', ')}, which would have to go with it.`,
     )
 }
 
@@ -137,12 +137,12 @@ async function companions(host: Host, gpu: NodeGpu): Promise<string[]> {
 async function groupMembers(host: Host, gpu: NodeGpu): Promise<string[]> {
   if (gpu.iommu_group === null) return [gpu.bus_address]
   const members = (await host.list(`/sys/kernel/iommu_groups/${gpu.iommu_group}/devices`)) ?? []
-  const kept: string[] = []
+  const functions: string[] = []
   for (const member of members) {
     const device_class = await textOf(host, `${devicePath(member)}/class`)
-    if (device_class?.startsWith(BRIDGE_CLASS) !== true) kept.push(member)
+    if (device_class?.startsWith(BRIDGE_CLASS) !== true) functions.push(member)
   }
-  return kept
+  return functions
 }
 
 function slotOf(bus_address: string): string {

@@ -58,7 +58,7 @@ test('what the driver does not say is null', () => {
   assert.deepEqual(parseCreatable(null), [])
 })
 
-test('to passthrough: prefer, take away, give; each proven before the next', async () => {
+test('to passthrough: prefer, take away, give; each verified before the next', async () => {
   const kernel = kernelWith()
   await convertGpus(kernel.host, { bus_addresses: [A], mode: 'passthrough' })
   assert.deepEqual(kernel.writes, [
@@ -118,7 +118,7 @@ test('the sound of the card goes with it, and first', async () => {
   assert.match((await kernel.host.link('/sys/bus/pci/devices/0000:3b:00.1/driver')) ?? '', /vfio-pci$/)
 })
 
-const foreign = {
+const outsider = {
   bus_address: '0000:af:00.0',
   driver: 'nvidia',
   own_driver: 'nvidia',
@@ -128,7 +128,7 @@ const foreign = {
 for (const [what, make, code] of [
   ['the GPU of the console', () => kernelWith({ console: true }), 'GPU_MODE_UNSUPPORTED'],
   ['a node without vfio-pci', () => kernelWith({}, [], { vfio: false }), 'GPU_MODE_UNSUPPORTED'],
-  ['a group shared with another slot', () => kernelWith({}, [foreign]), 'GPU_MODE_UNSUPPORTED'],
+  ['a group shared with another slot', () => kernelWith({}, [outsider]), 'GPU_MODE_UNSUPPORTED'],
   ['what is no GPU', () => kernelWith({ class: '0x020000' }), 'GPU_DEVICE_NOT_FOUND'],
 ] as const) {
   test(`${what} is refused before anything is written`, async () => {
@@ -153,7 +153,7 @@ test('a driver that offers no vGPUs fails the conversion', async () => {
   await assert.rejects(convertGpus(kernel.host, { bus_addresses: [A], mode: 'vgpu' }), { code: 'GPU_CHANGE_FAILED' })
 })
 
-test('a refusal of the kernel names the order and not a path', async () => {
+test('a rejection of the kernel names the order and not a path', async () => {
   const kernel = kernelWith()
   kernel.refuse('/unbind')
   await assert.rejects(
@@ -185,7 +185,7 @@ test('mediated devices become the wanted set: what is not wanted goes before wha
   assert.deepEqual(kernel.writes, [])
 })
 
-test('virtual functions are unpinned before they are pinned anew', async () => {
+test('virtual functions are unpinned before they are pinned again', async () => {
   const kernel = kernelWith({ kind: 'vendor', max_virtual_functions: 2 })
   await convertGpus(kernel.host, { bus_addresses: [A], mode: 'vgpu' })
   const [one = '', two = ''] = (await readGpu(kernel.host, A))?.virtual_functions ?? []

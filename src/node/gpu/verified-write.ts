@@ -1,10 +1,10 @@
-// One write to /sys, and the proof that the kernel did it.
+// One write to /sys, and the check that the kernel did it.
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 
 const SETTLE_MS = 10_000
-const LOOK_AGAIN_MS = 100
+const READ_AGAIN_MS = 100
 
 export interface Act {
   path: string
@@ -26,7 +26,7 @@ export async function writeVerified(host: Host, { path, text, what, holds }: Act
   while (!(await holds())) {
     if (host.monotonic() > end_ms)
       throw new ApiError('GPU_CHANGE_FAILED', `The kernel took the order to ${what}, but it is not so.`)
-    await pause(LOOK_AGAIN_MS)
+    await pause(READ_AGAIN_MS)
   }
 }
 

@@ -11,7 +11,7 @@ import { setLive } from './live.ts'
 import { type ProbeOutcome, probePath } from './probe.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Every point after which the process may end without leaving the node in between; tests end it at each. */
+/** Every point at which a crash must leave the node recoverable; tests end the process at each. */
 export const CHANGE_STEPS = [
   'prepared',
   'guarded',
@@ -46,14 +46,14 @@ export function firstHalf({ bridge, devices }: JournalEntry): JournalEntry['devi
 export async function useRaised(deps: ChangeDeps, entry: JournalEntry): Promise<void> {
   const first = firstHalf(entry)
   const rest = entry.devices.filter((device) => !first.includes(device))
-  const refusal = await setLive(deps.host, rest, () => deps.after_step('device-set'))
-  if (refusal !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${refusal}.`)
+  const failure = await setLive(deps.host, rest, () => deps.after_step('device-set'))
+  if (failure !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${failure}.`)
   await note(deps, entry, 'in use')
   await deps.after_step('live')
   await undoWhenLate(deps, entry)
 }
 
-/** A phase that ends after its window has set values that the watchdog no longer takes back. */
+/** A phase that ends after its window has set values that the watchdog no longer restores. */
 export async function undoWhenLate(deps: ChangeDeps, entry: JournalEntry): Promise<void> {
   if ((await deps.journal.marker(entry.bridge)) === 'pending') return
   const reverted = await restore(deps, entry.bridge, entry)
@@ -101,8 +101,8 @@ export async function raise(deps: ChangeDeps, plan: ChangePlan, part: 'whole' | 
     await deps.after_step('armed')
     if (part === 'first-half') await pin(deps.host, entry)
     const devices = part === 'whole' ? entry.devices : firstHalf(entry)
-    const refusal = await setLive(deps.host, devices, () => deps.after_step('device-set'))
-    if (refusal !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${refusal}.`)
+    const failure = await setLive(deps.host, devices, () => deps.after_step('device-set'))
+    if (failure !== null) throw new ApiError('MTU_APPLY_FAILED', `The change was given up: ${failure}.`)
     await note(deps, entry, part === 'whole' ? 'live' : 'prepared for use')
     await deps.after_step('live')
   } catch (error) {
@@ -138,7 +138,7 @@ export async function advisoryFailures(
   return failures
 }
 
-/** False when the watchdog was first: then the old value is back, or on its way back. */
+/** False when the watchdog decided first: then the old value is restored, or is being restored. */
 export async function commit(deps: ChangeDeps, entry: JournalEntry): Promise<boolean> {
   const won = await deps.journal.claim(entry.bridge, 'pending', 'committed')
   if (!won) return false
@@ -172,7 +172,7 @@ export async function restore(deps: ChangeDeps, bridge: string, entry: JournalEn
   return true
 }
 
-/** The watchdog may be in the middle of the same restore: its end is ours. */
+/** The watchdog may be in the middle of the same restore: waits for its end. */
 async function settled({ host, journal }: ChangeDeps, bridge: string): Promise<Marker | null> {
   const until = host.monotonic() + 10_000
   for (;;) {
@@ -189,7 +189,7 @@ export function planMessage({ entry }: ChangePlan): string {
   return `${live}; ${files.length === 0 ? 'no file has to change' : `would write ${files.join(', ')} (${entry.manager})`}`
 }
 
-/** What the change of a request is: kept with it, so that a phase cannot act on another value. */
+/** Identifies the change of a request; stored with it, so that a phase cannot act on another value. */
 export function sameChange(entry: JournalEntry, request: MtuNodeApplyRequest): boolean {
   return entry.mtu === request.mtu && entry.dry_run === (request.dry_run === true)
 }

@@ -46,21 +46,21 @@ export interface Journal {
   folderOf(bridge: string): string
   /** False when the bridge has a change that has not ended: the folder is the lock. */
   create(run: NewRun): Promise<boolean>
-  /** Bridges with a change that has not been put away. */
+  /** Bridges with a change that has not been archived. */
   open(): Promise<string[]>
   entry(bridge: string): Promise<JournalEntry | null>
   marker(bridge: string): Promise<Marker | null>
-  /** True for exactly one of all that try. */
+  /** True for exactly one of concurrent callers. */
   claim(bridge: string, from: Marker, to: Marker): Promise<boolean>
   setDeadline(bridge: string, deadline_cs: number): Promise<void>
   deadline(bridge: string): Promise<number>
   watchdogPid(bridge: string): Promise<number | null>
   note(bridge: string, uptime: string, text: string): Promise<void>
-  /** Puts an ended change away; the last ones are kept so that a person can see what happened. */
+  /** Archives an ended change; the last ones stay so that a person can see what happened. */
   archive(bridge: string): Promise<void>
 }
 
-const KEPT = 50
+const MOST_ARCHIVED = 50
 const RUN_ENDING = '.run'
 const NEW_ENDING = '.new'
 
@@ -76,7 +76,7 @@ export function createJournal(base: string): Journal {
     },
     entry: async (bridge) => parseEntry(await readFile(join(folderOf(bridge), 'journal.json'), 'utf8').catch(() => '')),
     async marker(bridge) {
-      // Latest first: between two looks a marker may be renamed to a later one, never to an earlier one.
+      // Latest first: between two reads a marker may be renamed to a later one, never to an earlier one.
       for (let round = 0; round < 2; round += 1) {
         for (const name of MARKERS) if (await exists(join(folderOf(bridge), name))) return name
       }
@@ -108,8 +108,8 @@ export function createJournal(base: string): Journal {
       const stamp = (entry?.started_at ?? 'unknown').replaceAll(/[:.]/g, '')
       await rename(folderOf(bridge), join(history, `${stamp}-${bridge}-${entry?.run_id ?? 'unknown'}`))
       await syncPath(base)
-      const kept = (await readdir(history)).sort()
-      for (const name of kept.slice(0, Math.max(0, kept.length - KEPT))) {
+      const archived = (await readdir(history)).sort()
+      for (const name of archived.slice(0, Math.max(0, archived.length - MOST_ARCHIVED))) {
         await rm(join(history, name), { recursive: true, force: true })
       }
     },
@@ -166,7 +166,7 @@ async function create(base: string, folder: string, run: NewRun): Promise<boolea
   return true
 }
 
-/** The copy carries owner and mode, which `cp -p` gives back to the file. */
+/** The copy carries owner and mode, which `cp -p` restores. */
 async function copyLike(path: string, copy: string, bytes: Buffer): Promise<void> {
   const file = await open(path)
   const { mode, uid, gid } = await file.stat()
@@ -182,7 +182,7 @@ async function copyLike(path: string, copy: string, bytes: Buffer): Promise<void
   await chmod(copy, mode & 0o7777)
 }
 
-/** A draft is not a run yet: nothing was touched when its maker ended. */
+/** A draft is not a run yet: its process ended before it touched anything. */
 async function removeUnfinished(base: string, bridge: string): Promise<void> {
   for (const name of await readdir(base)) {
     if (name.startsWith(`${bridge}-`) && name.endsWith(NEW_ENDING)) await rm(join(base, name), { recursive: true })

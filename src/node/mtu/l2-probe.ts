@@ -7,7 +7,7 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import type { RawSocket } from '#src/kernel/raw-socket.ts'
 import { requireDevice } from './change-plan.ts'
-import { listOf, parseJson, recordOf } from '../foreign-json.ts'
+import { listOf, parseJson, recordOf } from '../untrusted-json.ts'
 import type { MtuLink } from './links.ts'
 import { peerMac } from './probe.ts'
 
@@ -23,7 +23,7 @@ export interface L2Probe {
 
 const HEADER = 14
 const MAGIC = 0x67706d74
-const PACE_MS = 1
+const FRAME_GAP_MS = 1
 const NEIGHBOUR_MS = 3000
 
 export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Probe {
@@ -114,7 +114,7 @@ async function send(
       if (errno !== null && errno !== ERRNO.ENOBUFS && errno !== ERRNO.EAGAIN)
         return answer(sent, `the kernel refuses to send: errno ${errno}`)
       if (errno === null) sent += 1
-      await wait(PACE_MS)
+      await wait(FRAME_GAP_MS)
     }
   } finally {
     socket.close()

@@ -1,6 +1,6 @@
 // The network links of the node as MTU work needs them, parsed from `ip -j -d link`.
 import type { Host } from '#src/kernel/host.ts'
-import { listOf, parseJson, recordOf } from '../foreign-json.ts'
+import { listOf, parseJson, recordOf } from '../untrusted-json.ts'
 
 export interface MtuLink {
   name: string

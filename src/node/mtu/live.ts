@@ -33,7 +33,7 @@ export async function setLive(
   return awaitCarrier(host, carried)
 }
 
-/** Many cards drop the link for a moment when their rings are made anew. */
+/** Many cards drop the link for a moment when their rings are recreated. */
 async function awaitCarrier(host: Host, carried: readonly MtuLink[]): Promise<string | null> {
   const until = host.monotonic() + CARRIER_MS
   for (;;) {

@@ -49,8 +49,8 @@ export interface NodeApply {
   apply(request: MtuNodeApplyRequest, plan_only?: boolean): Promise<MtuNodeApplyResult>
   /** The change of a bridge that is neither committed nor reverted yet. */
   pending(bridge: string): Promise<{ mtu: number; left_ms: number } | null>
-  /** Finishes changes that nobody looks after any more; the answer names what was done to which bridge. */
-  reconcile(): Promise<{ bridge: string; done: 'restored' | 'put away' | 'left' | 'failed' }[]>
+  /** Finishes changes whose process died; the answer names what was done to which bridge. */
+  reconcile(): Promise<{ bridge: string; done: 'restored' | 'archived' | 'left' | 'failed' }[]>
   /** Reconciles, sets the devices of the product's own files, and reconciles again every 30 s. */
   start(): Promise<void>
   stop(): void
@@ -239,8 +239,8 @@ async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision)
   }
   const keep = decision.keep && !entry.dry_run
   if (keep && (await commit(deps, entry))) {
-    const proof = outcome === null ? 'read back, not probed' : outcome.detail
-    return { ...base, detail: `${entry.bridge} runs at ${entry.mtu}: ${proof}` }
+    const verdict = outcome === null ? 'read back, not probed' : outcome.detail
+    return { ...base, detail: `${entry.bridge} runs at ${entry.mtu}: ${verdict}` }
   }
   const reverted = await restore(deps, entry.bridge, entry)
   const why = keep
@@ -278,18 +278,18 @@ function probeFields(outcome: ProbeOutcome | null): Partial<MtuNodeApplyResult> 
   return { probed: true, probe_ok: outcome.verdict === 'pass', probe_verdict: outcome.verdict, ...peer }
 }
 
-/** One change found at start or in passing (linux-node.md 4.5, layer 3). */
-async function settle(deps: ChangeDeps, bridge: string): Promise<'restored' | 'put away' | 'left' | 'failed'> {
+/** One change found at start or by the periodic reconcile (linux-node.md 4.5, layer 3). */
+async function settle(deps: ChangeDeps, bridge: string): Promise<'restored' | 'archived' | 'left' | 'failed'> {
   const marker = await deps.journal.marker(bridge)
   if (marker === 'committed' || marker === 'reverted') {
     await deps.journal.archive(bridge)
-    return 'put away'
+    return 'archived'
   }
   const entry = await deps.journal.entry(bridge)
   const same_boot = entry !== null && entry.boot_id === (await bootId(deps.host))
   const over = (await uptimeCs(deps.host)) > (await deps.journal.deadline(bridge))
   if (same_boot && !over && (await deps.watchdog.isAlive(entry))) return 'left'
-  // The script stands for itself: it restores even when the entry beside it cannot be read.
+  // The script needs nothing else: it restores even when the entry beside it cannot be read.
   return (await restore(deps, bridge, entry)) ? 'restored' : 'failed'
 }
 

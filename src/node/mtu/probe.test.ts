@@ -10,7 +10,7 @@ function ping(name: string, exit_code: number): RunResult {
   return { outcome: 'exited', exit_code, stdout, stderr: '' }
 }
 
-test('an answer passes, silence says nothing, and an explicit refusal carries its number and its side', () => {
+test('an answer passes, silence says nothing, and an explicit rejection carries its number and its side', () => {
   assert.equal(readPing(ping('ok-8972.txt', 0)).answered, true)
   const silent = readPing(ping('blackhole-8972.txt', 1))
   assert.deepEqual([silent.answered, silent.small], [false, null])

@@ -1,7 +1,7 @@
-// Proves an MTU with unfragmentable pings and reads a verdict from what they say (linux-node.md 4.4).
+// Verifies an MTU with unfragmentable pings and reads a verdict from what they say (linux-node.md 4.4).
 import { isIP } from 'node:net'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { listOf, parseJson, recordOf } from '../foreign-json.ts'
+import { listOf, parseJson, recordOf } from '../untrusted-json.ts'
 
 export type ProbeVerdict = 'pass' | 'fail' | 'inconclusive'
 
@@ -33,7 +33,7 @@ export async function probePath(host: Host, { device, target, mtu }: ProbeReques
   const family = isIP(target)
   if (family === 0) return outcome('inconclusive', `${target} is not an IP address`)
   const version = family === 6 ? '-6' : '-4'
-  // A path MTU learned before a repair is believed for ten minutes and fails a path that works.
+  // A path MTU learned before a repair is cached for ten minutes and would fail a path that works.
   await host.run('ip', [version, 'route', 'flush', 'cache'], { timeout_ms: 5000 })
   const big = await ping(host, { version, device, target, payload: mtu - (family === 6 ? 48 : 28) })
   if (big.missing_tool) return outcome('inconclusive', 'the ping tool is not installed')
@@ -65,7 +65,7 @@ export function readPing(run: RunResult): PingReading {
   const local = /message too long,? mtu[=:] ?(\d+)/i.exec(run.stderr + run.stdout)
   const remote =
     /Frag needed and DF set \(mtu = (\d+)\)/.exec(run.stdout) ?? /Packet too big: mtu=(\d+)/.exec(run.stdout)
-  // A router's word comes first: the kernel repeats it as its own on the packets after.
+  // A router's message comes first: on later packets the kernel repeats it as its own.
   const found = remote ?? local
   return {
     answered: run.outcome === 'exited' && run.exit_code === 0,

@@ -39,7 +39,7 @@ export async function findRevertTools(
 
 /**
  * `revert.sh wait` is the watchdog, `revert.sh now` restores at once. Both work inside the run folder as their current
- * directory, so a folder that was moved away (the run is over) never becomes another run's folder under their hands.
+ * directory, so a folder that was moved away (the run is over) is never mistaken for the folder of another run.
  * Whoever renames `pending` first decides; restoring is idempotent, so a half-done one is simply done again.
  */
 export function revertScript({ run_folder, tools, devices, files }: RevertScript): string {

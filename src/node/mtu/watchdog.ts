@@ -45,7 +45,7 @@ export function createWatchdog({ host, journal, tools = {} }: WatchdogOptions): 
     const until = host.monotonic() + START_MS
     while (host.monotonic() < until) {
       if (await ownProcess(entry)) return true
-      // A window of a few milliseconds may be over before the first look.
+      // A window of a few milliseconds may be over before the first check.
       if ((await journal.marker(entry.bridge)) !== 'pending') return true
       await new Promise((resolve) => setTimeout(resolve, 5))
     }

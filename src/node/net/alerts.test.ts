@@ -12,7 +12,7 @@ import { nodeAlerts } from './alerts.ts'
 import { parseNodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
 import type { Link } from './links.ts'
-import { type NetPicture, readPicture } from './picture.ts'
+import { type NetworkSnapshot, readNetworkSnapshot } from './snapshot.ts'
 import { found, lost } from './reading.ts'
 import type { LinkWindow, NetSamples } from './sampler.ts'
 
@@ -21,9 +21,9 @@ const config = parseNodeNetConfig({
   roles: { cloudbr0: 'management', cloudbr1: 'public', cloudbr2: 'storage' },
 })
 
-async function pictureOf(name: string): Promise<NetPicture> {
+async function snapshotOf(name: string): Promise<NetworkSnapshot> {
   const host = capturedHost(join(import.meta.dirname, '../../../lab/hosts', name))
-  return readPicture(host, config, createEthtool(host, createCache(host)))
+  return readNetworkSnapshot(host, config, createEthtool(host, createCache(host)))
 }
 
 function samples(window: Partial<LinkWindow> | null = null, unsynced_s = 10): NetSamples {
@@ -37,8 +37,8 @@ function samples(window: Partial<LinkWindow> | null = null, unsynced_s = 10): Ne
   }
 }
 
-function changed(picture: NetPicture, name: string, change: Partial<Link>): NetPicture {
-  return { ...picture, links: picture.links.map((link) => (link.ifname === name ? { ...link, ...change } : link)) }
+function changed(snapshot: NetworkSnapshot, name: string, change: Partial<Link>): NetworkSnapshot {
+  return { ...snapshot, links: snapshot.links.map((link) => (link.ifname === name ? { ...link, ...change } : link)) }
 }
 
 function brief(alerts: readonly NetworkAlert[]): string[] {
@@ -46,11 +46,11 @@ function brief(alerts: readonly NetworkAlert[]): string[] {
 }
 
 test('a host without faults raises nothing', async () => {
-  assert.deepEqual(nodeAlerts(await pictureOf('kvm-01'), samples({}), 'kvm-01'), [])
+  assert.deepEqual(nodeAlerts(await snapshotOf('kvm-01'), samples({}), 'kvm-01'), [])
 })
 
 test('the faults of a host are raised, the worst first', async () => {
-  const alerts = nodeAlerts(await pictureOf('kvm-02'), samples(null), 'kvm-02')
+  const alerts = nodeAlerts(await snapshotOf('kvm-02'), samples(null), 'kvm-02')
   assert.deepEqual(brief(alerts), [
     'critical mtu bond0.200',
     'critical link_down eth2',
@@ -62,8 +62,8 @@ test('the faults of a host are raised, the worst first', async () => {
 })
 
 test('growing errors are a warning, fast ones are critical, and the message names the counter', async () => {
-  const picture = await pictureOf('mgmt-01')
-  const nic = { ...picture, links: picture.links.filter((link) => link.ifname === 'eth0') }
+  const snapshot = await snapshotOf('mgmt-01')
+  const nic = { ...snapshot, links: snapshot.links.filter((link) => link.ifname === 'eth0') }
   const raised = (errors_per_second: number) =>
     nodeAlerts(nic, samples({ errors_per_second, errors: { rx_crc: 5, rx_errors: 2 } }), 'mgmt-01')
   assert.deepEqual(brief(raised(0.5)), ['warning errors eth0'])
@@ -72,31 +72,31 @@ test('growing errors are a warning, fast ones are critical, and the message name
 })
 
 test('a link without carrier weighs as much as what it is for', async () => {
-  const picture = await pictureOf('kvm-01')
-  const down = (name: string) => changed(picture, name, { flags: ['UP'], operstate: 'DOWN' })
-  const severity = (some: NetPicture) =>
+  const snapshot = await snapshotOf('kvm-01')
+  const down = (name: string) => changed(snapshot, name, { flags: ['UP'], operstate: 'DOWN' })
+  const severity = (some: NetworkSnapshot) =>
     brief(nodeAlerts(some, samples({}), 'n').filter((one) => one.category === 'link_down'))
   assert.deepEqual(severity(down('eth0')), ['warning link_down eth0'], 'the bond goes on with the other slave')
   const both = changed(down('eth0'), 'eth1', { flags: ['UP'], operstate: 'DOWN' })
   assert.deepEqual(severity(both), ['critical link_down eth0', 'critical link_down eth1'])
   assert.deepEqual(severity(down('eth2')), ['critical link_down eth2'], 'it carries the storage network')
   assert.deepEqual(severity(down('eth3')), ['info link_down eth3'], 'nothing uses it')
-  assert.deepEqual(severity(changed(picture, 'eth2', { flags: [] })), [], 'switched off on purpose')
+  assert.deepEqual(severity(changed(snapshot, 'eth2', { flags: [] })), [], 'switched off on purpose')
 })
 
 test('a backup slave is a degraded bond with LACP, and as it should be with active-backup', async () => {
-  const picture = changed(await pictureOf('kvm-01'), 'eth1', { slave_state: 'BACKUP' })
-  assert.deepEqual(brief(nodeAlerts(picture, samples({}), 'n')), ['warning link_down eth1'])
-  const bond = picture.links.find((link) => link.ifname === 'bond0')
+  const snapshot = changed(await snapshotOf('kvm-01'), 'eth1', { slave_state: 'BACKUP' })
+  assert.deepEqual(brief(nodeAlerts(snapshot, samples({}), 'n')), ['warning link_down eth1'])
+  const bond = snapshot.links.find((link) => link.ifname === 'bond0')
   assert.ok(bond)
-  const backup = changed(picture, 'bond0', { info: { ...bond.info, mode: 'active-backup' } })
+  const backup = changed(snapshot, 'bond0', { info: { ...bond.info, mode: 'active-backup' } })
   assert.deepEqual(nodeAlerts(backup, samples({}), 'n'), [])
 })
 
 test('the clock is judged by its state, its offset and how long it has been lost', async () => {
-  const picture = await pictureOf('mgmt-01')
-  const quiet = { ...picture, links: [] }
-  const raised = (time: Partial<NetPicture['time']>, unsynced_s = 10) =>
+  const snapshot = await snapshotOf('mgmt-01')
+  const quiet = { ...snapshot, links: [] }
+  const raised = (time: Partial<NetworkSnapshot['time']>, unsynced_s = 10) =>
     brief(nodeAlerts({ ...quiet, time: { ...quiet.time, ...time } }, samples({}, unsynced_s), 'n'))
   assert.deepEqual(raised({ offset_ms: found(-40) }), [])
   assert.deepEqual(raised({ offset_ms: found(-150) }), ['warning ntp'])
@@ -107,9 +107,9 @@ test('the clock is judged by its state, its offset and how long it has been lost
 })
 
 test('the overlay is judged by its sessions, its VNIs and its fast failure detection', async () => {
-  const picture = await pictureOf('kvm-01')
+  const snapshot = await snapshotOf('kvm-01')
   const healthy = await frrNode(recordedRouter(), {})
-  const raised = (frr: FrrNode) => brief(nodeAlerts(picture, samples({}), 'n', frr))
+  const raised = (frr: FrrNode) => brief(nodeAlerts(snapshot, samples({}), 'n', frr))
   assert.deepEqual(raised(healthy), [])
   const sessions = (states: string[]): FrrNode => {
     assert.ok(healthy.bgp)

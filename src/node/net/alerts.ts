@@ -1,4 +1,4 @@
-// Alerts of one node (linux-node 5.1) from its picture, its samples and its routing record. Pure. What only the fleet
+// Alerts of one node (linux-node 5.1) from its snapshot, its samples and its routing record. Pure. What only the fleet
 // can tell (drift, silent nodes) is raised in modules/network.
 import type { FrrNode } from '#src/contract/network/frr.ts'
 import type { NetworkAlert } from '#src/contract/network/monitoring.ts'
@@ -6,33 +6,33 @@ import { bondAlerts, type LocalAlert, linkAlerts } from './link-alerts.ts'
 import { errorReason, errorTotal } from './link-errors.ts'
 import { isAdminUp, type Link } from './links.ts'
 import { mtuMismatches } from './mtu-mismatch.ts'
-import type { NetPicture } from './picture.ts'
+import type { NetworkSnapshot } from './snapshot.ts'
 import type { NetSamples } from './sampler.ts'
 
 /** `frr`: the routing record of the same node; null when it was not read. */
 export function nodeAlerts(
-  picture: NetPicture,
+  snapshot: NetworkSnapshot,
   samples: NetSamples,
   node: string,
   frr: FrrNode | null = null,
 ): NetworkAlert[] {
   const local = [
-    ...errorAlerts(picture, samples),
-    ...mtuAlerts(picture),
-    ...linkAlerts(picture),
-    ...bondAlerts(picture.links),
-    ...timeAlerts(picture, samples),
-    ...fabricAlerts(picture, frr),
+    ...errorAlerts(snapshot, samples),
+    ...mtuAlerts(snapshot),
+    ...linkAlerts(snapshot),
+    ...bondAlerts(snapshot.links),
+    ...timeAlerts(snapshot, samples),
+    ...fabricAlerts(snapshot, frr),
   ]
   const rank = { critical: 0, warning: 1, info: 2 }
   return local.map((alert) => ({ ...alert, node })).sort((a, b) => rank[a.severity] - rank[b.severity])
 }
 
 /** Growth in the sampler's window is what counts; totals since boot are only a note. */
-function errorAlerts(picture: NetPicture, samples: NetSamples): LocalAlert[] {
-  const { thresholds } = picture.config
-  return picture.links.flatMap((link): LocalAlert[] => {
-    if (!picture.physical.has(link.ifname) && !['bond', 'bridge', 'vlan', 'vxlan'].includes(link.kind ?? '')) return []
+function errorAlerts(snapshot: NetworkSnapshot, samples: NetSamples): LocalAlert[] {
+  const { thresholds } = snapshot.config
+  return snapshot.links.flatMap((link): LocalAlert[] => {
+    if (!snapshot.physical.has(link.ifname) && !['bond', 'bridge', 'vlan', 'vxlan'].includes(link.kind ?? '')) return []
     const window = samples.window(link.ifindex)
     const rate = window?.errors_per_second ?? 0
     const worst = Object.entries(window?.errors ?? {}).sort(([, a], [, b]) => b - a)[0]?.[0]
@@ -60,8 +60,8 @@ function sinceBoot(link: Link): LocalAlert[] {
   return [{ category: 'errors', severity: 'info', device: link.ifname, message }]
 }
 
-function mtuAlerts(picture: NetPicture): LocalAlert[] {
-  return mtuMismatches(picture.links, picture.physical).map((row) => ({
+function mtuAlerts(snapshot: NetworkSnapshot): LocalAlert[] {
+  return mtuMismatches(snapshot.links, snapshot.physical).map((row) => ({
     category: 'mtu',
     severity: row.severity,
     device: row.interface,
@@ -69,8 +69,8 @@ function mtuAlerts(picture: NetPicture): LocalAlert[] {
   }))
 }
 
-function timeAlerts(picture: NetPicture, samples: NetSamples): LocalAlert[] {
-  const { time, config } = picture
+function timeAlerts(snapshot: NetworkSnapshot, samples: NetSamples): LocalAlert[] {
+  const { time, config } = snapshot
   const { thresholds } = config
   const alert = (severity: NetworkAlert['severity'], message: string): LocalAlert[] => [
     { category: 'ntp', severity, device: '', message },
@@ -88,8 +88,8 @@ function timeAlerts(picture: NetPicture, samples: NetSamples): LocalAlert[] {
 }
 
 /** Without a routing record only the devices can be judged, and they say nothing about the sessions. */
-function fabricAlerts(picture: NetPicture, frr: FrrNode | null): LocalAlert[] {
-  const tunnels = picture.links.filter((link) => link.kind === 'vxlan' && isAdminUp(link))
+function fabricAlerts(snapshot: NetworkSnapshot, frr: FrrNode | null): LocalAlert[] {
+  const tunnels = snapshot.links.filter((link) => link.kind === 'vxlan' && isAdminUp(link))
   if (tunnels.length === 0 || frr === null) return []
   if (frr.status === 'offline') {
     const message = `VXLAN devices are up but the routing daemon is not: ${frr.error ?? 'it does not answer'}.`

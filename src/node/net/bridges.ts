@@ -3,19 +3,19 @@ import type { MainBridge } from '#src/contract/network/node-net.ts'
 import { knownOffloads } from './ethtool.ts'
 import { linkErrors } from './link-errors.ts'
 import { addressTexts, isAdminUp, type Link, standingOn } from './links.ts'
-import type { NetPicture } from './picture.ts'
+import type { NetworkSnapshot } from './snapshot.ts'
 import { lost } from './reading.ts'
 import type { UnavailableFields } from '../unavailable.ts'
 
-export function mainBridges(picture: NetPicture, unavailable: UnavailableFields): MainBridge[] {
-  const { links, config, physical } = picture
+export function mainBridges(snapshot: NetworkSnapshot, unavailable: UnavailableFields): MainBridge[] {
+  const { links, config, physical } = snapshot
   return links
     .filter((link) => link.kind === 'bridge')
     .filter((bridge) => config.roles[bridge.ifname] !== undefined || hasUplink(bridge, links, physical))
     .map((bridge) => {
       const name = bridge.ifname
       const members = links.filter((link) => link.master === name).map((link) => link.ifname)
-      const offloads = knownOffloads(picture.offloads.get(name) ?? lost('the features were not read'))
+      const offloads = knownOffloads(snapshot.offloads.get(name) ?? lost('the features were not read'))
       return {
         name,
         state: bridge.operstate === 'UP' ? 'up' : 'down',

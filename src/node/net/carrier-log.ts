@@ -5,7 +5,7 @@ import { dirname } from 'node:path'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import type { Host } from '#src/kernel/host.ts'
-import { parseJson } from '../foreign-json.ts'
+import { parseJson } from '../untrusted-json.ts'
 
 export interface LastChange {
   seconds: number
@@ -36,7 +36,7 @@ interface Entry extends SeenLink {
 }
 
 /** Changes further back than this are of no use to any threshold. */
-const KEPT_CHANGES = 100
+const MOST_CHANGES = 100
 
 const Saved = Compile(
   Type.Object({
@@ -112,7 +112,7 @@ function note(entries: Map<string, Entry>, link: SeenLink, host: Host): boolean 
   }
   if (carrier_changes === known.carrier_changes) return false
   const changes = carrier_changes - known.carrier_changes
-  const recent = [...known.recent, { at_ms: now.changed_ms, changes }].slice(-KEPT_CHANGES)
+  const recent = [...known.recent, { at_ms: now.changed_ms, changes }].slice(-MOST_CHANGES)
   entries.set(ifname, { ifname, ifindex, carrier_changes, ...now, seen: true, recent })
   return true
 }

@@ -3,11 +3,11 @@
 import { type NicOffloads, OFFLOADS } from '#src/contract/network/node-net.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { type Cache, cacheKey } from '../cache.ts'
-import { at, booleanOf, listOf, parseJson, recordOf } from '../foreign-json.ts'
+import { at, booleanOf, listOf, parseJson, recordOf } from '../untrusted-json.ts'
 import type { Link } from './links.ts'
 import { found, lost, mapReading, type Reading, runFailure } from './reading.ts'
 
-const KEPT_MS = 60_000
+const CACHE_TTL_MS = 60_000
 
 /** Reasons that the collectors tell apart. */
 export const NOT_INSTALLED = 'ethtool is not installed'
@@ -40,7 +40,7 @@ export function createEthtool(host: Host, cache: Cache): Ethtool {
   const ask = <T>(link: Link, args: readonly string[], parse: (text: string) => Reading<T>): Promise<Reading<T>> => {
     const { ifname, ifindex, address, operstate } = link
     const key = cacheKey<Reading<T>>('ethtool', ...args, ifname, ifindex, address ?? '', operstate)
-    return cache.get(key, KEPT_MS, async () => {
+    return cache.get(key, CACHE_TTL_MS, async () => {
       const result = await host.run('ethtool', [...args, ifname], { timeout_ms: 5_000 })
       const failure = runFailure('ethtool', result)
       if (failure === null) return parse(result.stdout)

@@ -11,7 +11,7 @@ import { eligibleNics } from '../nics/eligible.ts'
 import { nodeAlerts } from './alerts.ts'
 import type { NodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
-import { createPictures } from './picture.ts'
+import { createNetworkSnapshots } from './snapshot.ts'
 import type { NetSamples } from './sampler.ts'
 import { summarise } from './summary.ts'
 
@@ -32,18 +32,18 @@ export function netHandlers(deps: NetDeps): { handlers: NetHandlers; stop(): Pro
   const { host, config, samples } = deps
   const cache = createCache(host)
   const ethtool = createEthtool(host, cache)
-  const picture = createPictures({ host, config, cache, ethtool })
+  const snapshot = createNetworkSnapshots({ host, config, cache, ethtool })
   const blinker = createBlinker(host)
   const handlers: NetHandlers = {
     async nodeSummary() {
-      return summarise(await picture())
+      return summarise(await snapshot())
     },
     async agentNicsEligible({ query }) {
       const parts = { host, cache, ethtool, samples }
-      return { interfaces: await eligibleNics(parts, await picture(), query.include_all === true) }
+      return { interfaces: await eligibleNics(parts, await snapshot(), query.include_all === true) }
     },
     async agentNetworkAlerts() {
-      const [now, frr] = await Promise.all([picture(), deps.frr?.().catch(() => null) ?? null])
+      const [now, frr] = await Promise.all([snapshot(), deps.frr?.().catch(() => null) ?? null])
       const { fqdn, node_ip, hostname } = summarise(now)
       return { alerts: nodeAlerts(now, samples, fqdn ?? node_ip ?? hostname ?? '', frr) }
     },

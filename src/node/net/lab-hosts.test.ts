@@ -32,7 +32,7 @@ function open(name: string) {
   const { handlers } = netHandlers({ host: watched, config, samples: createNetSampler(host) })
   return {
     ran,
-    look: async () => Compile(NodeNet).Parse(await handlers.nodeSummary(NONE, undefined)),
+    summary: async () => Compile(NodeNet).Parse(await handlers.nodeSummary(NONE, undefined)),
     pass: (milliseconds: number) => {
       clock_ms += milliseconds
     },
@@ -42,31 +42,31 @@ function open(name: string) {
 for (const name of names) {
   test(`${name} of the lab answers completely, and its traffic moves`, async () => {
     const lab = open(name)
-    const before = await lab.look()
+    const before = await lab.summary()
     assert.deepEqual([before.hostname, before.fqdn], [name, `${name}.example.internal`])
     const unanswered = before.unavailable.filter((one) => /not recorded|installed|exit code/.test(one.reason))
     assert.deepEqual(unanswered, [])
     assert.ok(before.main_bridges.length > 0 && before.nics.length > 0)
     lab.pass(60_000)
-    assert.ok((await lab.look()).total_traffic_bytes > before.total_traffic_bytes + 60_000_000)
+    assert.ok((await lab.summary()).total_traffic_bytes > before.total_traffic_bytes + 60_000_000)
   })
 }
 
-test('callers within a second share one picture, and drivers are asked once a minute', async () => {
+test('callers within a second share one snapshot, and drivers are asked once a minute', async () => {
   const lab = open('mgmt-01')
-  await Promise.all([lab.look(), lab.look()])
+  await Promise.all([lab.summary(), lab.summary()])
   const first = lab.ran.length
   const drivers = () => lab.ran.filter((line) => line.startsWith('ethtool')).length
   const asked = drivers()
   assert.equal(lab.ran.filter((line) => line.includes('addr show')).length, 1)
   lab.pass(999)
-  await lab.look()
+  await lab.summary()
   assert.equal(lab.ran.length, first)
   lab.pass(5_000)
-  await lab.look()
+  await lab.summary()
   assert.ok(lab.ran.length > first)
   assert.equal(drivers(), asked)
   lab.pass(60_000)
-  await lab.look()
+  await lab.summary()
   assert.equal(drivers(), 2 * asked)
 })

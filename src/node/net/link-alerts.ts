@@ -1,27 +1,27 @@
 // Alerts about links without carrier, weighed by what the link is for: a spare NIC is a note, the last uplink is not.
 import type { NetworkAlert } from '#src/contract/network/monitoring.ts'
 import { hasCarrier, isAdminUp, type Link, standingOn } from './links.ts'
-import type { NetPicture } from './picture.ts'
+import type { NetworkSnapshot } from './snapshot.ts'
 
 /** An alert before it is known under which name the node goes. */
 export type LocalAlert = Omit<NetworkAlert, 'node'>
 
-export function linkAlerts(picture: NetPicture): LocalAlert[] {
-  const { links, physical } = picture
+export function linkAlerts(snapshot: NetworkSnapshot): LocalAlert[] {
+  const { links, physical } = snapshot
   return links
     .filter((link) => physical.has(link.ifname) && isAdminUp(link) && !hasCarrier(link))
-    .map((link) => ({ category: 'link_down', device: link.ifname, ...weigh(link, picture) }))
+    .map((link) => ({ category: 'link_down', device: link.ifname, ...weigh(link, snapshot) }))
 }
 
-function weigh(link: Link, picture: NetPicture): Pick<LocalAlert, 'severity' | 'message'> {
+function weigh(link: Link, snapshot: NetworkSnapshot): Pick<LocalAlert, 'severity' | 'message'> {
   const down = `${link.ifname} is switched on but has no carrier`
   const bond = link.slave_kind === 'bond' ? link.master : null
   if (bond !== null) {
-    const other = picture.links.find((one) => one.master === bond && one !== link && carries(one))
+    const other = snapshot.links.find((one) => one.master === bond && one !== link && carries(one))
     if (other !== undefined) return { severity: 'warning', message: `${down}; ${bond} goes on with ${other.ifname}.` }
     return { severity: 'critical', message: `${down}, nor has any other slave of ${bond}.` }
   }
-  const use = useOf(link, picture)
+  const use = useOf(link, snapshot)
   if (use !== null) return { severity: 'critical', message: `${down}; it ${use}.` }
   return { severity: 'info', message: `${down}; nothing uses it.` }
 }
@@ -52,10 +52,10 @@ function carries(link: Link): boolean {
 }
 
 /** What the NIC is there for, by its role or that of a device that stands on it; null when nothing uses it. */
-function useOf(link: Link, picture: NetPicture): string | null {
-  const { roles, uplinks } = picture.config
+function useOf(link: Link, snapshot: NetworkSnapshot): string | null {
+  const { roles, uplinks } = snapshot.config
   for (const [device, role] of Object.entries(roles)) {
-    if (standingOn(picture.links, device).has(link.ifname)) return `carries the ${role} network`
+    if (standingOn(snapshot.links, device).has(link.ifname)) return `carries the ${role} network`
   }
   if (uplinks.includes(link.ifname)) return 'is an uplink'
   return link.master === null ? null : `is a member of ${link.master}`

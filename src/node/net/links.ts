@@ -1,5 +1,5 @@
 // The network devices of the machine as `ip -j -d -s -s addr show` prints them, parsed once for all collectors.
-import { at, booleanOf, isRecord, listOf, numberOf, textOf, textsOf } from '../foreign-json.ts'
+import { at, booleanOf, isRecord, listOf, numberOf, textOf, textsOf } from '../untrusted-json.ts'
 
 export interface LinkAddress {
   family: 'inet' | 'inet6'

@@ -1,6 +1,6 @@
 // Root queue disciplines by device, classed by what they do (`tc -j qdisc show`).
 import type { QueueDiscipline } from '#src/contract/network/node-net.ts'
-import { at, listOf, numberOf, textOf } from '../foreign-json.ts'
+import { at, listOf, numberOf, textOf } from '../untrusted-json.ts'
 import type { Link } from './links.ts'
 
 const PROFILES: Readonly<Record<string, QueueDiscipline['profile']>> = {

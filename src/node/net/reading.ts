@@ -1,6 +1,6 @@
 // The outcome of reading one source: its value, or the reason why there is none. A missing tool is a normal finding.
 import type { Host, RunOptions, RunResult } from '#src/kernel/host.ts'
-import { parseJson } from '../foreign-json.ts'
+import { parseJson } from '../untrusted-json.ts'
 
 export type Reading<T> = { ok: true; value: T } | { ok: false; reason: string }
 

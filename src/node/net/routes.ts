@@ -1,6 +1,6 @@
 // The default route: the way out of the machine, and the address it uses on that way.
 import type { Host } from '#src/kernel/host.ts'
-import { at, listOf, numberOf, textOf } from '../foreign-json.ts'
+import { at, listOf, numberOf, textOf } from '../untrusted-json.ts'
 import { found, lost, type Reading, readJson } from './reading.ts'
 
 export interface DefaultRoute {

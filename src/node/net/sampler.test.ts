@@ -59,7 +59,7 @@ test('errors are counted by their growth, not by their total', async () => {
   assert.deepEqual(window?.errors, { rx_crc: 95 })
 })
 
-test('a device made anew under the same name, or with counters set back, starts a new window', async () => {
+test('a device recreated under the same name, or with counters set back, starts a new window', async () => {
   const { take } = sampled()
   await take({ rx: 9_000_000 })
   assert.equal((await take({ ifindex: 7, rx: 50 })).window(7), null)

@@ -1,7 +1,7 @@
 // Counters of every device each 5 s in a ring of 13 samples: rates over the last minute, and when a carrier changed.
 // Requests only read the ring.
 import type { Host } from '#src/kernel/host.ts'
-import { at, listOf, numberOf, textOf } from '../foreign-json.ts'
+import { at, listOf, numberOf, textOf } from '../untrusted-json.ts'
 import { type CarrierLog, createCarrierLog, type LastChange } from './carrier-log.ts'
 import { parseCounters } from './links.ts'
 import { readJson } from './reading.ts'

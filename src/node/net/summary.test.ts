@@ -7,10 +7,10 @@ import type { Host } from '#src/kernel/host.ts'
 import { linuxFixture, linuxFixtureJson } from '../../../test/support/linux-fixture.ts'
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createCache } from '../cache.ts'
-import { at, listOf, recordOf } from '../foreign-json.ts'
+import { at, listOf, recordOf } from '../untrusted-json.ts'
 import { type NodeNetConfig, parseNodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
-import { readPicture } from './picture.ts'
+import { readNetworkSnapshot } from './snapshot.ts'
 import { canonicalName, summarise } from './summary.ts'
 
 const LINKS = 'ip -j -d -s -s addr show'
@@ -19,7 +19,7 @@ const answers = Compile(NodeNet)
 
 async function summaryOf(host: Host, own: Partial<NodeNetConfig> = {}): Promise<NodeNet> {
   const ethtool = createEthtool(host, createCache(host))
-  const net = summarise(await readPicture(host, { ...config, ...own }, ethtool))
+  const net = summarise(await readNetworkSnapshot(host, { ...config, ...own }, ethtool))
   assert.ok(answers.Check(net), JSON.stringify(answers.Errors(net)))
   return net
 }
@@ -150,7 +150,7 @@ test('a name without a dot in /etc/hosts is no full name', () => {
   )
 })
 
-test('without ip there is no picture, and the call says which tool is missing', async () => {
+test('without ip there is no snapshot, and the call says which tool is missing', async () => {
   await assert.rejects(summaryOf(recordedHost()), /AGENT_ERROR|ip is not installed/)
 })
 

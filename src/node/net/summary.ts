@@ -1,4 +1,4 @@
-// The network picture of this node (Part 3, 4.7): computed from what was read, without touching the machine.
+// The network snapshot of this node (Part 3, 4.7): computed from what was read, without touching the machine.
 import type { NodeNet } from '#src/contract/network/node-net.ts'
 import { mainBridges } from './bridges.ts'
 import { kernelNet, protocolCounter, socketCounts } from './kernel-counters.ts'
@@ -6,19 +6,19 @@ import { dropTotal, errorBreakdown, errorTotal, largest } from './link-errors.ts
 import { hasCarrier, isAdminUp, type Link } from './links.ts'
 import { mtuMismatches } from './mtu-mismatch.ts'
 import { monitoredNics, offloadCounts, ringBuffers, speedOf } from './nic-rows.ts'
-import type { NetPicture } from './picture.ts'
+import type { NetworkSnapshot } from './snapshot.ts'
 import { queueDisciplines } from './queue-disciplines.ts'
 import { mapReading } from './reading.ts'
 import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 
-export function summarise(picture: NetPicture): NodeNet {
+export function summarise(snapshot: NetworkSnapshot): NodeNet {
   const unavailable = unavailableFields()
-  const { kernel } = picture
+  const { kernel } = snapshot
   const parts = {
-    ...identity(picture, unavailable),
-    ...inventory(picture, unavailable),
-    ...counters(picture, unavailable),
-    ...time(picture, unavailable),
+    ...identity(snapshot, unavailable),
+    ...inventory(snapshot, unavailable),
+    ...counters(snapshot, unavailable),
+    ...time(snapshot, unavailable),
     congestion_control: unavailable.orNull(
       'congestion_control',
       kernel.congestion?.trim() || null,
@@ -29,16 +29,16 @@ export function summarise(picture: NetPicture): NodeNet {
       kernel.available_congestion?.trim().split(/\s+/),
       'the kernel does not show this setting',
     ),
-    offloads: offloadCounts(picture, unavailable),
+    offloads: offloadCounts(snapshot, unavailable),
     kernel_net: kernelNet(kernel, unavailable),
     sockets: socketCounts(kernel, unavailable),
-    main_bridges: mainBridges(picture, unavailable),
-    mtu_mismatches: mtuMismatches(picture.links, picture.physical),
-    nics: monitoredNics(picture, unavailable),
-    queue_disciplines: picture.qdiscs.ok
-      ? queueDisciplines(picture.qdiscs.value, picture.links, picture.physical)
-      : unavailable.none('queue_disciplines', picture.qdiscs.reason),
-    ring_buffers: ringBuffers(picture, unavailable),
+    main_bridges: mainBridges(snapshot, unavailable),
+    mtu_mismatches: mtuMismatches(snapshot.links, snapshot.physical),
+    nics: monitoredNics(snapshot, unavailable),
+    queue_disciplines: snapshot.qdiscs.ok
+      ? queueDisciplines(snapshot.qdiscs.value, snapshot.links, snapshot.physical)
+      : unavailable.none('queue_disciplines', snapshot.qdiscs.reason),
+    ring_buffers: ringBuffers(snapshot, unavailable),
   }
   return { ...parts, unavailable: unavailable.list }
 }
@@ -48,13 +48,13 @@ type Identity = Pick<
   'hostname' | 'fqdn' | 'node_ip' | 'node_role' | 'collected_at' | 'default_gateway' | 'default_gateway_dev'
 >
 
-function identity(picture: NetPicture, unavailable: UnavailableFields): Identity {
-  const { config, default_route: route } = picture
-  const node_ip = nodeAddress(picture)
-  const fqdn = config.fqdn ?? (node_ip === null ? null : canonicalName(picture.hosts_file ?? '', node_ip))
+function identity(snapshot: NetworkSnapshot, unavailable: UnavailableFields): Identity {
+  const { config, default_route: route } = snapshot
+  const node_ip = nodeAddress(snapshot)
+  const fqdn = config.fqdn ?? (node_ip === null ? null : canonicalName(snapshot.hosts_file ?? '', node_ip))
   const noRoute = route.ok ? 'the default route names none' : route.reason
   return {
-    hostname: unavailable.orNull('hostname', picture.hostname, 'the kernel does not show its name'),
+    hostname: unavailable.orNull('hostname', snapshot.hostname, 'the kernel does not show its name'),
     fqdn: unavailable.orNull('fqdn', fqdn, 'neither the node record nor /etc/hosts names the node'),
     node_ip: unavailable.orNull(
       'node_ip',
@@ -62,19 +62,19 @@ function identity(picture: NetPicture, unavailable: UnavailableFields): Identity
       'no management bridge has an address and there is no default route',
     ),
     node_role: unavailable.orNull('node_role', config.node_role, 'the node record gives no role'),
-    collected_at: picture.collected_at,
+    collected_at: snapshot.collected_at,
     default_gateway: unavailable.orNull('default_gateway', route.ok ? route.value.gateway : null, noRoute),
     default_gateway_dev: unavailable.orNull('default_gateway_dev', route.ok ? route.value.dev : null, noRoute),
   }
 }
 
 /** The node record, else the address of the management bridge, else the source address towards the gateway. */
-export function nodeAddress(picture: Pick<NetPicture, 'config' | 'links' | 'source_address'>): string | null {
-  if (picture.config.node_ip !== undefined) return picture.config.node_ip
-  const managed = picture.links.filter((link) => picture.config.roles[link.ifname] === 'management')
+export function nodeAddress(snapshot: Pick<NetworkSnapshot, 'config' | 'links' | 'source_address'>): string | null {
+  if (snapshot.config.node_ip !== undefined) return snapshot.config.node_ip
+  const managed = snapshot.links.filter((link) => snapshot.config.roles[link.ifname] === 'management')
   const addresses = managed.flatMap((link) => link.addresses).filter((address) => address.scope === 'global')
   const preferred = addresses.find((address) => address.family === 'inet') ?? addresses[0]
-  return preferred?.local ?? picture.source_address
+  return preferred?.local ?? snapshot.source_address
 }
 
 /** First name on the line of the address. A name without a dot is not a full name. */
@@ -105,20 +105,20 @@ type Inventory = Pick<
   | 'state_breakdown'
 >
 
-function inventory(picture: NetPicture, unavailable: UnavailableFields): Inventory {
-  const { links, physical } = picture
+function inventory(snapshot: NetworkSnapshot, unavailable: UnavailableFields): Inventory {
+  const { links, physical } = snapshot
   const nics = links.filter((link) => physical.has(link.ifname))
   const ofKind = (kind: string): Link[] => links.filter((link) => link.kind === kind)
   const idsOf = (kind: string): number[] =>
     ofKind(kind)
       .filter(isAdminUp)
       .flatMap((link) => link.info.id ?? [])
-  const vlans = mapReading(picture.bridge_vlans, (ids) => ascending([...idsOf('vlan'), ...ids]))
-  const vnis = mapReading(picture.device_vnis, (ids) => ascending([...idsOf('vxlan'), ...ids]))
+  const vlans = mapReading(snapshot.bridge_vlans, (ids) => ascending([...idsOf('vlan'), ...ids]))
+  const vnis = mapReading(snapshot.device_vnis, (ids) => ascending([...idsOf('vxlan'), ...ids]))
   const lengthOf = (ids: number[]): number => ids.length
   const fastest = largest(
     nics.filter((link) => link.operstate === 'UP'),
-    (link) => speedOf(picture, link),
+    (link) => speedOf(snapshot, link),
   )
   const widest = largest(links, (link) => link.mtu)
   const breakdown: Record<string, number> = {}
@@ -171,9 +171,9 @@ type Counters = Pick<
   | 'tcp_retrans_segs'
 >
 
-function counters(picture: NetPicture, unavailable: UnavailableFields): Counters {
-  const nics = picture.links.filter((link) => picture.physical.has(link.ifname))
-  const bridges = picture.links.filter((link) => link.kind === 'bridge')
+function counters(snapshot: NetworkSnapshot, unavailable: UnavailableFields): Counters {
+  const nics = snapshot.links.filter((link) => snapshot.physical.has(link.ifname))
+  const bridges = snapshot.links.filter((link) => link.kind === 'bridge')
   const errors = (link: Link): number => errorTotal(link.counters)
   const bytes = (link: Link): number => link.counters.rx_bytes + link.counters.tx_bytes
   const sum = (some: readonly Link[], value: (link: Link) => number): number =>
@@ -182,7 +182,7 @@ function counters(picture: NetPicture, unavailable: UnavailableFields): Counters
   const worstBridge = largest(bridges, errors)
   const talker = largest(nics, bytes)
   const talkingBridge = largest(bridges, bytes)
-  const speed = talker === null ? -1 : speedOf(picture, talker.link)
+  const speed = talker === null ? -1 : speedOf(snapshot, talker.link)
   const noNicErrors = nics.length === 0 ? 'the node has no physical NIC' : 'no physical NIC has errors'
   const noBridgeErrors = bridges.length === 0 ? 'the node has no bridge' : 'no bridge has errors'
   const silentNics = nics.length === 0 ? 'the node has no physical NIC' : 'no physical NIC carried anything'
@@ -224,18 +224,18 @@ function counters(picture: NetPicture, unavailable: UnavailableFields): Counters
       silentBridges,
     ),
     total_traffic_bytes: sum(nics, bytes),
-    tcp_retrans_segs: unavailable.take('tcp_retrans_segs', protocolCounter(picture.kernel.snmp, 'Tcp', 'RetransSegs')),
+    tcp_retrans_segs: unavailable.take('tcp_retrans_segs', protocolCounter(snapshot.kernel.snmp, 'Tcp', 'RetransSegs')),
   }
 }
 
 function time(
-  picture: NetPicture,
+  snapshot: NetworkSnapshot,
   unavailable: UnavailableFields,
 ): Pick<NodeNet, 'ntp_synced' | 'ntp_offset_ms' | 'ntp_source'> {
   return {
-    ntp_synced: unavailable.take('ntp_synced', picture.time.synced),
-    ntp_offset_ms: unavailable.take('ntp_offset_ms', picture.time.offset_ms),
-    ntp_source: unavailable.take('ntp_source', picture.time.source),
+    ntp_synced: unavailable.take('ntp_synced', snapshot.time.synced),
+    ntp_offset_ms: unavailable.take('ntp_offset_ms', snapshot.time.offset_ms),
+    ntp_source: unavailable.take('ntp_source', snapshot.time.source),
   }
 }
 

@@ -2,9 +2,9 @@
 // running; a driver that cannot blink says so at once.
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Host, RunningCommand } from '#src/kernel/host.ts'
-import { readDevices, readLinks } from '../net/picture.ts'
+import { readDevices, readLinks } from '../net/snapshot.ts'
 
-/** A refusal comes within milliseconds; what runs longer than this blinks. */
+/** A rejection comes within milliseconds; what runs longer than this blinks. */
 const EARLY_MS = 300
 /** A driver may hold ethtool in the kernel; one that does not end by itself is killed. */
 const GRACE_MS = 2000

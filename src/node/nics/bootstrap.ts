@@ -2,7 +2,7 @@
 import type { NodeNic } from '#src/contract/nodes/nics.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { hasCarrier, type Link, linkOwning, standingOn } from '../net/links.ts'
-import { type DeviceFacts, readDevices, readLinks } from '../net/picture.ts'
+import { type DeviceFacts, readDevices, readLinks } from '../net/snapshot.ts'
 import { unavailableFields } from '../unavailable.ts'
 
 export interface BootstrapQuery {

@@ -1,7 +1,7 @@
 // Whether a guest network may use a NIC, and if not, the first reason that says so. Pure.
 import type { Nic, NicCode } from '#src/contract/network/eligible-nics.ts'
 import { addressTexts, hasCarrier, isAdminUp, type Link, linkOwning, standingOn, underlayOf } from '../net/links.ts'
-import type { NetPicture } from '../net/picture.ts'
+import type { NetworkSnapshot } from '../net/snapshot.ts'
 import { nodeAddress } from '../net/summary.ts'
 import type { NetSamples } from '../net/sampler.ts'
 
@@ -14,7 +14,7 @@ export interface Verdict {
   used_by: string[]
 }
 
-/** NICs by role, found once for all NICs of a picture. */
+/** NICs by role, found once for all NICs of a snapshot. */
 export interface Holders {
   management: ReadonlySet<string>
   underlay: ReadonlySet<string>
@@ -22,16 +22,16 @@ export interface Holders {
 }
 
 /** A role belongs to its bridge and to everything the bridge stands on. */
-export function holdersOf(picture: NetPicture): Holders {
-  const { links, config, default_route } = picture
+export function holdersOf(snapshot: NetworkSnapshot): Holders {
+  const { links, config, default_route } = snapshot
   const under = (name: string | null | undefined): Set<string> =>
     name === null || name === undefined ? new Set() : standingOn(links, name)
-  const node_ip = nodeAddress(picture)
+  const node_ip = nodeAddress(snapshot)
   const owner = node_ip === null ? undefined : linkOwning(links, node_ip)
   const routed = default_route.ok ? default_route.value.dev : null
   const underlay = new Set<string>()
   for (const link of links.filter((one) => one.kind === 'vxlan')) {
-    for (const carrier of underlayOf(link, links, picture.physical)) {
+    for (const carrier of underlayOf(link, links, snapshot.physical)) {
       for (const name of under(carrier.ifname)) underlay.add(name)
     }
   }
@@ -42,15 +42,15 @@ export function holdersOf(picture: NetPicture): Holders {
   return { management: new Set([...under(owner?.ifname), ...under(routed)]), underlay, roles }
 }
 
-export function judge(link: Link, picture: NetPicture, holders: Holders, samples: NetSamples): Verdict {
-  const used_by = picture.links
+export function judge(link: Link, snapshot: NetworkSnapshot, holders: Holders, samples: NetSamples): Verdict {
+  const used_by = snapshot.links
     .filter((one) => one.lower === link.ifname && one.kind !== null && ['vlan', 'macvlan', 'ipvlan'].includes(one.kind))
     .map((one) => one.ifname)
   const role = holders.roles.get(link.ifname) ?? null
   const finding = firstFinding(link, holders, used_by)
   return {
     ...finding,
-    ownership: ownershipOf(link, picture, holders, finding.code, samples),
+    ownership: ownershipOf(link, snapshot, holders, finding.code, samples),
     traffic_role: role === 'public' || role === 'guest' || role === 'management' ? role : '',
     used_by,
   }
@@ -81,7 +81,7 @@ function firstFinding(link: Link, holders: Holders, used_by: readonly string[]):
 /** A NIC that flaps or makes errors must not be given to anybody, unless the system already lives on it. */
 function ownershipOf(
   link: Link,
-  picture: NetPicture,
+  snapshot: NetworkSnapshot,
   holders: Holders,
   code: NicCode,
   samples: NetSamples,
@@ -90,7 +90,7 @@ function ownershipOf(
   const { ifname, ifindex } = link
   if (holders.management.has(ifname) || holders.underlay.has(ifname)) return 'system'
   if (role === 'management' || role === 'storage') return 'system'
-  const { thresholds } = picture.config
+  const { thresholds } = snapshot.config
   const flaps = samples.carrierChanges(ifname, ifindex, thresholds.flap_window_s) >= thresholds.flap_changes
   const errors = (samples.window(ifindex)?.errors_per_second ?? 0) > thresholds.error_rate_warning_per_s
   if (flaps || errors) return 'quarantine'

@@ -4,7 +4,7 @@ import type { Host } from '#src/kernel/host.ts'
 import type { Cache } from '../cache.ts'
 import type { Ethtool } from '../net/ethtool.ts'
 import { addressTexts, hasCarrier, isAdminUp, type Link } from '../net/links.ts'
-import type { NetPicture } from '../net/picture.ts'
+import type { NetworkSnapshot } from '../net/snapshot.ts'
 import { lost } from '../net/reading.ts'
 import { unavailableFields, type UnavailableFields } from '../unavailable.ts'
 import type { NetSamples } from '../net/sampler.ts'
@@ -20,27 +20,27 @@ export interface NicParts {
 }
 
 /** Candidates are physical NICs and bonds. Without `include_all` only those that are up and not enslaved to a bond. */
-export function eligibleNics(parts: NicParts, picture: NetPicture, include_all: boolean): Promise<Nic[]> {
-  const holders = holdersOf(picture)
-  const candidates = picture.links.filter((link) => picture.physical.has(link.ifname) || link.kind === 'bond')
+export function eligibleNics(parts: NicParts, snapshot: NetworkSnapshot, include_all: boolean): Promise<Nic[]> {
+  const holders = holdersOf(snapshot)
+  const candidates = snapshot.links.filter((link) => snapshot.physical.has(link.ifname) || link.kind === 'bond')
   const shown = include_all ? candidates : candidates.filter(isUsable)
-  return Promise.all(shown.map((link) => nicRecord(parts, picture, holders, link)))
+  return Promise.all(shown.map((link) => nicRecord(parts, snapshot, holders, link)))
 }
 
 function isUsable(link: Link): boolean {
   return isAdminUp(link) && link.operstate === 'UP' && link.slave_kind !== 'bond'
 }
 
-async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders, link: Link): Promise<Nic> {
+async function nicRecord(parts: NicParts, snapshot: NetworkSnapshot, holders: Holders, link: Link): Promise<Nic> {
   const unavailable = unavailableFields()
   const { samples } = parts
-  const facts = picture.devices.get(link.ifname)
+  const facts = snapshot.devices.get(link.ifname)
   const [hardware, max_speed, raw_flags] = await Promise.all([
     nicHardware(parts, link, facts, unavailable),
     parts.ethtool.maxSpeed(link),
     parts.host.read(`/sys/class/net/${link.ifname}/flags`),
   ])
-  const { ownership, traffic_role, ...verdict } = judge(link, picture, holders, samples)
+  const { ownership, traffic_role, ...verdict } = judge(link, snapshot, holders, samples)
   const flags = Number(raw_flags?.trim() || 'unknown')
   return {
     name: link.ifname,
@@ -48,10 +48,10 @@ async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders,
     ...verdict,
     ownership,
     traffic_role,
-    sdwan_type: picture.config.sdwan_types?.[link.ifname] ?? '',
+    sdwan_type: snapshot.config.sdwan_types?.[link.ifname] ?? '',
     ...states(link),
     mac_address: unavailable.orNull('mac_address', link.permaddr ?? link.address, 'the device has no address'),
-    master: unavailable.orNull('master', ownerOf(link, picture.links), 'nothing owns the device'),
+    master: unavailable.orNull('master', ownerOf(link, snapshot.links), 'nothing owns the device'),
     allmulticast: link.allmulti > 0,
     promiscuous: link.promiscuity > 0,
     flags: [...link.flags],
@@ -60,14 +60,14 @@ async function nicRecord(parts: NicParts, picture: NetPicture, holders: Holders,
       Number.isInteger(flags) ? flags : null,
       'the kernel does not show the word',
     ),
-    current_speed: speedOf(picture, link),
+    current_speed: speedOf(snapshot, link),
     max_speed: max_speed.ok ? max_speed.value : -1,
     mtu: link.mtu,
     tx_queue_len: unavailable.orNull('tx_queue_len', link.txqlen, 'the device has no queue'),
-    ...ringFields(picture, link, unavailable),
+    ...ringFields(snapshot, link, unavailable),
     ...movement(samples, link, unavailable),
     ip_addresses: addressTexts(link),
-    offloads: unavailable.take('offloads', picture.offloads.get(link.ifname) ?? lost('the features were not read')),
+    offloads: unavailable.take('offloads', snapshot.offloads.get(link.ifname) ?? lost('the features were not read')),
     hardware,
     unavailable: unavailable.list,
   }
@@ -94,17 +94,17 @@ function ownerOf(link: Link, links: readonly Link[]): string | null {
 
 type Rings = Pick<Nic, 'ring_rx_current' | 'ring_rx_max' | 'ring_tx_current' | 'ring_tx_max'>
 
-function ringFields(picture: NetPicture, link: Link, unavailable: UnavailableFields): Rings {
-  const rings = picture.rings.get(link.ifname) ?? lost('the device has no rings of its own')
+function ringFields(snapshot: NetworkSnapshot, link: Link, unavailable: UnavailableFields): Rings {
+  const rings = snapshot.rings.get(link.ifname) ?? lost('the device has no rings of its own')
   const reason = rings.ok ? 'the driver has no such ring' : rings.reason
   const ring = (field: keyof Rings, value: number | null | undefined): number | null =>
     unavailable.orNull(field, value, reason)
-  const told = rings.ok ? rings.value : null
+  const shown = rings.ok ? rings.value : null
   return {
-    ring_rx_current: ring('ring_rx_current', told?.rx_current),
-    ring_rx_max: ring('ring_rx_max', told?.rx_max),
-    ring_tx_current: ring('ring_tx_current', told?.tx_current),
-    ring_tx_max: ring('ring_tx_max', told?.tx_max),
+    ring_rx_current: ring('ring_rx_current', shown?.rx_current),
+    ring_rx_max: ring('ring_rx_max', shown?.rx_max),
+    ring_tx_current: ring('ring_tx_current', shown?.tx_current),
+    ring_tx_max: ring('ring_tx_max', shown?.tx_max),
   }
 }
 

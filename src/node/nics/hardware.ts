@@ -5,11 +5,11 @@ import type { Host } from '#src/kernel/host.ts'
 import { type Cache, cacheKey } from '../cache.ts'
 import type { Ethtool } from '../net/ethtool.ts'
 import type { Link } from '../net/links.ts'
-import type { DeviceFacts } from '../net/picture.ts'
+import type { DeviceFacts } from '../net/snapshot.ts'
 import type { UnavailableFields } from '../unavailable.ts'
 import { readUdevNames, type UdevNames } from './udev-names.ts'
 
-const KEPT_MS = 60_000
+const CACHE_TTL_MS = 60_000
 
 export interface HardwareText {
   modalias: string | null
@@ -25,7 +25,7 @@ export interface HardwareText {
 
 export function readHardware(host: Host, cache: Cache, link: Link): Promise<HardwareText> {
   const key = cacheKey<HardwareText>('nic-hardware', link.ifname, link.ifindex, link.address ?? '')
-  return cache.get(key, KEPT_MS, async () => {
+  return cache.get(key, CACHE_TTL_MS, async () => {
     const device = `/sys/class/net/${link.ifname}/device`
     const device_link = await host.link(device)
     const pci = await pciFolder(host, link, device_link)
@@ -69,19 +69,19 @@ export async function nicHardware(
   unavailable: UnavailableFields,
 ): Promise<NicHardware> {
   const [text, info] = await Promise.all([readHardware(parts.host, parts.cache, link), parts.ethtool.info(link)])
-  const told = info.ok ? info.value : null
+  const shown = info.ok ? info.value : null
   const unknown = info.ok ? 'the driver does not tell' : info.reason
   const noPci = 'the device is not on a PCI bus'
   const subsystem = text.subsystem_vendor === null ? null : `${text.subsystem_vendor}:${text.subsystem_device ?? ''}`
   const field = <T>(name: keyof NicHardware, value: T | null | undefined, reason: string): T | null =>
     unavailable.orNull(`hardware.${name}`, value, reason)
-  const bus = link.parentdev ?? text.device_link?.split('/').at(-1) ?? told?.bus_info
+  const bus = link.parentdev ?? text.device_link?.split('/').at(-1) ?? shown?.bus_info
   return {
     bus_info: field('bus_info', bus, 'the device is on no bus'),
     device_type: deviceType(link, facts),
-    driver: field('driver', facts?.driver ?? told?.driver ?? link.kind, 'the device names no driver'),
-    driver_version: field('driver_version', told?.version, unknown),
-    firmware_version: field('firmware_version', told?.firmware, unknown),
+    driver: field('driver', facts?.driver ?? shown?.driver ?? link.kind, 'the device names no driver'),
+    driver_version: field('driver_version', shown?.version, unknown),
+    firmware_version: field('firmware_version', shown?.firmware, unknown),
     mac_vendor: field('mac_vendor', isLocalMac(link) ? null : text.udev.mac_vendor, macReason(link)),
     modalias: field('modalias', text.modalias, 'no hardware stands behind the device'),
     pci_vendor: field('pci_vendor', text.udev.pci_vendor ?? text.vendor, noPci),

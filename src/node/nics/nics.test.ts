@@ -12,7 +12,7 @@ import { capturedHost } from '../../../lab/captured-host/host.ts'
 import { parseNodeNetConfig } from '../net/config.ts'
 import { createEthtool } from '../net/ethtool.ts'
 import type { Link } from '../net/links.ts'
-import { type NetPicture, readPicture } from '../net/picture.ts'
+import { type NetworkSnapshot, readNetworkSnapshot } from '../net/snapshot.ts'
 import { createNetSampler, type NetSamples } from '../net/sampler.ts'
 import { bootstrapNics } from './bootstrap.ts'
 import { eligibleNics } from './eligible.ts'
@@ -34,22 +34,22 @@ const still: NetSamples = {
 async function nicsOf(
   name: string,
   include_all: boolean,
-  change: (picture: NetPicture) => NetPicture = (same) => same,
+  change: (snapshot: NetworkSnapshot) => NetworkSnapshot = (same) => same,
   samples: NetSamples = still,
 ): Promise<Map<string, Nic>> {
   const host = capturedHost(lab(name))
   const cache = createCache(host)
   const ethtool = createEthtool(host, cache)
-  const picture = change(await readPicture(host, config, ethtool))
-  const nics = await eligibleNics({ host, cache, ethtool, samples }, picture, include_all)
+  const snapshot = change(await readNetworkSnapshot(host, config, ethtool))
+  const nics = await eligibleNics({ host, cache, ethtool, samples }, snapshot, include_all)
   for (const nic of nics) assert.ok(Compile(Nic).Check(nic), JSON.stringify(Compile(Nic).Errors(nic)))
   return new Map(nics.map((nic) => [nic.name, nic]))
 }
 
-function withLink(name: string, change: Partial<Link>): (picture: NetPicture) => NetPicture {
-  return (picture) => ({
-    ...picture,
-    links: picture.links.map((link) => (link.ifname === name ? { ...link, ...change } : link)),
+function withLink(name: string, change: Partial<Link>): (snapshot: NetworkSnapshot) => NetworkSnapshot {
+  return (snapshot) => ({
+    ...snapshot,
+    links: snapshot.links.map((link) => (link.ifname === name ? { ...link, ...change } : link)),
   })
 }
 

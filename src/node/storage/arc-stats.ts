@@ -1,6 +1,6 @@
 // Counters of the read cache of the local pools, from the kernel's table (two header lines, then name, type, value).
 import type { ArcStats } from '#src/contract/storage/host.ts'
-import { integerOf } from '../foreign-json.ts'
+import { integerOf } from '../untrusted-json.ts'
 
 export function parseArcStats(text: string, has_cache_device: boolean): ArcStats {
   const values = new Map(

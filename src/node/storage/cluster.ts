@@ -1,7 +1,7 @@
 // The cluster store as this node sees it: one poller asks, at most every 15 s, because each call costs half a second and
 // hangs for minutes when the monitors are gone. What changes only with the cluster's map is read when the map changed.
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { at, integerOf, listOf, numberOf, parseJson, recordOf, textOf, textsOf } from '../foreign-json.ts'
+import { at, integerOf, listOf, numberOf, parseJson, recordOf, textOf, textsOf } from '../untrusted-json.ts'
 import type { PollResult } from '../poller.ts'
 
 export interface ClusterReading {

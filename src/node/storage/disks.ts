@@ -67,8 +67,8 @@ function memberOf(disk: InventoryDisk, pools: readonly PoolReading[]): DiskView[
 
 /** The cluster store knows its daemons best; without its answer the tags and folders of this machine tell. */
 function osdOf(disk: InventoryDisk, cluster: ClusterReading | undefined): DiskView['osd'] {
-  const told = cluster?.osds?.find((osd) => osd.devices.includes(disk.name))
-  if (told !== undefined) return { id: told.id, path: told.path, up: told.up }
+  const osd_here = cluster?.osds?.find((osd) => osd.devices.includes(disk.name))
+  if (osd_here !== undefined) return { id: osd_here.id, path: osd_here.path, up: osd_here.up }
   if (disk.osd === null) return null
   const known = cluster?.osds?.find((osd) => osd.id === disk.osd?.id)
   return { ...disk.osd, path: known?.path ?? disk.osd.path, up: known?.up ?? null }

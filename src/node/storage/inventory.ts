@@ -1,7 +1,7 @@
 // The disks of this node: lsblk, and sysfs for what the device database does not know (it is empty in containers).
 import type { Disk } from '#src/contract/storage/host.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { at, booleanOf, integerOf, listOf, parseJson, recordOf, textOf, textsOf } from '../foreign-json.ts'
+import { at, booleanOf, integerOf, listOf, parseJson, recordOf, textOf, textsOf } from '../untrusted-json.ts'
 import type { PollResult } from '../poller.ts'
 
 export interface InventoryDisk {

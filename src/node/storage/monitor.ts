@@ -1,7 +1,7 @@
 // Reads the storage of this node in the background and keeps the last results; requests only look at them.
 import type { StorageReading } from '#src/contract/storage/host.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { textOf } from '../foreign-json.ts'
+import { textOf } from '../untrusted-json.ts'
 import { createPoller, type Poll, type Poller } from '../poller.ts'
 import { type ClusterReading, readCluster } from './cluster.ts'
 import { createDiskSampler, type DiskSampler } from './disk-sampler.ts'

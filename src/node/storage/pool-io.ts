@@ -2,7 +2,7 @@
 // says nothing about now, so it is left out (-y).
 import type { Pool } from '#src/contract/storage/host.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { numberOf } from '../foreign-json.ts'
+import { numberOf } from '../untrusted-json.ts'
 import type { PollResult } from '../poller.ts'
 
 export type PoolIo = ReadonlyMap<string, NonNullable<Pool['io_stats']>>

@@ -2,7 +2,7 @@
 // touches it, so its state file is read first and the commands leave it out.
 import type { ArcStats, LocalpoolSubsystem, Pool } from '#src/contract/storage/host.ts'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { integerOf } from '../foreign-json.ts'
+import { integerOf } from '../untrusted-json.ts'
 import type { PollResult } from '../poller.ts'
 import { parseArcStats } from './arc-stats.ts'
 import { type PoolStatus, parsePoolStatus, type StatusVdev } from './pool-status.ts'

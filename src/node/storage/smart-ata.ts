@@ -1,5 +1,5 @@
 // SMART of ATA disks: the attribute table by id, the device statistics, the error and self-test logs.
-import { anyOf, at, booleanOf, integerOf, listOf, textOf } from '../foreign-json.ts'
+import { anyOf, at, booleanOf, integerOf, listOf, textOf } from '../untrusted-json.ts'
 import { type SmartFacts, temperatureOf } from './smart-facts.ts'
 
 interface Attribute {

@@ -1,5 +1,5 @@
 // The facts that the three disk protocols have in common, as one of them tells them.
-import { at, integerOf } from '../foreign-json.ts'
+import { at, integerOf } from '../untrusted-json.ts'
 
 /** What a protocol tells, before it is judged. Null: it does not tell. */
 export interface SmartFacts {

@@ -1,5 +1,5 @@
 // SMART of NVMe disks: one health log with fixed members. smartctl gives Celsius and numbers (nvme-cli gives neither).
-import { at, integerOf } from '../foreign-json.ts'
+import { at, integerOf } from '../untrusted-json.ts'
 import type { SmartFacts } from './smart-facts.ts'
 
 /** One data unit is a thousand sectors of 512 bytes. */

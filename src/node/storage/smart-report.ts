@@ -1,6 +1,6 @@
 // Reads one answer of smartctl and judges it. The exit code is a bit mask and not a verdict: the text is always parsed.
 import type { DiskSmartInfo } from '#src/contract/storage/host.ts'
-import { anyOf, at, booleanOf, listOf, textOf } from '../foreign-json.ts'
+import { anyOf, at, booleanOf, listOf, textOf } from '../untrusted-json.ts'
 import { ataFacts } from './smart-ata.ts'
 import { NO_FACTS, type SmartFacts } from './smart-facts.ts'
 import { nvmeFacts } from './smart-nvme.ts'

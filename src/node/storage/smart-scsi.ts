@@ -1,5 +1,5 @@
 // SMART of SAS and SCSI disks: grown defects and the error counters of reading, writing and verifying.
-import { at, integerOf } from '../foreign-json.ts'
+import { at, integerOf } from '../untrusted-json.ts'
 import { type SmartFacts, temperatureOf } from './smart-facts.ts'
 
 export function scsiFacts(report: unknown): SmartFacts {

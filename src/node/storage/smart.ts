@@ -1,7 +1,7 @@
 // SMART of all disks, one at a time: slow disks must not be asked together, and sleeping ones stay asleep.
 import type { DiskSmartInfo } from '#src/contract/storage/host.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { parseJson } from '../foreign-json.ts'
+import { parseJson } from '../untrusted-json.ts'
 import type { PollResult } from '../poller.ts'
 import type { InventoryDisk } from './inventory.ts'
 import { isAsleep, smartInfo, unreadSmart } from './smart-report.ts'

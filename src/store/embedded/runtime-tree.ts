@@ -67,7 +67,7 @@ function placeFile(source: string, target: string, account: Account): void {
       fs.linkSync(source, target)
       return
     } catch {
-      // Another file system, a foreign owner (protected_hardlinks) or too many links: a copy serves as well.
+      // Another file system, a different owner (protected_hardlinks) or too many links: a copy serves as well.
     }
   }
   fs.copyFileSync(source, target, fs.constants.COPYFILE_FICLONE)

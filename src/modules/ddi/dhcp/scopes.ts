@@ -142,9 +142,9 @@ export function dhcpScopeDelete(deps: DhcpDeps) {
         server.leases({ scope: name }),
         reservationOrders(database.db, { scope: name }),
       ])
-      const kept = Math.max(reservations.length, orders.length)
-      if (query.force !== true && kept + leases.length > 0) {
-        const what = `${kept} reservations and ${leases.length} active leases`
+      const reserved = Math.max(reservations.length, orders.length)
+      if (query.force !== true && reserved + leases.length > 0) {
+        const what = `${reserved} reservations and ${leases.length} active leases`
         throw new ApiError('DHCP_SCOPE_IN_USE', `Scope ${name} has ${what}; pass force=true to delete them with it.`)
       }
       await server.deleteScope(name)

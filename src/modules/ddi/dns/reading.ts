@@ -30,7 +30,7 @@ export async function requirePrimary(deps: Pick<DnsDeps, 'server'>, name: string
 }
 
 export function zoneView(zone: ZoneState, note: ZoneNote | undefined, record_count: number | null): DnsZone {
-  const kept = note?.status === 'disabled' ? 'disabled' : 'paused'
+  const inactive = note?.status === 'disabled' ? 'disabled' : 'paused'
   return {
     comment: note?.comment ?? '',
     name: zone.name,
@@ -39,7 +39,7 @@ export function zoneView(zone: ZoneState, note: ZoneNote | undefined, record_cou
     notify_enabled: zone.notify,
     transfer_enabled: zone.transfer,
     record_count,
-    status: zone.enabled ? 'active' : kept,
+    status: zone.enabled ? 'active' : inactive,
     type: zone.type,
     network_id: note?.network_id ?? null,
   }

@@ -9,11 +9,11 @@ export interface ZoneContents {
   forget(zone: string): void
 }
 
-const RECORDS_KEPT = 400_000
+const MOST_RECORDS = 400_000
 
 export function createZoneContents(server: DnsServer): ZoneContents {
   const cache = new LRUCache<string, { serial: number; records: readonly RecordData[] }>({
-    maxSize: RECORDS_KEPT,
+    maxSize: MOST_RECORDS,
     sizeCalculation: ({ records }) => records.length + 1,
   })
   return {

@@ -33,7 +33,7 @@ export function ddiDriftHandlers(deps: ChangeDeps & DriftDeps): Handlers<typeof 
       }),
     ddiDriftRepair: ({ params }, ctx) =>
       recordChange(deps, ctx, about(params.id, `Repairing the difference ${params.id}.`), async (note) => {
-        // Compared anew: what is mended must still be so.
+        // Compared again: what is mended must still be so.
         const found = (await differences(deps)).find((one) => one.id === params.id)
         if (found === undefined) throw new ApiError('DRIFT_NOT_FOUND', `There is no difference ${params.id} any more.`)
         if (found.mend === undefined) throw new ApiError('DDI_UNSUPPORTED', `This needs a person: ${found.message}`)

@@ -1,4 +1,4 @@
-// What a change must leave behind, as data that a job can keep, and the one way to look whether it did. The platform's word
+// What a change must leave behind, as data that a job can keep, and the one way to verify it. The platform's word
 // that something succeeded is not believed: its lists are asked (and may need a moment until they show it).
 import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
@@ -14,14 +14,14 @@ import { fieldName } from './field-name.ts'
 interface Thing {
   command: string
   key: string
-  /** As a person calls it. */
+  /** For messages. */
   word: string
   args: Args
   /** Lists inside of the row that lead to it. */
   within?: readonly string[]
 }
 
-/** What can be looked at, and where the platform lists it. */
+/** What can be verified, and where the platform lists it. */
 const THINGS = {
   vm: vmThing('virtual machine'),
   nic: vmThing('NIC', 'nic'),
@@ -68,11 +68,11 @@ const Expected = Type.Union([
   Type.Number(),
   /** `false` is also true of a field that is left out, as the platform does with some flags. */
   Type.Boolean(),
-  /** Nothing stands there. */
+  /** The field is empty or left out. */
   Type.Null(),
   /** One of these. */
   Type.Array(Type.String()),
-  /** Something else stands there. */
+  /** Any other value. */
   Type.Object({ not: Type.String() }),
   /** Storage rounds sizes up. */
   Type.Object({ at_least: Type.Number(), below: Type.Optional(Type.Number()) }),
@@ -82,7 +82,7 @@ const Expected = Type.Union([
 type Expected = Static<typeof Expected>
 
 /** Names of fields and arguments are the platform's. `$id`: what the call itself has made. */
-export const Proof = Type.Object({
+export const Postcondition = Type.Object({
   thing: Type.Unsafe<ThingName>(Type.String()),
   args: Type.Record(Type.String(), Type.String()),
   /** Which of the rows; all of them when left out. */
@@ -92,30 +92,30 @@ export const Proof = Type.Object({
   /** There may also be no such row; with an empty `expect` there must be none. */
   gone: Type.Optional(Type.Literal(true)),
 })
-export type Proof = Static<typeof Proof>
+export type Postcondition = Static<typeof Postcondition>
 
 /** The platform shows no trace of the change; the reason is for whoever reads the code. */
-export interface Unproven {
-  unproven: string
+export interface Unverified {
+  unverified: string
 }
 
-export type Evidence = Proof | Unproven
+export type Verification = Postcondition | Unverified
 
-export function unproven(reason: string): Unproven {
-  return { unproven: reason }
+export function unverified(reason: string): Unverified {
+  return { unverified: reason }
 }
 
-export function isProof(evidence: Evidence): evidence is Proof {
-  return 'thing' in evidence
+export function isPostcondition(verification: Verification): verification is Postcondition {
+  return 'thing' in verification
 }
 
-/** The expectations that the request has an opinion about. */
+/** The expectations without those that the request leaves out. */
 export function given(expect: Record<string, Expected | undefined>): Record<string, Expected> {
   const set = Object.entries(expect).filter((entry): entry is [string, Expected] => entry[1] !== undefined)
   return Object.fromEntries(set)
 }
 
-export interface Sighting {
+export interface Observation {
   holds: boolean
   /** What is there, where that is not what is expected. */
   words: string
@@ -123,16 +123,16 @@ export interface Sighting {
   pending_job_ids: string[]
 }
 
-/** Looks once. `made_id` stands in for `$id`. */
-export async function look(
+/** Asks once. `made_id` stands in for `$id`. */
+export async function observe(
   cloudstack: CloudStack,
-  proof: Proof,
+  postcondition: Postcondition,
   made_id: string | null,
   options: ListOptions = {},
-): Promise<Sighting> {
-  const thing: Thing = THINGS[proof.thing]
-  const args = filled(proof.args, made_id)
-  const where = filled(proof.where ?? {}, made_id)
+): Promise<Observation> {
+  const thing: Thing = THINGS[postcondition.thing]
+  const args = filled(postcondition.args, made_id)
+  const where = filled(postcondition.where ?? {}, made_id)
   const top = await listed(cloudstack, thing, args, options)
   const rows = (thing.within ?? [])
     .reduce((found, name) => found.flatMap((row) => rowsOf(row, name)), top)
@@ -140,14 +140,18 @@ export async function look(
   const pending_job_ids = top
     .filter((row) => textOf(row, 'jobstatus') === '0')
     .flatMap((row) => textOf(row, 'jobid') ?? [])
-  return { ...judged(proof, thing, rows), pending_job_ids }
+  return { ...judged(postcondition, thing, rows), pending_job_ids }
 }
 
-function judged(proof: Proof, { word }: Thing, rows: readonly Raw[]): Omit<Sighting, 'pending_job_ids'> {
-  const expected = Object.entries(proof.expect)
+function judged(
+  postcondition: Postcondition,
+  { word }: Thing,
+  rows: readonly Raw[],
+): Omit<Observation, 'pending_job_ids'> {
+  const expected = Object.entries(postcondition.expect)
   const [first] = rows
-  if (first === undefined) return { holds: proof.gone === true, words: `there is no such ${word}` }
-  if (proof.gone === true && expected.length === 0) return { holds: false, words: `the ${word} is still there` }
+  if (first === undefined) return { holds: postcondition.gone === true, words: `there is no such ${word}` }
+  if (postcondition.gone === true && expected.length === 0) return { holds: false, words: `the ${word} is still there` }
   const holds = rows.some((row) => expected.every(([name, value]) => shows(row, name, value)))
   const off = expected
     .filter(([name, value]) => !shows(first, name, value))
@@ -246,35 +250,39 @@ export interface Verifying {
   patience_ms?: number
 }
 
-const LOOK_AGAIN_MS = [250, 750, 2000]
+const ASK_AGAIN_MS = [250, 750, 2000]
 const PATIENCE_MS = 60_000
 
 /** What the platform keeps showing instead; null as soon as it shows what is expected. */
-export async function seenInstead(
+export async function findMismatch(
   cloudstack: CloudStack,
-  proof: Proof,
+  postcondition: Postcondition,
   { signal, made_id = null, patience_ms = PATIENCE_MS }: Verifying = {},
-): Promise<Sighting | null> {
+): Promise<Observation | null> {
   const patience = { even_refused: true, for_ms: patience_ms }
-  const lookNow = () => untilAnswered(signal, () => look(cloudstack, proof, made_id, { signal }), patience)
-  let sighting = await lookNow()
-  for (const wait_ms of LOOK_AGAIN_MS) {
-    if (sighting.holds) return null
+  const check = () => untilAnswered(signal, () => observe(cloudstack, postcondition, made_id, { signal }), patience)
+  let observation = await check()
+  for (const wait_ms of ASK_AGAIN_MS) {
+    if (observation.holds) return null
     await pause(wait_ms, undefined, { signal })
-    sighting = await lookNow()
+    observation = await check()
   }
-  return sighting.holds ? null : sighting
+  return observation.holds ? null : observation
 }
 
 /** Throws CHANGE_NOT_SEEN when the platform keeps showing something else. */
-export async function readBack(cloudstack: CloudStack, proof: Proof, options: Verifying = {}): Promise<void> {
-  const sighting = await seenInstead(cloudstack, proof, options)
-  if (sighting === null) return
-  throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${sighting.words}.`)
+export async function verify(
+  cloudstack: CloudStack,
+  postcondition: Postcondition,
+  options: Verifying = {},
+): Promise<void> {
+  const observation = await findMismatch(cloudstack, postcondition, options)
+  if (observation === null) return
+  throw new ApiError('CHANGE_NOT_SEEN', `The compute platform reports success, but ${observation.words}.`)
 }
 
-/** Everything that the proof names: jobs of the platform are about one of these. */
-export function subjectsOf(proof: Proof, made_id: string | null): Set<string> {
-  const named = [proof.args, proof.where ?? {}].flatMap((args) => Object.values(filled(args, made_id)))
+/** Everything that the postcondition names: jobs of the platform are about one of these. */
+export function subjectsOf(postcondition: Postcondition, made_id: string | null): Set<string> {
+  const named = [postcondition.args, postcondition.where ?? {}].flatMap((args) => Object.values(filled(args, made_id)))
   return new Set(named)
 }

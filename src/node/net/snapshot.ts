@@ -2,7 +2,7 @@
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { type Cache, cacheKey } from '../cache.ts'
-import { at, listOf, numberOf, textOf, textsOf } from '../foreign-json.ts'
+import { at, listOf, numberOf, textOf, textsOf } from '../untrusted-json.ts'
 import type { NodeNetConfig } from './config.ts'
 import type { Ethtool, Rings } from './ethtool.ts'
 import { type KernelText, readKernelText } from './kernel-counters.ts'
@@ -22,7 +22,7 @@ export interface DeviceFacts {
   speed: number
 }
 
-export interface NetPicture {
+export interface NetworkSnapshot {
   config: NodeNetConfig
   collected_at: number
   hostname: string | null
@@ -44,25 +44,29 @@ export interface NetPicture {
   rings: ReadonlyMap<string, Reading<Rings>>
 }
 
-/** Without the device list there is no picture at all: that is the one reading that fails the call. */
+/** Without the device list there is no snapshot at all: that is the one reading that fails the call. */
 export async function readLinks(host: Host): Promise<Link[]> {
   const reading = await readJson(host, 'ip', ['-j', '-d', '-s', '-s', 'addr', 'show'])
   if (reading.ok) return parseLinks(reading.value)
   throw new ApiError('AGENT_ERROR', `The network devices of the node cannot be read: ${reading.reason}.`)
 }
 
-/** Callers within a second share one picture. */
-export function createPictures(parts: {
+/** Callers within a second share one snapshot. */
+export function createNetworkSnapshots(parts: {
   host: Host
   config: NodeNetConfig
   cache: Cache
   ethtool: Ethtool
-}): () => Promise<NetPicture> {
-  const key = cacheKey<NetPicture>('net-picture')
-  return () => parts.cache.get(key, SHARED_MS, () => readPicture(parts.host, parts.config, parts.ethtool))
+}): () => Promise<NetworkSnapshot> {
+  const key = cacheKey<NetworkSnapshot>('net-snapshot')
+  return () => parts.cache.get(key, SHARED_MS, () => readNetworkSnapshot(parts.host, parts.config, parts.ethtool))
 }
 
-export async function readPicture(host: Host, config: NodeNetConfig, ethtool: Ethtool): Promise<NetPicture> {
+export async function readNetworkSnapshot(
+  host: Host,
+  config: NodeNetConfig,
+  ethtool: Ethtool,
+): Promise<NetworkSnapshot> {
   // Each reading waits for what it needs and for nothing else.
   const [devices, routes, qdiscs, time, kernel, hostname, hosts_file] = await Promise.all([
     readLinks(host).then((links) => readOfLinks(host, links, config, ethtool)),
@@ -87,7 +91,7 @@ export async function readPicture(host: Host, config: NodeNetConfig, ethtool: Et
 }
 
 type OfLinks = Pick<
-  NetPicture,
+  NetworkSnapshot,
   'links' | 'devices' | 'physical' | 'bridge_vlans' | 'device_vnis' | 'offloads' | 'rings'
 >
 
@@ -124,7 +128,7 @@ async function readOfDrivers(
   return { devices, physical, offloads, rings }
 }
 
-async function readRoutes(host: Host): Promise<Pick<NetPicture, 'default_route' | 'source_address'>> {
+async function readRoutes(host: Host): Promise<Pick<NetworkSnapshot, 'default_route' | 'source_address'>> {
   const default_route = await readDefaultRoute(host)
   const gateway = default_route.ok ? default_route.value.gateway : null
   return { default_route, source_address: gateway === null ? null : await readSourceAddress(host, gateway) }

@@ -1,7 +1,7 @@
-// One page of a list that the platform cannot filter or count as we do: everything is read once, one page is held.
+// One page of a list that the platform cannot filter or count as we do: all rows are read, one page is kept in memory.
 import type { Page } from './lists.ts'
 
-export async function windowOf<T>(
+export async function onePage<T>(
   items: AsyncIterable<T> | Iterable<T>,
   { page, page_size }: { page: number; page_size: number },
   fits: (item: T) => boolean = () => true,

@@ -1,4 +1,4 @@
-// Whose turn it is to connect: TLS handshakes cost processor time on both sides, and a thousand begun at once would all be
+// Limits the handshakes that are under way: TLS handshakes cost processor time on both sides, and a thousand begun at once would all be
 // late together.
 
 /** Handshakes that are worked on side by side. */
@@ -6,12 +6,12 @@ const SIDE_BY_SIDE = 32
 /** A call that is not answered by then waits for its node and not for us: the next one may begin. */
 const BUSY_MS = 200
 
-export interface ConnectingTurns {
-  /** Waits for a turn; the answer gives it back. */
+export interface HandshakeLimiter {
+  /** Waits for a place; the answer releases it. */
   take(): Promise<() => void>
 }
 
-export function createConnectingTurns(): ConnectingTurns {
+export function createHandshakeLimiter(): HandshakeLimiter {
   const waiting: (() => void)[] = []
   let busy = 0
   const next = (): void => {
@@ -23,15 +23,15 @@ export function createConnectingTurns(): ConnectingTurns {
       waiting.push(() => {
         busy += 1
         let held = true
-        const give = (): void => {
+        const release = (): void => {
           clearTimeout(timer)
           if (!held) return
           held = false
           busy -= 1
           next()
         }
-        const timer = setTimeout(give, BUSY_MS)
-        resolve(give)
+        const timer = setTimeout(release, BUSY_MS)
+        resolve(release)
       })
       next()
       return promise

@@ -6,14 +6,14 @@ import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { clientOf } from '../lab/cloudstack-client.ts'
 import { until } from '../support/until.ts'
-import { vmDoor } from '../support/vm-door.ts'
+import { vmApi } from '../support/vm-api.ts'
 
 let lab: Lab
 before(async () => {
   lab = await startLab({ time: 'step' })
 })
 after(() => lab.close())
-const door = vmDoor(() => lab)
+const api = vmApi(() => lab)
 
 const { vms, networks, disk_offerings, isos, service_offerings } = wellKnown
 const WEB = vms['web-01']
@@ -201,13 +201,13 @@ const AT_ONCE: Case[] = [
 /** A site in which every case is allowed. */
 async function prepare(): Promise<void> {
   lab.platform.reset()
-  await door.put('volumes', LOOSE, { virtualmachineid: null, deviceid: null })
-  await door.put('vms', vms['erp-db'], { state: 'Stopped' })
-  await door.put('vms', vms['erp-app'], {
+  await api.put('volumes', LOOSE, { virtualmachineid: null, deviceid: null })
+  await api.put('vms', vms['erp-db'], { state: 'Stopped' })
+  await api.put('vms', vms['erp-app'], {
     state: 'Stopped',
     affinitygroupids: [[...tables().affinitygroups.values()][0]?.id],
   })
-  await door.put('vms', vms.mail, { state: 'Running' })
+  await api.put('vms', vms.mail, { state: 'Running' })
   for (const rule of tables().rules.values()) tables().rules.remove(rule.id)
   const address = tables().addresses.get(IP)
   assert.ok(address !== null)
@@ -225,8 +225,8 @@ test('a job that the platform only pretends to have done fails, whether it is wa
   for (const wait of [false, true]) {
     await prepare()
     const asked = CASES.map(async ({ command, method = 'POST', path, body, step = 'verify', says }) => {
-      await door.control('pretend', { command, times: 1 })
-      const reply = wait ? await door.done(method, path, body()) : await lab.call(method, path, body())
+      await api.control('pretend', { command, times: 1 })
+      const reply = wait ? await api.done(method, path, body()) : await lab.call(method, path, body())
       if (wait) {
         assert.deepEqual([reply.status, reply.body.code], [500, 'CHANGE_NOT_SEEN'], `${command}: ${reply.text}`)
         assert.match(reply.text, says, command)
@@ -255,9 +255,9 @@ test('a call that answers at once is read back before it is answered', async () 
     const order = body()
     if (command === 'manageGpuDevice') {
       const [id] = (order as { ids: string[] }).ids
-      await door.put('gpudevices', String(id), { managedstate: 'Unmanaged' })
+      await api.put('gpudevices', String(id), { managedstate: 'Unmanaged' })
     }
-    await door.control('pretend', { command, times: 1 })
+    await api.control('pretend', { command, times: 1 })
     const reply = await lab.call(method, path, order)
     assert.deepEqual([reply.status, reply.body.code], [500, 'CHANGE_NOT_SEEN'], `${command}: ${reply.text}`)
     assert.match(reply.text, says, command)
@@ -268,28 +268,28 @@ test('a call that answers at once is read back before it is answered', async () 
 // The platform lists pending jobs alone, so a later one that has ended is not found in its list of jobs.
 const ENDED = { todo: 'find ended jobs of the platform by its events' }
 test('what another operation of the same machine changed meanwhile is no failure', ENDED, async () => {
-  const started = await door.post('/compute/vms/start', { virtual_machine_id: STOPPED })
+  const started = await api.post('/compute/vms/start', { virtual_machine_id: STOPPED })
   assert.equal(started.status, 200, started.text)
   lab.platform.step()
   assert.equal(machine(STOPPED).state, 'Running')
   // Somebody stops it at the platform, and that is over before we look.
   await clientOf(lab.platform).job('stopVirtualMachine', { id: STOPPED })
   assert.equal(machine(STOPPED).state, 'Stopped')
-  const job = await door.ended(started)
+  const job = await api.ended(started)
   assert.equal(job.job_status, 'completed', job.failure_reason)
 })
 
 test('a platform that cannot be asked for a moment is asked again', async () => {
-  const started = await door.post('/compute/vms/detach-disk', { volume_id: LOOSE })
+  const started = await api.post('/compute/vms/detach-disk', { volume_id: LOOSE })
   assert.equal(started.status, 200, started.text)
-  await door.control('fail', { command: 'listVolumes', code: 503, text: 'maintenance', times: 2 })
-  const job = await door.ended(started)
+  await api.control('fail', { command: 'listVolumes', code: 503, text: 'maintenance', times: 2 })
+  const job = await api.ended(started)
   assert.equal(job.job_status, 'completed', job.failure_reason)
 })
 
 test('what leaves no trace is done when the platform says so, and the job says that nobody looked', async () => {
-  const reply = await door.post('/compute/vms/reboot', { virtual_machine_id: WEB })
-  const job = await door.ended(reply)
+  const reply = await api.post('/compute/vms/reboot', { virtual_machine_id: WEB })
+  const job = await api.ended(reply)
   assert.equal(job.job_status, 'completed', job.failure_reason)
   const step = job.steps.find(({ name }) => name === 'verify')
   assert.equal(step?.status, 'skipped')
@@ -298,11 +298,11 @@ test('what leaves no trace is done when the platform says so, and the job says t
 test('a job that the platform lost is judged by what the platform shows', async () => {
   for (const done of [true, false]) {
     lab.platform.reset()
-    const reply = await door.post('/compute/vms/detach-disk', { volume_id: LOOSE })
+    const reply = await api.post('/compute/vms/detach-disk', { volume_id: LOOSE })
     assert.equal(reply.status, 200, reply.text)
-    if (done) await door.put('volumes', LOOSE, { virtualmachineid: null, deviceid: null })
-    await door.control('cancel-job', { jobid: reply.body.job_id })
-    const job = await door.ended(reply)
+    if (done) await api.put('volumes', LOOSE, { virtualmachineid: null, deviceid: null })
+    await api.control('cancel-job', { jobid: reply.body.job_id })
+    const job = await api.ended(reply)
     assert.equal(job.job_status, done ? 'completed' : 'failed', job.failure_reason)
     if (done) continue
     assert.equal(job.failure_code, 'JOB_INTERRUPTED')

@@ -6,16 +6,21 @@ import type { Database } from './database.ts'
 import { DEAD_AFTER_S } from './replicas.ts'
 import { deleteOldRows, type Retention } from './retention.ts'
 
-export interface Upkeep {
+export interface Maintenance {
   start(): void
   /** Waits for what is under way. */
   stop(): Promise<void>
 }
 
 const OFTEN_MS = 15_000
-const SELDOM_MS = 10 * 60_000
+const RETENTION_MS = 10 * 60_000
 
-export function createUpkeep(database: Database, retention: Retention, background: Background, log: Log): Upkeep {
+export function createMaintenance(
+  database: Database,
+  retention: Retention,
+  background: Background,
+  log: Log,
+): Maintenance {
   const ending = new AbortController()
   const { signal } = ending
   const running: Promise<void>[] = []
@@ -23,7 +28,7 @@ export function createUpkeep(database: Database, retention: Retention, backgroun
     start() {
       running.push(
         background.repeat('abandoned-events', OFTEN_MS, signal, () => failAbandonedEvents(database, DEAD_AFTER_S)),
-        background.repeat('retention', SELDOM_MS, signal, () => deleteOldRows(database.db, retention, signal, log)),
+        background.repeat('retention', RETENTION_MS, signal, () => deleteOldRows(database.db, retention, signal, log)),
       )
     },
     async stop() {

@@ -1,4 +1,4 @@
-// What tests of machine operations share: requests that wait while the platform moves, refusals, records behind our back.
+// What tests of machine operations share: requests that wait while the platform moves, rejections, records behind our back.
 import assert from 'node:assert/strict'
 import { afterEach, beforeEach } from 'node:test'
 import type { Reply } from './http.ts'
@@ -7,7 +7,7 @@ import type { Lab } from './start-lab.ts'
 
 export { NOBODY }
 
-export interface VmDoor {
+export interface VmApi {
   post(path: string, body?: unknown, token?: string): Promise<Reply>
   /** Sends with `Prefer: wait` while the platform moves. */
   done(method: string, path: string, body: unknown, token?: string): Promise<Reply>
@@ -22,8 +22,8 @@ export interface VmDoor {
   tokenOf(tenant_id: string, role?: string): Promise<string>
 }
 
-/** Registers the reset before, and the look for parameters that the platform would ignore after every test. */
-export function vmDoor(lab: () => Lab): VmDoor {
+/** Registers the reset before, and the check for parameters that the platform would ignore after every test. */
+export function vmApi(lab: () => Lab): VmApi {
   beforeEach(() => lab().platform.reset())
   afterEach(() => assertNoUnknownParameters(lab()))
   return {

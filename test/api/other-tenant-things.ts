@@ -4,7 +4,7 @@ import { wellKnown } from '../../lab/site.ts'
 import type { Lab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
-export interface Foreign {
+export interface OtherTenant {
   tenant_id: string
   vm_id: string
   vm_name: string
@@ -37,7 +37,7 @@ function first<T>(rows: readonly T[]): T {
   return row
 }
 
-export async function foreignThings(lab: Lab): Promise<Foreign> {
+export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
   const { tables } = lab.platform.state
   const machineOf = (accountid: string) =>
     first(tables.vms.by('account', accountid).filter((vm) => vm.state === 'Running' && vm.projectid === null))

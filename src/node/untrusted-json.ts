@@ -1,6 +1,6 @@
 // Careful reading of JSON that a tool printed: what is not of the expected kind is null, never an exception and never a
 // default value, because tools leave out keys, change their types between versions and print nothing at all.
-export type ForeignRecord = Record<string, unknown>
+export type JsonRecord = Record<string, unknown>
 
 /** Undefined when the text is not JSON. Blank text is undefined too: several tools print nothing for "none". */
 export function parseJson(text: string): unknown {
@@ -12,12 +12,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-export function isRecord(value: unknown): value is ForeignRecord {
+export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The record, or an empty one. */
-export function recordOf(value: unknown): ForeignRecord {
+export function recordOf(value: unknown): JsonRecord {
   return isRecord(value) ? value : {}
 }
 

@@ -1,5 +1,5 @@
 // No id of another tenant gets in anywhere: every id field of every route that tenants may call is tried with a thing of
-// globex by a caller of acme. The fields come from the contract; a field that no table of foreign-ids.ts knows fails the test.
+// globex by a caller of acme. The fields come from the contract; a field that no table of other-tenant-ids.ts knows fails the test.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { TSchema } from 'typebox'
@@ -18,7 +18,7 @@ import {
   SITE_KINDS,
   valuesOf,
   type Values,
-} from './foreign-ids.ts'
+} from './other-tenant-ids.ts'
 
 let lab: Lab
 let acme: string
@@ -100,7 +100,7 @@ for (const { operation, route, path } of fields) {
     const before_call = await changes()
     const reply = await lab.call(route.method, `${url}${search}`, body, { token: acme })
     if (routeEffect(route) === 'read' && reply.status === 200) {
-      const shown = Object.entries(values.foreign).filter(
+      const shown = Object.entries(values.of_others).filter(
         ([one, id]) => !SITE_KINDS.includes(one) && reply.text.includes(id),
       )
       return assert.deepEqual(shown, [], reply.text)

@@ -6,7 +6,7 @@ import type { Jobs } from './jobs.ts'
 import type { VmState } from './records.ts'
 import type { SimulatorState } from './state.ts'
 
-interface Upkeep {
+interface Maintenance {
   step(): void
   /**
    * What a crash left in a passing state: volumes are put back before anybody asks; machines are settled by the next round,
@@ -28,13 +28,13 @@ const SETTLED: Partial<Record<VmState, VmState>> = {
 
 const PASSING: ReadonlySet<string> = new Set(['Attaching', 'Detaching', 'Resizing'])
 
-export function createUpkeep(deps: {
+export function createMaintenance(deps: {
   state: SimulatorState
   events: EventLog
   jobs: Jobs
   time: 'auto' | 'step'
   changed: () => void
-}): Upkeep {
+}): Maintenance {
   const { state } = deps
   let unsettled = new Set<string>()
   let rounds = 0

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { wellKnown } from '../../lab/site.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import type { Lab } from '../support/start-lab.ts'
-import { foreignThings } from './foreign-things.ts'
+import { otherTenantThings } from './other-tenant-things.ts'
 
 /** Id fields that name nothing a tenant could own. */
 export const BELONGS_TO_NOBODY: Readonly<Record<string, string>> = {
@@ -43,7 +43,7 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
 
 export interface Values {
   own: Readonly<Record<string, string>>
-  foreign: Readonly<Record<string, string>>
+  of_others: Readonly<Record<string, string>>
 }
 
 /** Things of the site: an answer may show them, and a caller of a tenant may not choose among them. */
@@ -109,7 +109,7 @@ interface Request {
 }
 
 /** The contract's example with things of acme, and the one of globex at `path`. */
-export function requestFor(operation: string, route: RouteSpec, path: string, { own, foreign }: Values): Request {
+export function requestFor(operation: string, route: RouteSpec, path: string, { own, of_others }: Values): Request {
   const { params, body } = structuredClone(route.example) as { params?: Json; body?: Json }
   const request: Json = { params: params ?? {}, ...(route.body === undefined ? {} : { body: body ?? {} }) }
   const { add = {}, drop = [] } = BESIDE[`${operation} ${path}`] ?? {}
@@ -122,7 +122,7 @@ export function requestFor(operation: string, route: RouteSpec, path: string, { 
     ? { ...own, vm: own['stopped_vm'] }
     : own
   replaceIds(request, '', (at) => (fieldName(at) === 'zone_id' ? wellKnown.zone : things[kindOf(operation, at) ?? '']))
-  const value = foreign[kindOf(operation, path) ?? '']
+  const value = of_others[kindOf(operation, path) ?? '']
   assert.ok(value !== undefined, `a ${kindOf(operation, path)} of globex`)
   put(request, path.split('.'), value)
   return request
@@ -147,7 +147,7 @@ function put(into: object, [name = '', ...rest]: string[], value: string): void 
 const made = (number: number): string => `7e57ab1e-0000-4000-8001-${String(number).padStart(12, '0')}`
 
 export async function valuesOf(lab: Lab): Promise<Values> {
-  const things = await foreignThings(lab)
+  const things = await otherTenantThings(lab)
   const { tables } = lab.platform.state
   const { accounts, domains } = wellKnown
   const owner = { accountid: accounts.globex, projectid: null }
@@ -201,7 +201,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
       disk_offering: things.disk_offering_id, affinity_group: group.id, project: wellKnown.project, address: address.id,
       nic: first(vm.nics).id, tenant: domains.acme, snapshot: snapshot.id, backup: backup.id, rule: rule.id,
     }, // biome-ignore format: one table
-    foreign: {
+    of_others: {
       vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
       service_offering: made(3), disk_offering: made(4), snapshot: made(5), backup: made(6), project: made(7),
       affinity_group: made(8), user_data: made(9), vpc: made(10), host: wellKnown.hosts['kvm-01'],

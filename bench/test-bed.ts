@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { type Program, startProgram } from './processes.ts'
 
-export interface Stand {
+export interface TestBed {
   url: string
   token: string
   headers: Record<string, string>
@@ -19,7 +19,7 @@ export interface Stand {
 
 const here = (name: string): string => join(import.meta.dirname, name)
 
-export async function startStand(vms: number): Promise<Stand> {
+export async function startTestBed(vms: number): Promise<TestBed> {
   const folder = mkdtempSync(join(tmpdir(), 'gp-bench-'))
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-bench-db-'))
   const postgres = await startEmbeddedPostgres({ state_dir, log: () => {} })
