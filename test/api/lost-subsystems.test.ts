@@ -100,7 +100,7 @@ const FAILURES: readonly { fate: Fate; code: string; title: string }[] = [
 ]
 
 for (const { fate, code, title } of FAILURES) {
-  test(`while the platform ${title}, every route in front of it is 500 ${code}`, { timeout: 60_000 }, async () => {
+  test(`while the platform ${title}, every route in front of it is 500 ${code}`, { timeout: 220_000 }, async () => {
     const mute = fate === 'silent' || fate === 'refuse'
     const tried = asking.filter(({ operation }) => !(mute && PATIENT.has(operation)))
     const wrong = await wrongOf(

@@ -157,8 +157,8 @@ test('an upstream that breaks closes the client with 1014; one that cannot be op
   assert.deepEqual(await closeOf(socket), [1014, 'The connection to the upstream was lost.'])
   const nowhere = await startWatch(t, { subsystem: 'KVM', url: 'ws://127.0.0.1:1/' })
   assert.equal(await openStatus(nowhere.url, '/toy/watch'), 502)
-  const refusing = await startWatch(t, { subsystem: 'KVM', url: `${url.replace('http', 'ws')}/toy/plain` })
-  assert.equal(await openStatus(refusing.url, '/toy/watch'), 502)
+  const rejecting = await startWatch(t, { subsystem: 'KVM', url: `${url.replace('http', 'ws')}/toy/plain` })
+  assert.equal(await openStatus(rejecting.url, '/toy/watch'), 502)
 })
 
 test('what is no WebSocket request is 426, and other routes ignore the wish to become one', async (t) => {

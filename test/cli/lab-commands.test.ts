@@ -13,7 +13,7 @@ import { runHere } from './in-process.ts'
 let lab: Lab
 let ticking: NodeJS.Timeout
 before(async () => {
-  lab = await startLab({ time: 'step' })
+  lab = await startLab({ time: 'step', addresses: true })
   ticking = setInterval(() => lab.platform.step(), 20)
 })
 after(async () => {

@@ -65,7 +65,7 @@ export function createSockets(every: Every = everyInterval): Sockets {
     serve(app) {
       app.server.on('upgrade', (request: IncomingMessage, socket: Socket, head: Buffer) => {
         upgrades.set(request, { socket, head })
-        app.routing(request, refusalResponse(request, socket))
+        app.routing(request, rejectionResponse(request, socket))
       })
     },
     accept(request, reply, source, open) {
@@ -117,7 +117,7 @@ function upgradeRequired(reply: FastifyReply): ApiError {
 }
 
 /** What is answered instead of an upgrade, by the routes' own rules; the connection ends with it. */
-function refusalResponse(request: IncomingMessage, socket: Socket): ServerResponse {
+function rejectionResponse(request: IncomingMessage, socket: Socket): ServerResponse {
   socket.on('error', () => socket.destroy())
   const response = new ServerResponse(request)
   response.shouldKeepAlive = false
