@@ -238,6 +238,7 @@ export const ConfigSchema = Type.Object(
         app_event_days: Days(1825, 'How long application events are kept, archived or not.'),
         job_days: Days(365, 'How long jobs that have ended are kept, with their steps and lines.'),
         platform_event_days: Days(90, 'How long copies of the compute platform’s own events are kept.'),
+        dhcp_lease_days: Days(365, 'How long leases that have ended stay in the history of an address.'),
       },
       'When old rows are deleted. Streams have events.replay_hours.',
     ),

@@ -11,6 +11,7 @@ export interface RetentionPeriods {
   app_event_days: number
   job_days: number
   platform_event_days: number
+  dhcp_lease_days: number
 }
 
 export interface RetentionRule {
@@ -20,7 +21,7 @@ export interface RetentionRule {
 }
 
 function rulesOf(periods: RetentionPeriods): RetentionRule[] {
-  const { replay_hours, audit_days, app_event_days, job_days, platform_event_days } = periods
+  const { replay_hours, audit_days, app_event_days, job_days, platform_event_days, dhcp_lease_days } = periods
   return [
     { table: 'stream_event', old: sql`at < ${ago('hours', replay_hours)}` },
     { table: 'audit', old: sql`at < ${ago('days', audit_days)}` },
@@ -31,6 +32,7 @@ function rulesOf(periods: RetentionPeriods): RetentionRule[] {
     },
     { table: 'guest_network_job', old: sql`started_at < ${ago('days', job_days)}` },
     { table: 'platform_event', old: sql`created_at < ${ago('days', platform_event_days)}` },
+    { table: 'dhcp_lease', old: sql`state <> 'active' and ended_at < ${ago('days', dhcp_lease_days)}` },
     // Keys older than a day mean nothing any more (idempotency.ts).
     { table: 'idempotency', old: sql`created_at < ${ago('hours', 24)}` },
     // A webhook is repeated within seconds.

@@ -22,6 +22,8 @@ const ROWS: Record<string, string> = {
   platform_event: `insert into platform_event (id, created_at, type, level, state, description, username)
     values ('planted-{n}', {age}, 'X', 'INFO', '', '', '')`,
   stream_event: `insert into stream_event (at, channel, type, data) values ({age}, 'vm', 'planted', '{}')`,
+  dhcp_lease: `insert into dhcp_lease (scope, mac, ip, first_seen, expires_at, lease_seconds, state, ended_at)
+    values ('planted', '52:54:00:00:00:01', '10.0.0.1', {age}, {age}, 60, 'expired', {age})`,
   idempotency: `insert into idempotency (created_at, caller_id, key, operation, request_hash, operation_id, replica_id)
     values ({age}, 'planted', 'planted-{n}', 'x', '\\x00', gen_random_uuid(), gen_random_uuid())`,
   hook_delivery: `insert into hook_delivery (received_at, id) values ({age}, 'planted-{n}')`,
@@ -36,7 +38,8 @@ const ROWS: Record<string, string> = {
 
 /** Tables that hold one row for each thing that exists, or rows that people make and want to keep. */
 const BOUNDED = [
-  'alert_copy', 'api_token', 'guest_network_site', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
+  'alert_copy', 'api_token', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ipam_address',
+  'ipam_prefix', 'ipam_range', 'ipam_role', 'ipam_site', 'ipam_vlan', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
   'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'revoked_certificate', 'setting', 'tenant',
   'user_account', 'vm_state',
 ] // biome-ignore format: a list
@@ -46,7 +49,13 @@ before(async () => {
   lab = await startLab({
     config: {
       events: { replay_hours: DAYS * 24 },
-      retention: { audit_days: DAYS, app_event_days: DAYS, job_days: DAYS, platform_event_days: DAYS },
+      retention: {
+        audit_days: DAYS,
+        app_event_days: DAYS,
+        job_days: DAYS,
+        platform_event_days: DAYS,
+        dhcp_lease_days: DAYS,
+      },
     },
   })
 })
@@ -77,6 +86,7 @@ test('old rows of every table that grows are deleted, a backlog too, and what is
     'job',
     'guest_network_job',
     'platform_event',
+    'dhcp_lease',
     'stream_event',
     'enrolment_token',
   ]) {
@@ -106,6 +116,7 @@ test('old rows of every table that grows are deleted, a backlog too, and what is
   assert.equal(await count(`job where type in ('parent', 'child')`), 2, 'a job is kept for its child')
   assert.equal(await count(`guest_network_job`), 1)
   assert.equal(await count(`platform_event where id like 'planted-%'`), 1)
+  assert.equal(await count(`dhcp_lease where scope = 'planted'`), 1)
   assert.equal(await count(`stream_event where type = 'planted'`), 1)
   assert.equal(await count(`idempotency where caller_id = 'planted'`), 0)
   assert.equal(await count(`hook_delivery where id like 'planted-%'`), 0)
