@@ -52,7 +52,7 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   'custom_profile.id': 'the word for a profile that the request brings along',
   identity_provider_id: 'the name that the provider has for itself',
   boot_id: 'made up by the kernel of the node',
-  'old_record.id': NO_LIST,
+  'operations.old_record.id': NO_LIST,
   'ddiDriftRepair.id': RECORD,
   'ipamAddressAllocate.owner_id': 'the id of any kind of thing; the kind stands beside it',
   'ipamAddressList.owner_id': 'the id of any kind of thing; the kind stands beside it',
