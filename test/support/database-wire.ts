@@ -8,24 +8,24 @@ export interface Wire {
   connection: Connection
   /** Nothing arrives any more, on connections that are there and on new ones. */
   silence(): void
+  /** All connections break, and so does every new one. */
+  cut(): void
   /** New connections work again. */
   restore(): void
-  /** Those that are there work again, too, and what was on its way arrives. */
-  resume(): void
   end(): void
 }
 
 export async function startWire(to: Connection): Promise<Wire> {
   const sockets = new Set<Socket>()
-  const pairs: [near: Socket, far: Socket][] = []
   let silent = false
+  let broken = false
   const server = createServer((near) => {
+    if (broken) return void near.destroy()
     const far = new Socket().connect({ path: join(to.host, `.s.PGSQL.${to.port}`) })
     for (const socket of [near, far]) {
       sockets.add(socket)
       socket.on('error', () => {})
     }
-    pairs.push([near, far])
     if (!silent) near.pipe(far).pipe(near)
   })
   server.listen(0, '127.0.0.1')
@@ -38,12 +38,13 @@ export async function startWire(to: Connection): Promise<Wire> {
       silent = true
       for (const socket of sockets) socket.unpipe().pause()
     },
+    cut() {
+      broken = true
+      for (const socket of sockets) socket.destroy()
+    },
     restore() {
       silent = false
-    },
-    resume() {
-      silent = false
-      for (const [near, far] of pairs) near.pipe(far).pipe(near)
+      broken = false
     },
     end() {
       server.close()
