@@ -132,14 +132,10 @@ async function startAgent(lab: Lab, node: FleetNode, listen: string, control_url
     }),
   )
   const log = openSync(join(folder, 'agent.log'), 'a')
-  return spawn(
-    'ip',
-    ['netns', 'exec', node.namespace, process.execPath, PROGRAM, 'agent', '--config', config, '--exit-with-parent'],
-    {
-      stdio: ['pipe', log, log],
-      env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', GROUNDPLANE_ENROLMENT_TOKEN: String(body.token) },
-    },
-  )
+  return spawn('ip', ['netns', 'exec', node.namespace, process.execPath, PROGRAM, 'agent', '--config', config], {
+    stdio: ['pipe', log, log],
+    env: { PATH: '/usr/sbin:/usr/bin:/sbin:/bin', GROUNDPLANE_ENROLMENT_TOKEN: String(body.token) },
+  })
 }
 
 function ended(child: ChildProcess): Promise<void> {
