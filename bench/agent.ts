@@ -36,7 +36,7 @@ export async function run(): Promise<BenchResult[]> {
     const file = join(folder, 'agent.yaml')
     const config = { listen: { host: '127.0.0.1', port: 0 }, control_url: urlOf(control), state_dir: folder }
     writeFileSync(file, JSON.stringify(config))
-    const arguments_ = ['agent', '--config', file, '--exit-with-parent']
+    const arguments_ = ['agent', '--config', file]
     program = await startProgram(join(import.meta.dirname, '../bin/cli.ts'), arguments_, { flags: [] })
     const idle = await measureIdle(program)
     return [...idle, await measureSummary(program, trust)]
