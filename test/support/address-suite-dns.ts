@@ -161,6 +161,10 @@ export function dnsTests(call: Caller, bench: () => AddressBench): void {
       }),
     )
     assert.deepEqual(await bench().resolve('mail.renamed.example', 'A'), ['10.0.0.9'])
+    refused(await call('DELETE', `${ZONES}/copy.example?confirm=copy.example`), 404, 'DNS_ZONE_NOT_FOUND')
+    for (const action of ['transfer', 'notify'])
+      refused(await call('POST', `${ZONES}/copy.example/${action}`), 404, 'DNS_ZONE_NOT_FOUND')
+    refused(await call('GET', `${ZONES}/copy.example/export`), 404, 'DNS_ZONE_NOT_FOUND')
     refused(await call('GET', `${ZONES}/copy.example`), 404, 'DNS_ZONE_NOT_FOUND')
     refused(await call('DELETE', `${ZONES}/renamed.example?confirm=copy.example`), 400, 'INVALID_REQUEST', 'confirm')
     refused(await call('POST', `${ZONES}/renamed.example/transfer`), 400, 'DDI_UNSUPPORTED')

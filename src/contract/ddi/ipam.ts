@@ -207,7 +207,7 @@ function routesOf<Q extends TProperties, B extends TObject, T extends TSchema>(k
     event: { resource_type: 'IPAM' },
     body: kind.create,
     ok: { 201: Enveloped(item, `Ipam${plural}Made`) },
-    errors: [400, 404, 409, 500],
+    errors: [400, 409, 500],
     example: { body: kind.body, answer: { success: true, message: `${one} made.`, data: example } },
   } as const satisfies RouteSpec
   const remove = {
