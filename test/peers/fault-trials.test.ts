@@ -145,7 +145,7 @@ async function trial(fault: keyof typeof FAULT_MS, replicas: 1 | 2): Promise<Cou
   if (fault === 'freeze') hit.process.kill('SIGCONT')
   else wire.restore()
   // Until then a repeat may take over; only now may what was cut off from the database go on.
-  await until('every replica has given a sign of life', async () => (await alive()) === replicas, READY_WITHIN_MS)
+  await until('every replica has given a heartbeat', async () => (await alive()) === replicas, READY_WITHIN_MS)
   release()
   await Promise.all([...first, ...repeats])
   await until('all jobs have ended', async () => (await running(other)) === 0, READY_WITHIN_MS)
@@ -207,7 +207,7 @@ suite('orders that a fault hits in their checks', { concurrency: 2, timeout: 230
         const { trials, valid, taken_over, doubled, lost } = count
         assert.deepEqual({ doubled, lost }, { doubled: 0, lost: 0 })
         assert.ok(valid >= trials * 0.8, `the fault hit ${valid} of ${trials}`)
-        // One that is alone may give its sign of life before it reads the repeats; then they wait for the first.
+        // One that is alone may give its heartbeat before it reads the repeats; then they wait for the first.
         if (replicas === 2) assert.ok(taken_over >= valid / 2, `a repeat took over ${taken_over} of ${valid}`)
       })
     }
