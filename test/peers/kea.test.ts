@@ -60,8 +60,8 @@ describe('Kea', { skip: keaMissing() }, () => {
 
   test('gateway, excluded, network and broadcast addresses are never handed out', async () => {
     const answers = [await client.obtain(MACS[0]), await client.obtain(MACS[1]), await client.obtain(MACS[2])]
-    const given = answers.map((answer) => answer?.ip)
-    assert.deepEqual([...given].sort(), ['10.77.0.10', '10.77.0.11', '10.77.0.12'])
+    const given = new Set(answers.map((answer) => answer?.ip))
+    assert.deepEqual(given, new Set(['10.77.0.10', '10.77.0.11', '10.77.0.12']))
     assert.equal(await client.obtain('52:54:00:00:00:04'), undefined)
     const leases = await kea.leases({ scope: 'office' })
     assert.deepEqual(
