@@ -52,8 +52,12 @@ const REASONS: Readonly<Record<string, string>> = {
   EAI_AGAIN: 'has a host name in database.url that cannot be resolved',
 }
 
+/** The store wraps what the network and the server say: the code is that of the innermost cause that has one. */
 function reasonOf(error: unknown): string {
-  const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined
+  if (!(error instanceof Error)) return 'does not answer'
+  const inner = error.cause === undefined ? undefined : reasonOf(error.cause)
+  if (inner !== undefined && inner !== 'does not answer') return inner
+  const code: unknown = 'code' in error ? error.code : undefined
   if (typeof code !== 'string') return 'does not answer'
   return `${REASONS[code] ?? 'cannot be used'} (${code})`
 }
