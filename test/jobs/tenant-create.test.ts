@@ -25,6 +25,7 @@ interface Fixture {
 const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
 const open: (() => Promise<void>)[] = []
 after(async () => {
+  await shared
   for (const close of open.reverse()) await close()
 })
 
