@@ -218,6 +218,80 @@ describe('names of public addresses', () => {
   })
 })
 
+describe('rejections that nobody foresaw', () => {
+  const fail = async (command: string, text: string): Promise<void> => {
+    const { ok: taken } = await fetch(`${lab.addresses.control_url}/fail`, {
+      method: 'POST',
+      body: JSON.stringify({ command, text }),
+    })
+    assert.ok(taken)
+  }
+  const held = () => {
+    const { scopes, zones } = structuredClone(lab.addresses.state.now)
+    // A change that was undone counts up serials and times.
+    return { scopes, zones: zones.map(({ modified_ms: _modified, ...zone }) => zone) }
+  }
+  const scope = {
+    name: 'refused', network_cidr: '10.92.0.0/24', start_address: '10.92.0.10', end_address: '10.92.0.20', gateway: '10.92.0.1',
+  } // biome-ignore format: one scope
+  const record = { zone: 'lab.example', name: 'refused', type: 'A', value: '10.92.0.10' }
+  const TEXT =
+    'Range 10.92.0.10 clashes with 192.0.2.77 of ns9.inner.example, token=abc123, see /etc/dns/scopes/refused.scope.'
+
+  test('the server’s own sentence is the answer, without secrets, inner addresses and paths, and nothing changes', async () => {
+    const cases: [string, string, string, unknown, string][] = [
+      ['dhcp/scopes/set', 'POST', '/ddi/dhcp/scopes', scope, 'DHCP_REJECTED'],
+      ['zones/records/add', 'POST', '/ddi/dns/records', record, 'DNS_REJECTED'],
+      ['zones/create', 'POST', '/ddi/dns/zones', { name: 'refused.example', type: 'Primary' }, 'DNS_REJECTED'],
+      [
+        'dhcp/scopes/addReservedLease',
+        'POST',
+        '/ddi/dhcp/reservations',
+        {
+          scope_name: 'acme-office',
+          hostname: 'refused',
+          mac: '52:54:00:dd:00:02',
+          create_dns: true,
+          dns_zone: 'lab.example',
+        },
+        'DHCP_REJECTED',
+      ],
+    ]
+    const before = held()
+    for (const [command, method, path, body, code] of cases) {
+      await fail(command, TEXT)
+      const reply = await lab.call(method, path, body)
+      refused(reply, 400, code, 'refused the request: Range ')
+      assert.doesNotMatch(reply.text, /192\.0\.2\.77|inner|abc123|\/etc/)
+    }
+    assert.deepEqual(held(), before)
+    await fail('dhcp/scopes/set', TEXT)
+    refused(
+      await lab.call('POST', '/ddi/dhcp/scopes', scope),
+      400,
+      'DHCP_REJECTED',
+      'Range 10.92.0.10 clashes with [address]',
+    )
+  })
+
+  test('in a bulk the refused operation alone fails, with the sentence', async () => {
+    await fail('zones/records/add', 'Not this one.')
+    const operations = ['one', 'two'].map((name) => ({ action: 'ADD', record: { ...record, name } }))
+    const { results } = (await lab.call('POST', '/ddi/dns/records/bulk', { zone: 'lab.example', operations })).body
+    assert.deepEqual([results[0].code, results[1].status], ['DNS_REJECTED', 'succeeded'])
+    assert.match(results[0].error, /Not this one/)
+  })
+
+  test('trouble of the server, and a question that it cannot answer, are no fault of the caller', async () => {
+    await fail('dhcp/scopes/set', "No space left on device : '/etc/dns/scopes/refused.scope'")
+    refused(await lab.call('POST', '/ddi/dhcp/scopes', scope), 500, 'DHCP_ERROR')
+    await fail('zones/list', 'Something is wrong.')
+    refused(await lab.call('GET', '/ddi/dns/zones'), 500, 'DNS_ERROR')
+    await fail('dhcp/scopes/list', 'Something is wrong.')
+    refused(await lab.call('GET', '/ddi/dhcp/scopes'), 500, 'DHCP_ERROR')
+  })
+})
+
 test('a server that the configuration does not name is said to be missing', async () => {
   const plain = await startLab()
   try {

@@ -47,6 +47,14 @@ async function start(): Promise<AddressBench> {
       await lab.close()
       return work()
     },
+    // It judges all that we do, so it is told to refuse.
+    async unforeseen() {
+      for (const command of ['dhcp/scopes/addReservedLease', 'zones/records/add']) {
+        const body = JSON.stringify({ command, text: 'No.' })
+        await fetch(`${lab.control_url}/fail`, { method: 'POST', body })
+      }
+      return { reservation: {}, record: { type: 'TXT', value: 'x' } }
+    },
     collect: () => service.collect(),
     async close() {
       await service.close()

@@ -60,6 +60,15 @@ async function start(): Promise<AddressBench> {
         await dns_server.resume()
       }
     },
+    async unforeseen() {
+      const raw = createKeaTransport(kea_server.config)
+      const { Dhcp4 } = (await raw.send('config-get')).arguments as { Dhcp4: { subnet4: Subnet[] } }
+      const suite = Dhcp4.subnet4.find((subnet) => subnet['user-context']?.name === 'suite')
+      // Of a client that is known by another mark than its MAC: made by hand, and no reservation of ours.
+      suite?.reservations?.push({ 'client-id': '01:02:03:04', 'ip-address': '10.88.0.95' })
+      await raw.send('config-set', { Dhcp4 })
+      return { reservation: { ip: '10.88.0.95' }, record: { type: 'NAPTR', value: 'nonsense' } }
+    },
     collect: () => service.collect(),
     async close() {
       client.close()
@@ -74,5 +83,6 @@ async function start(): Promise<AddressBench> {
 
 interface Subnet {
   relay?: unknown
+  reservations?: object[]
   'user-context'?: { name?: string }
 }

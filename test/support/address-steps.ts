@@ -16,6 +16,8 @@ export interface AddressBench {
   away<T>(work: () => Promise<T>): Promise<T>
   /** Lets the collector look at the leases now. */
   collect(): Promise<void>
+  /** A new reservation of the scope and a new record of the zone that nobody but their server can know to be wrong. */
+  unforeseen(): Promise<{ reservation: object; record: object }>
   /** Smallest step of a lease time. */
   lease_step_seconds: number
   close(): Promise<void>

@@ -87,6 +87,20 @@ function nameTests(call: Caller, bench: () => AddressBench): void {
     assert.equal(ok(await call('GET', `${RESERVATIONS}?scope_name=suite&search=${mac(61)}`)).data.total_count, 0)
   })
 
+  test('what only the server knows to be wrong is refused in its words, and nothing changes', async () => {
+    const counts = async () => [
+      ok(await call('GET', `${RESERVATIONS}?scope_name=suite`)).data.total_count,
+      ok(await call('GET', `${RECORDS}?zone_name=${ZONE}`)).data.total_count,
+    ]
+    const { reservation, record } = await bench().unforeseen()
+    const before = await counts()
+    const body = { scope_name: 'suite', hostname: 'unforeseen', mac: mac(62), ...reservation }
+    refused(await call('POST', RESERVATIONS, body), 400, 'DHCP_REJECTED', 'refused the request: ')
+    const wrong = { zone: ZONE, name: 'unforeseen', ...record }
+    refused(await call('POST', RECORDS, wrong), 400, 'DNS_REJECTED', 'refused the request: ')
+    assert.deepEqual(await counts(), before)
+  })
+
   test('a scope with reservations and leases is deleted only when that is meant', async () => {
     refused(await call('DELETE', `${SCOPES}/suite`), 409, 'DHCP_SCOPE_IN_USE', 'force')
     ok(await call('DELETE', `${SCOPES}/suite?force=true`))

@@ -1,4 +1,5 @@
 // The platform's own sentences: made readable, and cleaned for those who may see them.
+import { withoutInner as hideInner } from '#src/kernel/inner-text.ts'
 
 const NAME_KEYS = ['name', 'accountName', 'hostName', 'address', 'instanceName', 'busAddress', 'uuid'] as const
 
@@ -48,32 +49,9 @@ function nameIn(value: unknown): string {
   return [...entries].map(([key, one]) => `${key} ${String(one)}`).join(', ')
 }
 
-const SECRET =
-  /\b(\w*(?:pass(?:word)?|secret|token|signature|api_?key|user_?data)\w*)(\s*[=:]\s*|\s+value\s*=?\s*)(\S+)/gi
-const SECRET_VALUE = /invalid value (\S+) for parameter (\w*(?:pass|secret|token|signature|key|userdata)\w*)/gi
-const URL_TEXT = /\b[a-z][a-z0-9+.-]*:\/\/\S+/gi
-const IPV4_TEXT = /\b\d{1,3}(?:\.\d{1,3}){3}(?:\/\d{1,2}|:\d{1,5})?\b/g
-const IPV6_TEXT =
-  /(?<![\w:])(?:(?:[0-9a-f]{1,4}:){7}[0-9a-f]{1,4}|(?:(?:[0-9a-f]{1,4}:)+|:):(?:[0-9a-f]{1,4}(?::[0-9a-f]{1,4})*)?)(?![\w:])/gi
-/** Words with dots between: host names, and other names that the sentence does not need. */
-const HOST_TEXT = /(?<![\w.-])(?=[\w.-]*[a-z])[\w-]+(?:\.[\w-]+)+(?![\w-])/gi
-/** Bare names of machines: `kvm-07`, `db-1`. */
-const MACHINE_TEXT = /(?<![\w.-])[a-z]\w*(?:-\w+)*-\d+(?![\w-])/gi
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-/i
-
 /** For those who run the platform: its sentence without secrets, and without addresses that the request did not name. */
 export function withoutInner(text: string, sent: Readonly<Record<string, string>>): string {
-  const named = Object.values(sent).join(' ')
-  const unlessNamed = (found: string) => (named.includes(found) || UUID.test(found) ? found : '[address]')
-  return readable(text)
-    .replace(SECRET, '$1$2[hidden]')
-    .replace(SECRET_VALUE, 'invalid value [hidden] for parameter $2')
-    .replace(URL_TEXT, unlessNamed)
-    .replace(IPV4_TEXT, unlessNamed)
-    .replace(IPV6_TEXT, unlessNamed)
-    .replace(HOST_TEXT, unlessNamed)
-    .replace(MACHINE_TEXT, unlessNamed)
-    .slice(0, MAX_LENGTH)
+  return hideInner(readable(text), Object.values(sent).join(' '), MAX_LENGTH)
 }
 
 const MAX_LENGTH = 500

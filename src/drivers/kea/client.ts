@@ -6,6 +6,7 @@ import { UpstreamError } from '#src/kernel/errors.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { DhcpLease, DhcpServer } from '../ddi/dhcp-server.ts'
+import { RejectionError } from '../ddi/rejection.ts'
 import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
 import { configStore, databaseStore } from './reservation-stores.ts'
 import { DISABLED_CLASS, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
@@ -40,6 +41,7 @@ const StatAnswer = Compile(
 )
 
 const ASSIGNED = 0
+const REFUSED = 1
 const NOT_FOUND = 3
 /** Asked for page by page: Kea answers no client while it writes a long answer. */
 const LEASE_PAGE = 1000
@@ -65,7 +67,7 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
       const commands = new Set(Array.isArray(known) ? known : [])
       const missing = ['lease4-get-page', 'stat-lease4-get'].filter((command) => !commands.has(command))
       if (missing.length > 0)
-        throw refused('list-commands', `load the hooks lease_cmds and stat_cmds: ${missing.join(', ')} missing`)
+        throw failed('list-commands', `load the hooks lease_cmds and stat_cmds: ${missing.join(', ')} missing`)
     },
     async scopes(signal) {
       const dhcp4 = await read(signal)
@@ -142,7 +144,7 @@ function createCycle(kea: KeaTransport, { peers = [], log }: KeaOptions) {
 }
 
 async function setConfig(kea: KeaTransport, dhcp4: Dhcp4): Promise<void> {
-  await ask(kea, 'config-test', { Dhcp4: dhcp4 })
+  await testConfig(kea, dhcp4)
   await ask(kea, 'config-set', { Dhcp4: dhcp4 })
   await ask(kea, 'config-write')
 }
@@ -165,13 +167,13 @@ function nextId(dhcp4: Dhcp4): number {
 
 function subnetByName(dhcp4: Dhcp4, name: string): KeaSubnet {
   const subnet = subnetsOf(dhcp4).find((candidate) => scopeName(candidate) === name)
-  if (subnet === undefined) throw refused('config-get', `scope ${name} is gone from the server`)
+  if (subnet === undefined) throw gone(`scope ${name}`)
   return subnet
 }
 
 function subnetById(dhcp4: Dhcp4, id: number): KeaSubnet {
   const subnet = subnetsOf(dhcp4).find((candidate) => candidate.id === id)
-  if (subnet === undefined) throw refused('config-get', `subnet ${id} is gone from the server`)
+  if (subnet === undefined) throw gone(`subnet ${id}`)
   return subnet
 }
 
@@ -221,7 +223,7 @@ async function allLeases(
 function rowsOf(answer: KeaAnswer): Static<typeof Lease>[] {
   if (answer.result === NOT_FOUND || answer.arguments === undefined) return []
   if (Leases.Check(answer.arguments)) return answer.arguments.leases
-  throw refused('lease4-get', 'the leases do not have the form that this version knows')
+  throw failed('lease4-get', 'the leases do not have the form that this version knows')
 }
 
 function leaseOf(row: Static<typeof Lease>, scope: string): DhcpLease {
@@ -256,9 +258,23 @@ async function endLease(kea: KeaTransport, ip: string): Promise<void> {
 async function ask(kea: KeaTransport, command: string, args?: unknown, signal?: AbortSignal): Promise<KeaAnswer> {
   const answer = await kea.send(command, args, signal)
   if (answer.result === 0 || answer.result === NOT_FOUND) return answer
-  throw refused(command, answer.text)
+  throw failed(command, answer.text)
 }
 
-function refused(operation: string, detail: string): UpstreamError {
-  return new UpstreamError({ upstream: 'DHCP', operation, failure: 'error', status: 1, detail })
+/** Kea says 1 to everything that went wrong; only the test of a configuration speaks of what is in it alone. */
+async function testConfig(kea: KeaTransport, dhcp4: Dhcp4): Promise<void> {
+  const answer = await kea.send('config-test', { Dhcp4: dhcp4 })
+  if (answer.result !== 0) throw refused('config-test', answer.text, subnetsOf(dhcp4))
+}
+
+function gone(what: string): UpstreamError {
+  return refused('config-get', `${what} is gone from the server`, what)
+}
+
+function refused(operation: string, detail: string, sent: unknown): UpstreamError {
+  return new RejectionError({ upstream: 'DHCP', operation, status: REFUSED, detail, sent })
+}
+
+function failed(operation: string, detail: string): UpstreamError {
+  return new UpstreamError({ upstream: 'DHCP', operation, failure: 'error', status: REFUSED, detail })
 }

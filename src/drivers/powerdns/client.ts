@@ -6,6 +6,7 @@ import { Compile } from 'typebox/compile'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { DnsServer, RecordData, ZoneState, ZoneType } from '../ddi/dns-server.ts'
+import { RejectionError } from '../ddi/rejection.ts'
 import { bare, changedSets, dotted, RecordSet, recordsOf, valueOf } from './record-form.ts'
 import { createPowerDnsTransport, type PowerDnsCall, type PowerDnsConfig, type PowerDnsTransport } from './transport.ts'
 
@@ -259,7 +260,7 @@ function kindOf(type: ZoneType, notify: boolean): string {
   if (type === 'Primary') return notify ? 'Master' : 'Native'
   // Any other word would silently make an ordinary zone.
   const detail = `zones of type ${type} are not supported by this name server`
-  throw new UpstreamError({ upstream: 'DNS', operation: 'zone type', failure: 'error', status: 422, detail })
+  throw new RejectionError({ upstream: 'DNS', operation: 'zone type', status: 422, detail, sent: '' })
 }
 
 /** `also` empty removes the setting, so that the server's own default does not count either. */
@@ -327,5 +328,5 @@ function unknownForm(what: string): UpstreamError {
 
 function gone(zone: string): UpstreamError {
   const detail = `zone ${zone} is gone from the server`
-  return new UpstreamError({ upstream: 'DNS', operation: 'zone', failure: 'error', status: 404, detail })
+  return new RejectionError({ upstream: 'DNS', operation: 'zone', status: 404, detail, sent: zone })
 }

@@ -1,6 +1,7 @@
 // One call of the PowerDNS API. Its errors are JSON only for 400 and 422; 401, 404, 409 and 500 are plain text.
 import { Agent, type Dispatcher, request } from 'undici'
 import { UpstreamError } from '#src/kernel/errors.ts'
+import { RejectionError } from '../ddi/rejection.ts'
 
 export interface PowerDnsConfig {
   /** http://host:8081, without the path of the API. */
@@ -53,7 +54,7 @@ async function send(config: PowerDnsConfig, dispatcher: Dispatcher, call: PowerD
     })
     const text = await answer.body.text()
     if (answer.statusCode === 404 && (call.method === 'GET' || call.method === 'DELETE')) return undefined
-    if (answer.statusCode >= 400) throw refused(operation, answer.statusCode, text)
+    if (answer.statusCode >= 400) throw refused(call, operation, answer.statusCode, text)
     return text === '' ? undefined : (JSON.parse(text) as unknown)
   } catch (error) {
     if (call.signal?.aborted === true) throw call.signal.reason
@@ -70,7 +71,12 @@ async function send(config: PowerDnsConfig, dispatcher: Dispatcher, call: PowerD
   }
 }
 
-function refused(operation: string, status: number, text: string): UpstreamError {
+/** Statuses that speak of what was sent; any other is trouble of the server or of its settings. */
+const REJECTIONS = [400, 409, 422]
+
+function refused({ method, path, body }: PowerDnsCall, operation: string, status: number, text: string): UpstreamError {
+  if (method !== 'GET' && REJECTIONS.includes(status))
+    return new RejectionError({ upstream: 'DNS', operation, status, detail: saidBy(text), sent: [path, body] })
   // A locked database refuses a write as a whole, so the same write may be sent again.
   const retryable = status === 500
   return new UpstreamError({ upstream: 'DNS', operation, failure: 'error', status, detail: saidBy(text), retryable })

@@ -81,12 +81,12 @@ function readsOf(transport: TechnitiumTransport): Reads {
   const list: Reads['list'] = async (signal) => {
     const answer = await transport.call('dhcp/scopes/list', {}, { signal })
     if (ListedScopes.Check(answer)) return answer.scopes
-    throw transport.refused('dhcp/scopes/list', 'the scopes do not have the form that this version knows')
+    throw transport.unexpected('dhcp/scopes/list', 'the scopes do not have the form that this version knows')
   }
   const settingsOf = async (name: string, signal?: AbortSignal): Promise<ScopeSettings> => {
     const answer = await transport.call('dhcp/scopes/get', { name }, { signal })
     if (ScopeSettings.Check(answer)) return answer
-    throw transport.refused('dhcp/scopes/get', `scope ${name} does not have the form that this version knows`)
+    throw transport.unexpected('dhcp/scopes/get', `scope ${name} does not have the form that this version knows`)
   }
   const all: Reads['all'] = async (signal, wanted = () => true) => {
     const rows = (await list(signal)).filter((row) => wanted(row.name))
@@ -104,7 +104,7 @@ function readsOf(transport: TechnitiumTransport): Reads {
     async leases(signal) {
       const answer = await transport.call('dhcp/leases/list', {}, { signal })
       if (!Leases.Check(answer))
-        throw transport.refused('dhcp/leases/list', 'the leases do not have the form that this version knows')
+        throw transport.unexpected('dhcp/leases/list', 'the leases do not have the form that this version knows')
       const now_ms = Date.now()
       return answer.leases.filter((row) => Date.parse(row.leaseExpires) > now_ms)
     },
@@ -125,7 +125,10 @@ function scopeChanges(transport: TechnitiumTransport, reads: Reads, log: Log): S
     await transport.call(`dhcp/scopes/${enabled ? 'enable' : 'disable'}`, { name })
     const is = (await reads.list()).find((row) => row.name === name)?.enabled
     if (is === enabled) return
-    throw transport.refused('dhcp/scopes/list', `scope ${name} is not ${enabled ? 'enabled' : 'disabled'} afterwards`)
+    throw transport.unexpected(
+      'dhcp/scopes/list',
+      `scope ${name} is not ${enabled ? 'enabled' : 'disabled'} afterwards`,
+    )
   }
   return {
     async createScope(scope) {

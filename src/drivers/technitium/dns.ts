@@ -111,7 +111,7 @@ function readsOf(transport: TechnitiumTransport): Reads {
   const list: Reads['list'] = async (signal) => {
     const answer = await transport.call('zones/list', {}, { signal })
     if (!Zones.Check(answer))
-      throw transport.refused('zones/list', 'the zones do not have the form that this version knows')
+      throw transport.unexpected('zones/list', 'the zones do not have the form that this version knows')
     // The root has no name that a route could give.
     return answer.zones.filter((zone) => zone.internal !== true && zone.name !== '' && zone.type in TYPES)
   }
@@ -125,7 +125,7 @@ function readsOf(transport: TechnitiumTransport): Reads {
       const form = { zone, domain: fqdn ?? zone, listZone: fqdn === undefined }
       const answer = await transport.call('zones/records/get', form, { signal })
       if (!RecordsAnswer.Check(answer))
-        throw transport.refused('zones/records/get', 'the records do not have the form that this version knows')
+        throw transport.unexpected('zones/records/get', 'the records do not have the form that this version knows')
       if (bare(answer.zone.name) !== bare(zone)) throw gone(transport, zone)
       return answer.records
     },
@@ -135,7 +135,7 @@ function readsOf(transport: TechnitiumTransport): Reads {
 async function zoneState(transport: TechnitiumTransport, row: ListedZone, signal?: AbortSignal): Promise<ZoneState> {
   const answer = await transport.call('zones/options/get', { zone: row.name }, { signal })
   if (!Options.Check(answer))
-    throw transport.refused('zones/options/get', `zone ${row.name} does not have the form that this version knows`)
+    throw transport.unexpected('zones/options/get', `zone ${row.name} does not have the form that this version knows`)
   const { notify = 'None', zoneTransfer = 'Deny', primaryNameServerAddresses } = answer
   const changed = new Date(row.lastModified ?? '')
   return {

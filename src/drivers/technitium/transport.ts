@@ -4,6 +4,7 @@ import { Agent, type Dispatcher, request } from 'undici'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
+import { RejectionError } from '../ddi/rejection.ts'
 
 export interface TechnitiumConfig {
   /** http://host:5380, without the path of the API. */
@@ -24,8 +25,10 @@ export interface CallOptions {
 export interface TechnitiumTransport {
   /** `path` is below /api/. Answers the member `response`; undefined where the server sends none. */
   call(path: string, form?: Form, options?: CallOptions): Promise<unknown>
-  /** What the server says no to, and an answer that cannot be right. */
+  /** What the server says no to, or would make something else of. */
   refused(operation: string, detail: string): UpstreamError
+  /** An answer that cannot be right. */
+  unexpected(operation: string, detail: string): UpstreamError
   close(): Promise<void>
 }
 
@@ -33,6 +36,10 @@ const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 const CALLS_AT_ONCE = 16
 const REFUSED = 400
 const TOKEN_REFUSED = 401
+const READS = /\/(list|get)$/
+/** It says every failure alike; these are sentences of its platform and not about what was sent. */
+const OWN_TROUBLE =
+  /object reference not set|no space left|access to the path|cannot access the file|could not find (a part of the path|file)|read-only file system|access was denied|out of memory/i
 
 const Envelope = Compile(
   Type.Object({
@@ -58,7 +65,11 @@ export function createTechnitiumTransport(config: TechnitiumConfig, upstream: 'D
       const both = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
       try {
         const answer = await post(url, token, path, form, both, dispatcher)
-        return responseOf(path, answer, failed)
+        return responseOf(path, answer, (detail, status) =>
+          status === REFUSED && !READS.test(path) && !OWN_TROUBLE.test(detail)
+            ? new RejectionError({ upstream, operation: path, status, detail, sent: form })
+            : failed(path, detail, status),
+        )
       } catch (error) {
         if (signal?.aborted === true) throw signal.reason
         if (error instanceof UpstreamError) throw error
@@ -67,12 +78,13 @@ export function createTechnitiumTransport(config: TechnitiumConfig, upstream: 'D
           operation: path,
           failure: deadline.aborted ? 'timeout' : 'unavailable',
           detail: reasonOf(error),
-          retryable: /\/(list|get)$/.test(path),
+          retryable: READS.test(path),
           cause: error,
         })
       }
     },
-    refused: (operation, detail) => failed(operation, detail, REFUSED),
+    refused: (operation, detail) => new RejectionError({ upstream, operation, status: REFUSED, detail, sent: detail }),
+    unexpected: (operation, detail) => failed(operation, detail, REFUSED),
     close: () => dispatcher.destroy(),
   }
 }
@@ -112,17 +124,21 @@ async function post(
   return { status: answer.statusCode, text: await answer.body.text() }
 }
 
-function responseOf(path: string, { status, text }: Answer, failed: Failed): unknown {
+function responseOf(
+  path: string,
+  { status, text }: Answer,
+  failed: (detail: string, status: number) => UpstreamError,
+): unknown {
   const envelope = parsed(text)
   if (!Envelope.Check(envelope)) {
     const redirected = status >= 300 && status < 400 ? 'it redirects: set technitium.url to its https address; ' : ''
-    throw failed(path, `not an answer of the address server: ${redirected}HTTP ${status} ${text.slice(0, 80)}`, status)
+    throw failed(`not an answer of the address server: ${redirected}HTTP ${status} ${text.slice(0, 80)}`, status)
   }
   if (envelope.status === 'ok') return envelope.response
   if (envelope.status === 'invalid-token')
-    throw failed(path, 'the address server refuses the token (technitium.token)', TOKEN_REFUSED)
+    throw failed('the address server refuses the token (technitium.token)', TOKEN_REFUSED)
   const { errorMessage = envelope.status, innerErrorMessage } = envelope
-  throw failed(path, innerErrorMessage === undefined ? errorMessage : `${errorMessage} ${innerErrorMessage}`, REFUSED)
+  throw failed(innerErrorMessage === undefined ? errorMessage : `${errorMessage} ${innerErrorMessage}`, REFUSED)
 }
 
 function parsed(text: string): unknown {
