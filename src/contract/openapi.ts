@@ -1,7 +1,6 @@
 // The published document, made from the contract alone: OpenAPI 3.1, the reference's statuses and ours marked
 // `x-extension`.
 import type { TObject, TSchema } from 'typebox'
-import { INTRODUCTION } from './introduction.ts'
 import { FailureEnvelope, Problem } from './problem.ts'
 import { type Area, firstStatus, isTokenless, type RouteSpec, routeEffect, takesIdempotencyKey } from './route.ts'
 
@@ -28,7 +27,6 @@ export function openApiDocument(areas: readonly Area[], options: DocumentOptions
       title: 'Groundplane',
       version: options.version,
       summary: 'The management API of a private cloud',
-      description: INTRODUCTION.trim(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.server_url ?? '/' }],
@@ -170,7 +168,6 @@ function responses(route: RouteSpec, area: Area, shared: Shared): Json {
     const is_empty = route.kind === 'redirect' || route.kind === 'ws' || status === '304'
     out[status] = {
       description: (schema as { description?: string }).description ?? 'Success.',
-      ...((schema as { 'x-extension'?: boolean })['x-extension'] === true ? { 'x-extension': true } : {}),
       headers: answerHeaders(route, shared),
       ...(is_empty ? messages : { content: { [media]: { ...content, ...messages } } }),
     }
@@ -214,7 +211,6 @@ export function errorStatuses(route: RouteSpec): { status: number; documented: b
   // The node may be silent, whatever the route itself does.
   if (route.runs_on === 'node') implied.push(500)
   if (route.kind === 'ws') implied.push(426)
-  if (206 in route.ok) implied.push(416)
   const all = new Set([...documented, ...implied])
   return [...all].sort((a, b) => a - b).map((status) => ({ status, documented: documented.has(status) }))
 }

@@ -9,24 +9,10 @@ const Check = Type.Object({
   detail: Type.String(),
 })
 
-const NotChanged = Type.Null({ description: 'What the client has, as its If-None-Match says, is still the same.' })
-
 export const service = defineArea({
   name: 'service',
   description: 'Health, metrics and documentation of the service itself.',
   routes: {
-    rootPage: {
-      method: 'GET',
-      path: '/',
-      summary: 'Go to API reference',
-      description: 'For people who open the address of the service in a browser.',
-      access: 'public',
-      extension: true,
-      kind: 'redirect',
-      ok: { 302: Type.Null({ description: 'To /docs.' }) },
-      errors: [500],
-      example: {},
-    },
     healthGet: {
       method: 'GET',
       path: '/healthz',
@@ -54,7 +40,6 @@ export const service = defineArea({
       method: 'GET',
       path: '/version',
       summary: 'Get version',
-      description: 'Of the service and of Node, and the id of the replica that answers.',
       access: 'viewer',
       tenant: 'own',
       extension: true,
@@ -78,11 +63,10 @@ export const service = defineArea({
       method: 'GET',
       path: '/openapi.json',
       summary: 'Get OpenAPI document',
-      description: 'What clients and the reference page are made from. Carries an ETag.',
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.Unknown({ description: 'OpenAPI 3.1 document of this service.' }), 304: NotChanged },
+      ok: { 200: Type.Unknown({ description: 'OpenAPI 3.1 document of this service.' }) },
       errors: [500],
       example: {},
     },
@@ -94,7 +78,7 @@ export const service = defineArea({
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.String({ contentMediaType: 'text/html' }), 304: NotChanged },
+      ok: { 200: Type.String({ contentMediaType: 'text/html' }) },
       errors: [500],
       example: {},
     },
@@ -102,11 +86,10 @@ export const service = defineArea({
       method: 'GET',
       path: '/docs/reference.js',
       summary: 'Get script of API reference',
-      description: 'What the page at /docs runs; served from here, so that it works without the Internet.',
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.String({ contentMediaType: 'text/javascript' }), 304: NotChanged },
+      ok: { 200: Type.String({ contentMediaType: 'text/javascript' }) },
       errors: [500],
       example: {},
     },

@@ -57,7 +57,8 @@ const POLL_MS = 2000
 const DROPPED_MS = 5000
 const SETTLE_MS = 5000
 const RETRY_MS = 1000
-const WAIT_POLL_MS = 500
+/** Of one who waits for a job whose notice got lost: hundreds may wait at once. */
+const WAIT_POLL_MS = 2000
 
 export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream, background } = options

@@ -142,7 +142,8 @@ describe('drift', () => {
     const body = { scope_name: 'drifting', hostname: 'drift', mac, create_dns: true, dns_zone: 'lab.example' }
     ok(await lab.call('POST', '/ddi/dhcp/reservations', body), 201)
     assert.equal(ok(await lab.call('POST', '/ddi/drift/check')).success, true)
-    assert.deepEqual(await found('reservation_missing'), [])
+    for (const kind of ['reservation_missing', 'scope_differs', 'record_missing'])
+      assert.deepEqual(await found(kind), [])
     const held = lab.addresses.state.now.scopes.find((one) => one.name === 'drifting')
     assert.ok(held)
     held.reservations = []

@@ -27,7 +27,7 @@ import { createServerLock } from '#src/modules/ddi/server-lock.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { type Caller, callerFor } from './http.ts'
 import { startJobProcess, testKeyring } from './job-process.ts'
-import { createTestDatabase } from './test-database.ts'
+import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 
 export interface AddressService {
   call: Caller
@@ -35,10 +35,17 @@ export interface AddressService {
   close(): Promise<void>
 }
 
-export async function startAddressService(servers: { dhcp: DhcpServer; dns: DnsServer }): Promise<AddressService> {
-  const test_database = await createTestDatabase()
+/** Of the requests, and of the jobs: what a process has for both together in production is as many. */
+const POOL = 16
+
+/** With a connection it is one replica of several on that database. */
+export async function startAddressService(
+  servers: { dhcp: DhcpServer; dns: DnsServer },
+  connection?: Connection,
+): Promise<AddressService> {
+  const test_database = await databaseOf(connection)
   const log = createLog({ level: 'error', destination: { write: () => {} } })
-  const database = openDatabase({ connection: test_database.connection, pool_size: 5, log })
+  const database = openDatabase({ connection: test_database.connection, pool_size: POOL, log })
   const dns_deps = {
     database,
     replica_id: 'test',
@@ -50,7 +57,12 @@ export async function startAddressService(servers: { dhcp: DhcpServer; dns: DnsS
   const names = createAddressNames(dns_deps)
   const job_deps = { server: servers.dhcp, lock, database, dns: names }
   const bound = [bindJob(dhcpReservationCreateJob, job_deps)]
-  const jobs = await startJobProcess({ connection: test_database.connection, keyring: testKeyring(), bound })
+  const jobs = await startJobProcess({
+    connection: test_database.connection,
+    keyring: testKeyring(),
+    bound,
+    pool_size: POOL,
+  })
   const cloudstack = noPlatform(log)
   const change = { database, replica_id: jobs.replica_id }
   const server = createServer({ log, metrics: createMetrics(), validate_answers: true })
@@ -77,6 +89,10 @@ export async function startAddressService(servers: { dhcp: DhcpServer; dns: DnsS
       await test_database.drop()
     },
   }
+}
+
+async function databaseOf(connection: Connection | undefined): Promise<TestDatabase> {
+  return connection === undefined ? createTestDatabase() : { connection, drop: () => Promise.resolve() }
 }
 
 function noPlatform(log: ReturnType<typeof createLog>): CloudStack {

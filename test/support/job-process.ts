@@ -42,14 +42,15 @@ export interface ProcessOptions {
   bound: readonly BoundJob[]
   at?: (point: string) => void
   slots?: number
+  pool_size?: number
   /** That waiting jobs go by. */
   clock?: () => Date
 }
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, at, slots, clock } = options
-  const database = openDatabase({ connection, pool_size: 4, log })
+  const { connection, keyring, bound, at, slots, clock, pool_size = 4 } = options
+  const database = openDatabase({ connection, pool_size, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const metrics = createMetrics()

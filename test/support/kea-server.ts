@@ -29,13 +29,22 @@ export function keaMissing(): string | false {
   return existsSync(join(HOOKS, 'libdhcp_lease_cmds.so')) ? false : 'needs the hooks of kea-common'
 }
 
-export async function startKea(): Promise<KeaServer> {
+export interface KeaServerOptions {
+  /** Where it keeps leases and reservations, in its own words; in files when left out. */
+  databases?: Record<string, unknown>
+  /** Hooks beside those for leases, in its own words. */
+  hooks?: readonly unknown[]
+  /** On one port with its peers: a client's packet goes to all of them. */
+  more?: Record<string, unknown>
+}
+
+export async function startKea(options: KeaServerOptions = {}): Promise<KeaServer> {
   const folder = tempFolder('gp-kea-')
   const children = createChildren()
   const port = await freeUdpPort()
   const socket = join(folder, 'kea4.sock')
   const file = join(folder, 'kea-dhcp4.conf')
-  await writeFile(file, JSON.stringify({ Dhcp4: settings(folder, socket) }))
+  await writeFile(file, JSON.stringify({ Dhcp4: settings(folder, socket, options) }))
   const config: KeaConfig = { socket, timeout_ms: 10_000 }
   const run = async (): Promise<Child> => {
     // A killed server that nobody has reaped yet counts as running for Kea.
@@ -69,12 +78,15 @@ export async function startKea(): Promise<KeaServer> {
   }
 }
 
-function settings(folder: string, socket: string): unknown {
+function settings(folder: string, socket: string, { databases, hooks = [], more }: KeaServerOptions): unknown {
   return {
     'interfaces-config': { interfaces: ['lo'], 'dhcp-socket-type': 'udp' },
     'control-socket': { 'socket-type': 'unix', 'socket-name': socket },
     'lease-database': { type: 'memfile', persist: true, name: join(folder, 'leases4.csv') },
-    'hooks-libraries': ['lease_cmds', 'stat_cmds'].map((hook) => ({ library: join(HOOKS, `libdhcp_${hook}.so`) })),
+    'hooks-libraries': [
+      ...['lease_cmds', 'stat_cmds'].map((hook) => ({ library: join(HOOKS, `libdhcp_${hook}.so`) })),
+      ...hooks,
+    ],
     authoritative: true,
     'match-client-id': false,
     'host-reservation-identifiers': ['hw-address'],
@@ -82,5 +94,7 @@ function settings(folder: string, socket: string): unknown {
     'valid-lifetime': 3600,
     subnet4: [],
     loggers: [{ name: 'kea-dhcp4', output_options: [{ output: join(folder, 'kea.log') }], severity: 'INFO' }],
+    ...databases,
+    ...more,
   }
 }

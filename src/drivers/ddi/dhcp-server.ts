@@ -34,6 +34,15 @@ export interface DhcpLease {
   lease_seconds: number
 }
 
+/** What a server has, read once: of one scope (none when it is not there), or of all. */
+export interface DhcpState {
+  scopes: DhcpScope[]
+  /** In the order of their addresses. */
+  reservations: (DhcpReservation & { scope: string })[]
+  /** Those that are held now, in the order of their addresses. */
+  leases: DhcpLease[]
+}
+
 export interface ReservationChange {
   /** New ones, and those whose address, name or comment is another now. */
   put?: readonly DhcpReservation[]
@@ -62,6 +71,8 @@ export interface DhcpServer {
   /** Cheap; throws when the server does not answer or refuses our credentials. */
   check(signal?: AbortSignal): Promise<void>
   scopes(signal?: AbortSignal): Promise<DhcpScope[]>
+  /** Everything at once, for who needs more than one of the three: a large configuration takes a second to read. */
+  state(scope?: string, signal?: AbortSignal): Promise<DhcpState>
   /** Of one scope, or of all; in the order of their addresses. */
   reservations(scope?: string, signal?: AbortSignal): Promise<(DhcpReservation & { scope: string })[]>
   /** Leases that are held now, by scope, MAC, or all; in the order of their addresses. */

@@ -15,6 +15,7 @@ export function unconfiguredDhcp(): DhcpServer {
     limits: { lease_step_seconds: 1, max_excluded_ranges: 200, max_text_bytes: 255, single_address_range: true },
     check: refused,
     scopes: refused,
+    state: refused,
     reservations: refused,
     leases: refused,
     counters: refused,

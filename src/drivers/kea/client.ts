@@ -5,10 +5,10 @@ import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DhcpLease, DhcpServer } from '../ddi/dhcp-server.ts'
+import type { DhcpLease, DhcpReservation, DhcpServer } from '../ddi/dhcp-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
 import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
-import { configStore, databaseStore } from './reservation-stores.ts'
+import { configStore, databaseStore, type ReservationStore } from './reservation-stores.ts'
 import { DISABLED_CLASS, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
 import { createKeaTransport, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
 
@@ -48,20 +48,42 @@ const LEASE_PAGE = 1000
 
 export function createKea(config: KeaConfig, options: KeaOptions): Kea {
   const kea = createKeaTransport(config)
-  const cycle = createCycle(kea, options)
-  const store =
-    options.hosts_database === undefined
-      ? configStore((id) => (edit) => cycle((dhcp4) => edit(subnetById(dhcp4, id))))
-      : databaseStore(options.hosts_database, config.timeout_ms)
-  const read = async (signal?: AbortSignal): Promise<Dhcp4> =>
-    dhcp4Of((await ask(kea, 'config-get', undefined, signal)).arguments)
-  const find = async (scope: string): Promise<{ dhcp4: Dhcp4; subnet: KeaSubnet }> => {
+  const read: Access['read'] = async (signal) => dhcp4Of((await ask(kea, 'config-get', undefined, signal)).arguments)
+  const find: Access['find'] = async (scope) => {
     const dhcp4 = await read()
     return { dhcp4, subnet: subnetByName(dhcp4, scope) }
   }
+  const cycle = createCycle(kea, options)
+  const store =
+    options.hosts_database === undefined
+      ? configStore((scope) => (edit) => cycle((dhcp4) => edit(subnetByName(dhcp4, scope))))
+      : databaseStore(options.hosts_database, config.timeout_ms, async (scope) => (await find(scope)).subnet.id)
+  const access: Access = { kea, cycle, store, read, find }
   return {
     kind: 'kea',
     limits: { lease_step_seconds: 1, max_excluded_ranges: 200, max_text_bytes: 255, single_address_range: true },
+    ...readsOf(access),
+    ...scopeChanges(access),
+    ...reservationChanges(access),
+    close: () => store.close(),
+  }
+}
+
+interface Access {
+  kea: KeaTransport
+  cycle: (edit: (dhcp4: Dhcp4) => void) => Promise<void>
+  store: ReservationStore
+  read(signal?: AbortSignal): Promise<Dhcp4>
+  find(scope: string): Promise<{ dhcp4: Dhcp4; subnet: KeaSubnet }>
+}
+
+function readsOf({
+  kea,
+  store,
+  read,
+  find,
+}: Access): Pick<DhcpServer, 'check' | 'scopes' | 'state' | 'reservations' | 'leases' | 'counters'> {
+  return {
     async check(signal) {
       const { arguments: known } = await ask(kea, 'list-commands', undefined, signal)
       const commands = new Set(Array.isArray(known) ? known : [])
@@ -73,19 +95,43 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
       const dhcp4 = await read(signal)
       return subnetsOf(dhcp4).map((subnet) => scopeOf(subnet, dhcp4))
     },
-    async reservations(scope, signal) {
-      const subnets = subnetsOf(await read(signal)).filter(
-        (subnet) => scope === undefined || scopeName(subnet) === scope,
-      )
-      const rows = await store.list(subnets)
-      return subnets.flatMap((subnet) =>
-        (rows.get(subnet.id) ?? [])
-          .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
-          .map((row) => ({ ...row, scope: scopeName(subnet) })),
-      )
+    async state(scope, signal) {
+      const dhcp4 = await read(signal)
+      const subnets = named(dhcp4, scope)
+      const [reservations, rows] = await Promise.all([
+        reservationsIn(store, subnets),
+        subnets.length === 0 ? [] : allLeases(kea, scope === undefined ? undefined : subnets, signal),
+      ])
+      return { scopes: subnets.map((subnet) => scopeOf(subnet, dhcp4)), reservations, leases: leasesIn(subnets, rows) }
     },
+    reservations: async (scope, signal) => reservationsIn(store, named(await read(signal), scope)),
     leases: (of, signal) => leases(kea, read, of, signal),
     counters: (scope, signal) => counters(kea, async () => (await find(scope)).subnet.id, signal),
+  }
+}
+
+function named(dhcp4: Dhcp4, scope: string | undefined): KeaSubnet[] {
+  return subnetsOf(dhcp4).filter((subnet) => scope === undefined || scopeName(subnet) === scope)
+}
+
+async function reservationsIn(
+  store: ReservationStore,
+  subnets: readonly KeaSubnet[],
+): Promise<(DhcpReservation & { scope: string })[]> {
+  const rows = await store.list(subnets)
+  return subnets.flatMap((subnet) => {
+    const scope = scopeName(subnet)
+    return (rows.get(subnet.id) ?? []).map((row) => ({ ...row, scope })).sort(byAddress)
+  })
+}
+
+function scopeChanges({
+  kea,
+  cycle,
+  store,
+  find,
+}: Access): Pick<DhcpServer, 'createScope' | 'updateScope' | 'deleteScope'> {
+  return {
     createScope: (scope) =>
       cycle((dhcp4) => {
         const subnet: KeaSubnet = { id: nextId(dhcp4), subnet: scope.network, reservations: [] }
@@ -95,33 +141,39 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
     updateScope: (name, scope) => cycle((dhcp4) => writeScope(subnetByName(dhcp4, name), scope)),
     async deleteScope(name) {
       const { subnet } = await find(name)
-      const held = (await store.list([subnet])).get(subnet.id) ?? []
-      if (held.length > 0) await store.change(subnet.id, { remove: held.map((row) => row.mac) })
+      const held = await reservationsIn(store, [subnet])
+      if (held.length > 0) await store.change(name, { remove: held.map((row) => row.mac) })
       await cycle((dhcp4) => removeSubnet(dhcp4, subnet.id))
       // Leases outlive their subnet, and its id is never given again; so they go with it.
       await ask(kea, 'lease4-wipe', { 'subnet-id': subnet.id })
     },
-    async changeReservations(scope, change) {
-      await store.change((await find(scope)).subnet.id, change)
-    },
+  }
+}
+
+function reservationChanges({
+  kea,
+  store,
+  read,
+  find,
+}: Access): Pick<DhcpServer, 'changeReservations' | 'reserveLease' | 'releaseReservation'> {
+  return {
+    changeReservations: (scope, change) => store.change(scope, change),
     async reserveLease(scope, reservation) {
-      const { subnet } = await find(scope)
       const held = await leases(kea, read, { mac: reservation.mac })
       if (!held.some((lease) => lease.ip === reservation.ip && lease.scope === scope)) return false
-      await store.change(subnet.id, { put: [reservation] })
+      await store.change(scope, { put: [reservation] })
       return true
     },
     async releaseReservation(scope, mac) {
       const { dhcp4, subnet } = await find(scope)
-      const row = (await store.list([subnet])).get(subnet.id)?.find((reservation) => reservation.mac === mac)
-      await store.change(subnet.id, { remove: [mac] })
+      const row = (await reservationsIn(store, [subnet])).find((reservation) => reservation.mac === mac)
       if (row === undefined) return
+      await store.change(scope, { remove: [mac] })
       const at = numberOf(row.ip)
       const pools = poolsOf(scopeOf(subnet, dhcp4))
       // Kea is silent to a client that asks again for an address outside every pool; without its lease it says no at once.
       if (!pools.some(({ first, last }) => numberOf(first) <= at && at <= numberOf(last))) await endLease(kea, row.ip)
     },
-    close: () => store.close(),
   }
 }
 
@@ -171,28 +223,33 @@ function subnetByName(dhcp4: Dhcp4, name: string): KeaSubnet {
   return subnet
 }
 
-function subnetById(dhcp4: Dhcp4, id: number): KeaSubnet {
-  const subnet = subnetsOf(dhcp4).find((candidate) => candidate.id === id)
-  if (subnet === undefined) throw gone(`subnet ${id}`)
-  return subnet
-}
-
 async function leases(
   kea: KeaTransport,
   read: (signal?: AbortSignal) => Promise<Dhcp4>,
   { scope, mac }: { scope?: string; mac?: string },
   signal?: AbortSignal,
 ): Promise<DhcpLease[]> {
-  const names = new Map(subnetsOf(await read(signal)).map((subnet) => [subnet.id, scopeName(subnet)]))
-  const rows = mac === undefined ? await allLeases(kea, names, scope, signal) : await leasesOf(kea, mac, signal)
+  const subnets = named(await read(signal), scope)
+  if (subnets.length === 0) return []
+  const some = scope === undefined ? undefined : subnets
+  return leasesIn(subnets, mac === undefined ? await allLeases(kea, some, signal) : await leasesOf(kea, mac, signal))
+}
+
+/** Those of these subnets that are held now, in the order of their addresses. */
+function leasesIn(subnets: readonly KeaSubnet[], rows: readonly Static<typeof Lease>[]): DhcpLease[] {
+  const names = new Map(subnets.map((subnet) => [subnet.id, scopeName(subnet)]))
   const now_s = Date.now() / 1000
   return rows
     .filter((row) => row.state === ASSIGNED && row.cltt + row['valid-lft'] > now_s)
     .flatMap((row) => {
       const name = names.get(row['subnet-id'])
-      return name === undefined || (scope !== undefined && name !== scope) ? [] : [leaseOf(row, name)]
+      return name === undefined ? [] : [leaseOf(row, name)]
     })
-    .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
+    .sort(byAddress)
+}
+
+function byAddress(a: { ip: string }, b: { ip: string }): number {
+  return numberOf(a.ip) - numberOf(b.ip)
 }
 
 async function leasesOf(kea: KeaTransport, mac: string, signal?: AbortSignal): Promise<Static<typeof Lease>[]> {
@@ -202,14 +259,11 @@ async function leasesOf(kea: KeaTransport, mac: string, signal?: AbortSignal): P
 /** One scope is asked for as a whole; all of them page by page. */
 async function allLeases(
   kea: KeaTransport,
-  names: ReadonlyMap<number, string>,
-  scope: string | undefined,
+  of: readonly KeaSubnet[] | undefined,
   signal?: AbortSignal,
 ): Promise<Static<typeof Lease>[]> {
-  const subnets = [...names].flatMap(([id, name]) => (name === scope ? [id] : []))
-  if (scope !== undefined) {
-    return subnets.length === 0 ? [] : rowsOf(await ask(kea, 'lease4-get-all', { subnets }, signal))
-  }
+  if (of !== undefined)
+    return rowsOf(await ask(kea, 'lease4-get-all', { subnets: of.map((subnet) => subnet.id) }, signal))
   const rows: Static<typeof Lease>[] = []
   for (let from = 'start'; ; ) {
     const page = rowsOf(await ask(kea, 'lease4-get-page', { from, limit: LEASE_PAGE }, signal))

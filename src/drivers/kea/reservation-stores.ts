@@ -10,21 +10,21 @@ import { reservationOf, writeReservation } from './scope-form.ts'
 export interface ReservationStore {
   /** By subnet id. */
   list(subnets: readonly KeaSubnet[]): Promise<Map<number, DhcpReservation[]>>
-  change(subnet_id: number, change: ReservationChange): Promise<void>
+  change(scope: string, change: ReservationChange): Promise<void>
   close(): Promise<void>
 }
 
 type Cycle = (edit: (subnet: KeaSubnet) => void) => Promise<void>
 
-export function configStore(cycleOf: (subnet_id: number) => Cycle): ReservationStore {
+export function configStore(cycleOf: (scope: string) => Cycle): ReservationStore {
   return {
     async list(subnets) {
       return new Map(
         subnets.map((subnet) => [subnet.id, (subnet.reservations ?? []).flatMap((row) => reservationOf(row) ?? [])]),
       )
     },
-    change: (subnet_id, { put = [], remove = [] }) =>
-      cycleOf(subnet_id)((subnet) => {
+    change: (scope, { put = [], remove = [] }) =>
+      cycleOf(scope)((subnet) => {
         const gone = new Set(remove)
         const next = new Map(put.map((reservation) => [reservation.mac, reservation]))
         const others = (subnet.reservations ?? []).flatMap((row) => {
@@ -49,7 +49,11 @@ interface HostRow {
 }
 
 /** Kea's schema 13: one row a host. Its own keys forbid a second row of a MAC in a subnet, not of an address. */
-export function databaseStore(url: string, timeout_ms: number): ReservationStore {
+export function databaseStore(
+  url: string,
+  timeout_ms: number,
+  idOf: (scope: string) => Promise<number>,
+): ReservationStore {
   const pool = new Pool({
     connectionString: url,
     max: 4,
@@ -79,8 +83,9 @@ export function databaseStore(url: string, timeout_ms: number): ReservationStore
         }
         return found
       }),
-    change: (subnet_id, { put = [], remove = [] }) =>
-      guarded('hosts change', async () => {
+    async change(scope, { put = [], remove = [] }) {
+      const subnet_id = await idOf(scope)
+      await guarded('hosts change', async () => {
         const client = await pool.connect()
         try {
           await client.query('begin')
@@ -104,7 +109,8 @@ export function databaseStore(url: string, timeout_ms: number): ReservationStore
         } finally {
           client.release()
         }
-      }),
+      })
+    },
     close: () => pool.end(),
   }
 }

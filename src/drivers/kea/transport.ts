@@ -154,6 +154,7 @@ function parsed(command: string, text: string): unknown {
 
 /** Kea writes each byte of a character beyond ASCII as `\\u00xx`; read as characters they would grow with every change. */
 function inUnicode(text: string): string {
+  if (!text.includes(String.raw`\u00`)) return text
   const bytes = text.replace(
     /((?:^|[^\\])(?:\\\\)*)((?:\\u00[89a-f][0-9a-f])+)/gi,
     (_all, before: string, escapes: string) => {

@@ -3,7 +3,7 @@
 import pLimit from 'p-limit'
 import { isInRange, numberOf, subnetOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DhcpReservation, DhcpScope, DhcpServer, ReservationChange } from '../ddi/dhcp-server.ts'
+import type { DhcpLease, DhcpReservation, DhcpScope, DhcpServer, ReservationChange } from '../ddi/dhcp-server.ts'
 import {
   formOf,
   leaseOf,
@@ -38,9 +38,7 @@ export function createTechnitiumDhcp(config: TechnitiumConfig, { log }: { log: L
     scopes: async (signal) => (await reads.all(signal)).map(({ row, settings }) => scopeOf(row, settings)),
     async reservations(scope, signal) {
       const found = await reads.all(signal, (name) => scope === undefined || name === scope)
-      return found.flatMap(({ row, settings }) =>
-        reservationsOf(settings).map((reservation) => ({ ...reservation, scope: row.name })),
-      )
+      return found.flatMap(reservationsIn)
     },
     async leases({ scope, mac }, signal) {
       const rows = (await reads.leases(signal)).filter(
@@ -49,13 +47,18 @@ export function createTechnitiumDhcp(config: TechnitiumConfig, { log }: { log: L
       )
       const names = new Set(rows.map((row) => row.scope))
       const scopes = names.size === 0 ? [] : await reads.all(signal, (name) => names.has(name))
-      const seconds = new Map(scopes.map(({ row, settings }) => [row.name, leaseSeconds(settings)]))
-      return rows
-        .flatMap((row) => {
-          const lease_seconds = seconds.get(row.scope)
-          return lease_seconds === undefined ? [] : [leaseOf(row, lease_seconds)]
-        })
-        .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
+      return leasesIn(scopes, rows)
+    },
+    async state(scope, signal) {
+      const [found, held] = await Promise.all([
+        reads.all(signal, (name) => scope === undefined || name === scope),
+        reads.leases(signal),
+      ])
+      return {
+        scopes: found.map(({ row, settings }) => scopeOf(row, settings)),
+        reservations: found.flatMap(reservationsIn),
+        leases: leasesIn(found, held),
+      }
     },
     counters: () => Promise.resolve({}),
     ...scopeChanges(transport, reads, log),
@@ -67,6 +70,20 @@ export function createTechnitiumDhcp(config: TechnitiumConfig, { log }: { log: L
 interface ScopeRow {
   row: ListedScope
   settings: ScopeSettings
+}
+
+function reservationsIn({ row, settings }: ScopeRow): (DhcpReservation & { scope: string })[] {
+  return reservationsOf(settings).map((reservation) => ({ ...reservation, scope: row.name }))
+}
+
+function leasesIn(scopes: readonly ScopeRow[], rows: readonly LeaseRow[]): DhcpLease[] {
+  const seconds = new Map(scopes.map(({ row, settings }) => [row.name, leaseSeconds(settings)]))
+  return rows
+    .flatMap((row) => {
+      const lease_seconds = seconds.get(row.scope)
+      return lease_seconds === undefined ? [] : [leaseOf(row, lease_seconds)]
+    })
+    .sort((a, b) => numberOf(a.ip) - numberOf(b.ip))
 }
 
 interface Reads {

@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { BytesAnswer, ProxyAnswer, SocketSource, SocketUpstream, StreamSource } from '#src/contract/answers.ts'
-import type { Area, Handlers, RouteKind, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
+import type { Area, Handlers, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
 import { firstStatus, isTokenless, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
@@ -16,7 +16,6 @@ import { addressCaller, type RateLimiter } from './rate-limit.ts'
 import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
 import { type OpenUpstream, openUpstream } from './socket-upstream.ts'
-import { uploadedForm } from './upload.ts'
 import { closingFrame } from './sse.ts'
 import { enforcedQuery } from './validation.ts'
 import { requireUpgrade } from './ws.ts'
@@ -45,6 +44,8 @@ export interface ForwardedCall {
   input: { params: unknown; query: unknown; body: unknown }
   ctx: RequestContext
 }
+
+const KINDS: ReadonlySet<string> = new Set(['json', 'sse', 'ws', 'bytes', 'proxy', 'redirect'])
 
 type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
 
@@ -80,15 +81,15 @@ export function mountArea<A extends Routes>(
   }
 }
 
-const METHODS: Partial<Record<RouteKind, string>> = { ws: 'GET', proxy: 'GET', multipart: 'POST' }
-
 /** What the server could not serve as the contract says is noticed at start. */
 function checkKind(operation: string, { kind = 'json', method, runs_on }: RouteSpec): void {
-  const wanted = METHODS[kind]
-  if (wanted === undefined) return
-  if (method !== wanted) throw new Error(`the route ${operation} is of kind ${kind}, which must be ${wanted}`)
-  if (runs_on === 'node')
+  if (!KINDS.has(kind)) throw new Error(`the route ${operation} is of kind ${kind}, which this server cannot serve`)
+  if (['ws', 'proxy'].includes(kind) && method !== 'GET') {
+    throw new Error(`the route ${operation} is of kind ${kind}, which must be GET`)
+  }
+  if (['ws', 'proxy'].includes(kind) && runs_on === 'node') {
     throw new Error(`the route ${operation} is of kind ${kind}, which cannot be forwarded to a node`)
+  }
 }
 
 interface Mounted {
@@ -105,8 +106,8 @@ interface Mounted {
 function routeOptions({ server, area, route, operation }: Mounted): RouteShorthandOptions {
   const schema: Record<string, TSchema> = { querystring: enforcedQuery(route) }
   if (route.params !== undefined) schema.params = route.params
-  if (route.body !== undefined && route.signed !== true && route.kind !== 'multipart') schema.body = route.body
-  const json = ['json', 'multipart'].includes(route.kind ?? 'json')
+  if (route.body !== undefined && route.signed !== true) schema.body = route.body
+  const json = (route.kind ?? 'json') === 'json'
   return {
     schema: json ? { ...schema, response: route.ok } : schema,
     config: { operation, area, route },
@@ -114,12 +115,10 @@ function routeOptions({ server, area, route, operation }: Mounted): RouteShortha
     validatorCompiler: ({ schema: part_schema, httpPart }) => {
       const validate = server.validators.compile(part_schema as TSchema, httpPart ?? 'body')
       const rest = /\{(\w+)\*\}$/.exec(route.path)?.[1]
-      if (httpPart === 'params' && rest !== undefined)
-        return (data: unknown) => validate(named(rest, data)) || { error: asError(validate.errors, 'params') }
+      if (httpPart === 'params' && rest !== undefined) return (data: unknown) => validate(named(rest, data))
       if (httpPart !== 'body' || route.body_optional !== true) return validate
       // Fastify shows an absent body as null; where the body may be left out, null and nothing are the same.
-      return (data: unknown) =>
-        data === null ? true : validate(data) === true || { error: asError(validate.errors, 'body') }
+      return (data: unknown) => (data === null ? true : validate(data) === true || { error: asError(validate.errors) })
     },
   }
 }
@@ -132,8 +131,8 @@ function named(name: string, data: unknown): unknown {
   return params
 }
 
-function asError(validation: unknown, validationContext: 'body' | 'params'): Error {
-  return Object.assign(new Error('validation'), { validation, validationContext })
+function asError(errors: unknown): Error {
+  return Object.assign(new Error('validation'), { validation: errors, validationContext: 'body' })
 }
 
 /** What tells whether the service lives must answer whoever else floods it from the same address. */
@@ -237,9 +236,6 @@ async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyRe
       const answer = await answerOf(mounted, input, ctx, request)
       if (answer.headers !== undefined) reply.headers(answer.headers)
       if (answer.error !== undefined) return sendStored(answer, request, reply)
-      // Fastify would send null as no body at all.
-      if (answer.body === null)
-        return reply.code(answer.status).type('application/json; charset=utf-8').serializer(String).send('null')
       return reply.code(answer.status).send(answer.body)
     }
   }
@@ -313,7 +309,6 @@ function inputOf(
   request: FastifyRequest,
 ): { params: unknown; query: unknown; body: unknown } {
   const params = request.params as Record<string, string>
-  if (route.kind === 'multipart') return { params, query: request.query, body: uploadedForm(request.body) }
   const body = route.signed === true ? signedBody(server, route, request.body) : (request.body ?? undefined)
   return { params, query: request.query, body }
 }
@@ -325,7 +320,7 @@ function signedBody(server: Server, route: RouteSpec, sent: unknown): SignedBody
     read() {
       const body = server.parseBody(bytes)
       const validate = server.validators.compile(route.body as TSchema, 'body')
-      if (!validate(body)) throw asError(validate.errors, 'body')
+      if (!validate(body)) throw asError(validate.errors)
       return body
     },
   }

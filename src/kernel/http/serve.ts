@@ -11,7 +11,6 @@ import type { Metrics } from '../metrics.ts'
 import type { HeldCredential } from './access.ts'
 import { fastSerializer, validatingSerializer } from './answers.ts'
 import { BODY_LIMIT_BYTES, NUL_SENTENCE, type ParseBody, readJsonBodies } from './body.ts'
-import { compressLongAnswers } from './compression.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { createKnownPaths, type KnownPaths } from './known-paths.ts'
@@ -20,7 +19,6 @@ import { createProxy, type Proxy } from './proxy.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
 import { type RequestTracing, traceRequests } from './tracing.ts'
 import { createValidators, type Validators } from './validation.ts'
-import { readUploads } from './upload.ts'
 import { createSockets, type Every, type Sockets } from './ws.ts'
 
 /** What the server knows about a request, besides Fastify's own. */
@@ -107,9 +105,7 @@ export function createServer(options: ServerOptions): Server {
   app.decorateRequest('state', null as never)
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   const parseBody = readJsonBodies(app)
-  readUploads(app)
   shareHeaders(app)
-  compressLongAnswers(app)
   if (options.tracing !== undefined) traceRequests(app, options.tracing)
   const paths = createKnownPaths()
   answerErrors(app, options.log, paths)

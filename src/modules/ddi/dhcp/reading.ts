@@ -1,6 +1,6 @@
 // What several DHCP handlers read: scopes by name, reservations joined with what was ordered, pages.
 import type { Reservation } from '#src/contract/ddi/dhcp-records.ts'
-import type { DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
+import type { DhcpScope, DhcpState } from '#src/drivers/ddi/dhcp-server.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
 import { reservationOrders } from '#src/store/dhcp-orders.ts'
@@ -12,7 +12,21 @@ export async function requireScope(
   name: string,
   signal?: AbortSignal,
 ): Promise<DhcpScope> {
-  const scope = (await server.scopes(signal)).find((candidate) => candidate.name === name)
+  return found(name, await server.scopes(signal))
+}
+
+/** With what is in it. */
+export async function requireState(
+  { server }: Pick<DhcpDeps, 'server'>,
+  name: string,
+  signal?: AbortSignal,
+): Promise<Omit<DhcpState, 'scopes'> & { scope: DhcpScope }> {
+  const { scopes, reservations, leases } = await server.state(name, signal)
+  return { scope: found(name, scopes), reservations, leases }
+}
+
+function found(name: string, scopes: readonly DhcpScope[]): DhcpScope {
+  const scope = scopes.find((candidate) => candidate.name === name)
   if (scope === undefined) throw new ApiError('DHCP_SCOPE_NOT_FOUND', `DHCP scope ${name} not found.`)
   return scope
 }

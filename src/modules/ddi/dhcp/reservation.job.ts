@@ -8,7 +8,7 @@ import type { Database } from '#src/store/database.ts'
 import { forgetReservation, reservationOrders, saveReservation } from '#src/store/dhcp-orders.ts'
 import type { AddressDns } from '../address-dns.ts'
 import type { ServerLock } from '../server-lock.ts'
-import { requireScope } from './reading.ts'
+import { requireState } from './reading.ts'
 import { checkReservedAddress, freeAddress } from './scope-rules.ts'
 
 export interface ReservationJobDeps {
@@ -63,8 +63,7 @@ export const dhcpReservationCreateJob = defineJob<ReservationJobDeps>()({
       name: 'reserve',
       title: 'Change the reservation on the DHCP server',
       run: reserve,
-      undo: (run) =>
-        run.state.ip === undefined ? Promise.resolve() : put(run, run.input.before, run.input.before?.ip ?? null),
+      undo: unreserve,
     },
     {
       name: 'names',
@@ -89,15 +88,24 @@ export const dhcpReservationCreateJob = defineJob<ReservationJobDeps>()({
 async function reserve(run: ReservationRun): Promise<void> {
   const { deps, input } = run
   await deps.lock(async () => {
-    if (run.state.ip === undefined) await run.save({ ip: await addressFor(run) })
-    const { ip = '' } = run.state
-    await run.about({ id: input.mac, name: input.after?.hostname ?? ip })
-    await write(run, input.after, ip)
+    if (!(await isOurs(run))) await run.save({ ip: await addressFor(run) })
+    await write(run, input.after, run.state.ip ?? '')
   })
 }
 
-function put(run: ReservationRun, wish: ReservationWish | null, ip: string | null): Promise<void> {
-  return run.deps.lock(() => write(run, wish, ip ?? ''))
+/** An address that was chosen before a crash, and not written down as this client's, may be another's by now. */
+async function isOurs({ deps, input, state }: ReservationRun): Promise<boolean> {
+  if (state.ip === undefined) return false
+  const [order] = await reservationOrders(deps.database.db, { scope: input.scope, ip: state.ip })
+  return order?.mac === input.mac
+}
+
+async function unreserve(run: ReservationRun): Promise<void> {
+  const { before, after } = run.input
+  await run.deps.lock(async () => {
+    if (run.state.ip !== undefined && (after === null || (await isOurs(run))))
+      await write(run, before, before?.ip ?? '')
+  })
 }
 
 /** The order is written first: what the server then lacks shows as drift and not as nothing. */
@@ -120,11 +128,9 @@ async function write(run: ReservationRun, wish: ReservationWish | null, ip: stri
 async function addressFor({ deps, input, signal }: ReservationRun): Promise<string> {
   const { scope: name, mac, before, after } = input
   if (after === null) return before?.ip ?? ''
-  const scope = await requireScope(deps, name, signal)
-  const [orders, on_server, leases] = await Promise.all([
+  const [orders, { scope, reservations: on_server, leases }] = await Promise.all([
     reservationOrders(deps.database.db, { scope: name }),
-    deps.server.reservations(name, signal),
-    deps.server.leases({ scope: name }, signal),
+    requireState(deps, name, signal),
   ])
   if (before === null && [...orders, ...on_server].some((row) => row.mac === mac))
     throw new ApiError('DHCP_RESERVATION_EXISTS', `${mac} has a reservation in scope ${name} already.`)

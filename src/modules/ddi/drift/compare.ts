@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { DhcpLease, DhcpScope, DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { RecordData } from '#src/drivers/ddi/dns-server.ts'
-import { numberOf, subnetOf } from '#src/kernel/ipv4.ts'
+import { numberOf, subnetOf, textOf } from '#src/kernel/ipv4.ts'
 import type { Database } from '#src/store/database.ts'
 import { type ReservationOrder, reservationOrders, scopeNotes, type ScopeOrder } from '#src/store/dhcp-orders.ts'
 import type { DriftFinding } from '#src/store/ddi-drift.ts'
@@ -119,8 +119,10 @@ function scopeDifference(
   return [difference({ kind: missing ? 'scope_missing' : 'scope_differs', subject: wanted.name, scope: wanted.name, expected, actual: has, message, mend })] // biome-ignore format: one difference
 }
 
+/** The database keeps the members of an object in an order of its own. */
 function inOrder({ name, network, range, excluded, gateway, dns_servers, lease_seconds, enabled }: ScopeOrder) {
-  return { name, network, range, excluded, gateway, dns_servers, lease_seconds, enabled }
+  const ranges = { range: textOf(range), excluded: excluded.map(textOf) }
+  return { name, network, ...ranges, gateway, dns_servers, lease_seconds, enabled }
 }
 
 function outside(

@@ -1,5 +1,6 @@
 // Handlers of the IPAM area over the built-in address store.
 import ipaddr from 'ipaddr.js'
+import pLimit, { type LimitFunction } from 'p-limit'
 import type { ipam } from '#src/contract/ddi/ipam.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
@@ -12,6 +13,8 @@ type In<Op extends keyof typeof ipam.routes> = Input<(typeof ipam.routes)[Op]>
 export function ipamHandlers(deps: ChangeDeps): Handlers<typeof ipam.routes, RequestContext> {
   const { database } = deps
   const { db } = database
+  // Those of this process wait here, so that they do not take every connection of the database.
+  const turn = pLimit(1)
   return {
     ipamSiteList: async ({ query }) => listed('sites', 'site', await store.listSites(db, pageOf(query)), pageOf(query)),
     ipamRoleList: async ({ query }) =>
@@ -48,7 +51,7 @@ export function ipamHandlers(deps: ChangeDeps): Handlers<typeof ipam.routes, Req
     ipamRoleDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_role', 'network role', params.id),
     ipamVlanDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_vlan', 'VLAN', params.id),
     ipamPrefixDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_prefix', 'prefix', params.id),
-    ipamAddressAllocate: ({ params, body }, ctx) => allocateAddress(deps, params.id, body, ctx),
+    ipamAddressAllocate: ({ params, body }, ctx) => allocateAddress(deps, turn, params.id, body, ctx),
     ipamAddressRelease: ({ params }, ctx) =>
       changing(deps, ctx, `address ${params.id}`, async () => {
         const address = await store.releaseAddress(db, params.id)
@@ -121,6 +124,7 @@ async function deleted(
 
 async function allocateAddress(
   deps: ChangeDeps,
+  turn: LimitFunction,
   prefix_id: number,
   body: In<'ipamAddressAllocate'>['body'],
   ctx: RequestContext,
@@ -138,7 +142,7 @@ async function allocateAddress(
       description: body.description ?? '',
       key: ctx.operation_id,
     }
-    const data = await store.allocate(deps.database, prefix_id, wish)
+    const data = await turn(() => store.allocate(deps.database, prefix_id, wish))
     if (data === 'no_prefix') throw new ApiError('IPAM_NOT_FOUND', `Prefix ${prefix_id} not found.`)
     if (data === 'full') throw new ApiError('IPAM_PREFIX_FULL', `Prefix ${prefix_id} has no free address left.`)
     if (data === 'taken')

@@ -1,0 +1,139 @@
+// Kea and PowerDNS in private folders, with drivers of ours, a client on the wire and what else tests of both need.
+import { createKea, type KeaOptions } from '#src/drivers/kea/client.ts'
+import { createKeaTransport } from '#src/drivers/kea/transport.ts'
+import { createPowerDns, type PowerDnsOptions } from '#src/drivers/powerdns/client.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { type AddressService, startAddressService } from './address-service.ts'
+import type { AddressBench } from './address-steps.ts'
+import { type DhcpClient, openDhcpClient } from './dhcp-client.ts'
+import { type KeaServer, type KeaServerOptions, keaMissing, startKea } from './kea-server.ts'
+import { type PowerDnsServer, powerDnsMissing, startPowerDns } from './powerdns-server.ts'
+
+export function realServersMissing(): string | false {
+  return keaMissing() || powerDnsMissing()
+}
+
+export interface RealServers {
+  kea: KeaServer
+  dns: PowerDnsServer
+  /** Drivers of their own for each replica; ended by `close`. */
+  connect(url?: string): Parameters<typeof startAddressService>[0]
+  resolve: AddressBench['resolve']
+  /** Kea's own words. */
+  ask(command: string, args?: unknown): Promise<unknown>
+  /** As somebody does who changes Kea's configuration by hand. */
+  editScope(scope: string, edit: (subnet: Subnet) => void): Promise<void>
+  close(): Promise<void>
+}
+
+const options: PowerDnsOptions = {
+  name_servers: ['ns1.suite.example'],
+  hostmaster: 'hostmaster.suite.example',
+  transfer_networks: [],
+}
+
+export async function startRealServers(
+  wanted: Pick<KeaServerOptions, 'databases'> & Pick<KeaOptions, 'hosts_database'> = {},
+  startDns: () => Promise<PowerDnsServer> = startPowerDns,
+): Promise<RealServers> {
+  const { hosts_database, ...kea_options } = wanted
+  const [kea, dns] = await Promise.all([startKea(kea_options), startDns()])
+  const log = createLog({ level: 'error', destination: { write: () => {} } })
+  const ends: (() => Promise<void>)[] = []
+  const raw = createKeaTransport(kea.config)
+  const ask = async (command: string, args?: unknown): Promise<unknown> => {
+    const answer = await raw.send(command, args)
+    if (answer.result !== 0 && answer.result !== 3) throw new Error(`${command}: ${answer.text}`)
+    return answer.arguments
+  }
+  return {
+    kea,
+    dns,
+    ask,
+    connect(url = dns.config.url) {
+      const servers = {
+        dhcp: createKea(kea.config, { log, hosts_database }),
+        dns: createPowerDns({ ...dns.config, url }, options),
+      }
+      ends.push(servers.dhcp.close, servers.dns.close)
+      return servers
+    },
+    async resolve(name, type) {
+      try {
+        if (type === 'TXT') {
+          const texts = await dns.resolver.resolveTxt(name)
+          // The resolver shows each byte as a character.
+          return texts.map((parts) => Buffer.from(parts.join(''), 'latin1').toString('utf8'))
+        }
+        return type === 'A' ? await dns.resolver.resolve4(name) : await dns.resolver.resolvePtr(name)
+      } catch {
+        return undefined
+      }
+    },
+    async editScope(scope, edit) {
+      const { Dhcp4 } = (await ask('config-get')) as { Dhcp4: { subnet4: Subnet[] } }
+      Dhcp4.subnet4.filter((subnet) => subnet['user-context']?.name === scope).forEach(edit)
+      await ask('config-set', { Dhcp4 })
+      await ask('config-write')
+    },
+    async close() {
+      for (const end of ends) await end()
+      await kea.close()
+      await dns.close()
+    },
+  }
+}
+
+export interface Subnet {
+  relay?: unknown
+  reservations?: object[]
+  'user-context'?: { name?: string }
+}
+
+export interface RealAddresses extends AddressBench {
+  servers: RealServers
+  service: AddressService
+  client: DhcpClient
+}
+
+/** One service in front of them, with a client behind the relay. */
+export async function startRealAddresses(servers: RealServers, relay: string, url?: string): Promise<RealAddresses> {
+  const service = await startAddressService(servers.connect(url))
+  const client = await openDhcpClient(relay, servers.kea.port)
+  return {
+    servers,
+    service,
+    client,
+    call: service.call,
+    lease_step_seconds: 1,
+    obtain: async (_scope, mac) => (await client.obtain(mac))?.ip,
+    renew: async (_scope, mac, ip) => {
+      const answer = await client.renew(mac, ip)
+      return answer?.type === 'ACK' ? answer.ip : undefined
+    },
+    resolve: servers.resolve,
+    connect: (scope) => servers.editScope(scope, (subnet) => (subnet.relay = { 'ip-addresses': [relay] })),
+    async unforeseen() {
+      // Of a client that is known by another mark than its MAC: made by hand, and no reservation of ours.
+      const strange = { 'client-id': '01:02:03:04', 'ip-address': '10.88.0.95' }
+      await servers.editScope('suite', (subnet) => subnet.reservations?.push(strange))
+      return { reservation: { ip: '10.88.0.95' }, record: { type: 'NAPTR', value: 'nonsense' } }
+    },
+    async away(work) {
+      await servers.kea.pause()
+      await servers.dns.pause()
+      try {
+        return await work()
+      } finally {
+        await servers.kea.resume()
+        await servers.dns.resume()
+      }
+    },
+    collect: () => service.collect(),
+    async close() {
+      client.close()
+      await service.close()
+      await servers.close()
+    },
+  }
+}
