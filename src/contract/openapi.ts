@@ -1,6 +1,7 @@
 // The published document, made from the contract alone: OpenAPI 3.1, the reference's statuses and ours marked
 // `x-extension`.
 import type { TObject, TSchema } from 'typebox'
+import { INTRODUCTION } from './introduction.ts'
 import { FailureEnvelope, Problem } from './problem.ts'
 import { type Area, firstStatus, isTokenless, type RouteSpec, routeEffect, takesIdempotencyKey } from './route.ts'
 
@@ -27,6 +28,7 @@ export function openApiDocument(areas: readonly Area[], options: DocumentOptions
       title: 'Groundplane',
       version: options.version,
       summary: 'The management API of a private cloud',
+      description: INTRODUCTION.trim(),
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: options.server_url ?? '/' }],

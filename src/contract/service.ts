@@ -9,10 +9,24 @@ const Check = Type.Object({
   detail: Type.String(),
 })
 
+const NotChanged = Type.Null({ description: 'What the client has, as its If-None-Match says, is still the same.' })
+
 export const service = defineArea({
   name: 'service',
   description: 'Health, metrics and documentation of the service itself.',
   routes: {
+    rootPage: {
+      method: 'GET',
+      path: '/',
+      summary: 'Go to API reference',
+      description: 'For people who open the address of the service in a browser.',
+      access: 'public',
+      extension: true,
+      kind: 'redirect',
+      ok: { 302: Type.Null({ description: 'To /docs.' }) },
+      errors: [500],
+      example: {},
+    },
     healthGet: {
       method: 'GET',
       path: '/healthz',
@@ -40,6 +54,7 @@ export const service = defineArea({
       method: 'GET',
       path: '/version',
       summary: 'Get version',
+      description: 'Of the service and of Node, and the id of the replica that answers.',
       access: 'viewer',
       tenant: 'own',
       extension: true,
@@ -63,10 +78,11 @@ export const service = defineArea({
       method: 'GET',
       path: '/openapi.json',
       summary: 'Get OpenAPI document',
+      description: 'What clients and the reference page are made from. Carries an ETag.',
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.Unknown({ description: 'OpenAPI 3.1 document of this service.' }) },
+      ok: { 200: Type.Unknown({ description: 'OpenAPI 3.1 document of this service.' }), 304: NotChanged },
       errors: [500],
       example: {},
     },
@@ -78,7 +94,7 @@ export const service = defineArea({
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.String({ contentMediaType: 'text/html' }) },
+      ok: { 200: Type.String({ contentMediaType: 'text/html' }), 304: NotChanged },
       errors: [500],
       example: {},
     },
@@ -86,10 +102,11 @@ export const service = defineArea({
       method: 'GET',
       path: '/docs/reference.js',
       summary: 'Get script of API reference',
+      description: 'What the page at /docs runs; served from here, so that it works without the Internet.',
       access: 'public',
       extension: true,
       kind: 'bytes',
-      ok: { 200: Type.String({ contentMediaType: 'text/javascript' }) },
+      ok: { 200: Type.String({ contentMediaType: 'text/javascript' }), 304: NotChanged },
       errors: [500],
       example: {},
     },

@@ -1,8 +1,11 @@
 // The service itself: alive, ready, measured, logged, and the same habits in every answer.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
+import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import type { Reply } from '../support/http.ts'
 import { callsOf, control } from '../support/platform-calls.ts'
@@ -16,6 +19,33 @@ const SECURITY_HEADERS = {
   'x-frame-options': 'DENY',
   'referrer-policy': 'no-referrer',
 } as const
+
+interface RawCall {
+  path: string
+  method?: string
+  body?: string
+  headers?: Record<string, string>
+}
+
+/** The bytes as they travel: fetch unpacks without a word. */
+async function raw(
+  lab: Lab,
+  { path, method = 'GET', body, headers }: RawCall,
+  accepted: string,
+): Promise<{ status: number; headers: IncomingHttpHeaders; bytes: Buffer }> {
+  const request = httpRequest(`${lab.url}${path}`, {
+    method,
+    agent: false,
+    headers: {
+      authorization: `Bearer ${lab.token}`,
+      'accept-encoding': accepted,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+  }).end(body)
+  const [response] = (await once(request, 'response')) as [IncomingMessage]
+  return { status: response.statusCode ?? 0, headers: response.headers, bytes: await buffer(response) }
+}
 
 suite('a running service', () => {
   let lab: Lab
@@ -75,6 +105,53 @@ suite('a running service', () => {
       assert.ok(valueOf(text, name) !== undefined, name)
     }
     assert.ok((valueOf(text, 'process_resident_memory_bytes') ?? 0) > 0)
+  })
+
+  test('a long answer travels compressed for who accepts that, a short one and a stream as they are', async () => {
+    const long = { path: '/compute/vms/list', method: 'POST', body: '{"page_size":200}' }
+    const plain = await raw(lab, long, 'identity')
+    assert.equal(plain.headers['content-encoding'], undefined)
+    assert.ok(plain.bytes.length > 8192)
+    const unpack = { br: brotliDecompressSync, gzip: gunzipSync }
+    for (const [accepted, encoding] of [['gzip', 'gzip'], ['gzip, deflate, br', 'br'], ['br;q=0, gzip;q=0.5', 'gzip']] as const) {
+      const packed = await raw(lab, long, accepted)
+      assert.deepEqual([packed.headers['content-encoding'], packed.headers.vary], [encoding, 'accept-encoding'])
+      assert.ok(packed.bytes.length * 4 < plain.bytes.length, `${packed.bytes.length} of ${plain.bytes.length} bytes`)
+      assert.deepEqual(JSON.parse(unpack[encoding](packed.bytes).toString()), JSON.parse(plain.bytes.toString()))
+    }
+    const short = await raw(lab, { path: '/version' }, 'br')
+    assert.equal(short.headers['content-encoding'], undefined)
+    const stream = await fetch(`${lab.url}/events/sse`, {
+      headers: { authorization: `Bearer ${lab.token}`, 'accept-encoding': 'br' },
+    })
+    assert.equal(stream.headers.get('content-encoding'), null)
+    await stream.body?.cancel()
+  }) // biome-ignore format: a table
+
+  test('the document and its pages are not sent again to who has them', async () => {
+    for (const path of ['/openapi.json', '/docs', '/docs/reference.js']) {
+      const first = await raw(lab, { path }, 'br')
+      assert.equal(first.status, 200)
+      const tag = first.headers.etag ?? ''
+      const again = await raw(lab, { path, headers: { 'if-none-match': `"other", ${tag}` } }, 'gzip')
+      assert.deepEqual([again.status, again.bytes.length, again.headers.etag], [304, 0, tag], path)
+      const other = await raw(lab, { path, headers: { 'if-none-match': '"other"' } }, 'identity')
+      assert.equal(other.status, 200)
+    }
+  })
+
+  test('the address of the service leads to the reference, which begins with an introduction', async () => {
+    const root = await raw(lab, { path: '/' }, 'identity')
+    assert.deepEqual([root.status, root.headers.location], [302, '/docs'])
+    const page = (await raw(lab, { path: '/docs' }, 'identity')).bytes.toString()
+    assert.match(page, /<title>Groundplane API<\/title><link rel="icon" href="data:image/)
+    const document = JSON.parse((await raw(lab, { path: '/openapi.json' }, 'identity')).bytes.toString())
+    for (const title of ['Sign in', 'Changes and waiting', 'Sending a change twice', 'Errors', 'Lists', 'Streams']) {
+      assert.ok(document.info.description.includes(`## ${title}`), title)
+    }
+    const named = [...document.info.description.matchAll(/(GET|POST|PUT|DELETE) (\/[\w/{}.-]+)/g)]
+    assert.ok(named.length >= 5)
+    for (const [, method, path] of named) assert.ok(document.paths[path]?.[method.toLowerCase()], `${method} ${path}`)
   })
 
   test('every answer, errors and streams too, carries the security headers and a request id', async () => {

@@ -1,4 +1,5 @@
-// Sends bytes of our own, whole or the one range that was asked for (RFC 9110, 14).
+// Sends bytes of our own: whole, the one range that was asked for (RFC 9110, 14), or not again when the client has them.
+import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BytesAnswer } from '#src/contract/answers.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
@@ -13,8 +14,14 @@ export function sendBytes(
   if (answer.headers !== undefined) reply.headers(answer.headers)
   reply.code(answer.status ?? 200).type(answer.media_type)
   const { body } = answer
+  if (304 in route.ok && isText(body)) {
+    // Weak, because the same text may travel compressed or not.
+    const tag = `W/"${createHash('sha256').update(body).digest('base64url')}"`
+    reply.header('etag', tag)
+    if (has(request, tag)) return reply.code(304).send()
+  }
   // Of a stream the length is not known.
-  if (!(206 in route.ok) || (typeof body !== 'string' && !Buffer.isBuffer(body))) return reply.send(body)
+  if (!(206 in route.ok) || !isText(body)) return reply.send(body)
   reply.header('accept-ranges', 'bytes')
   const bytes = Buffer.from(body as Buffer)
   const range = wantedRange(request, bytes.length)
@@ -26,6 +33,15 @@ export function sendBytes(
   const { from, to } = range
   reply.code(206).header('content-range', `bytes ${from}-${to}/${bytes.length}`)
   return reply.send(bytes.subarray(from, to + 1))
+}
+
+function isText(body: BytesAnswer['body']): body is string | Buffer {
+  return typeof body === 'string' || Buffer.isBuffer(body)
+}
+
+function has({ headers }: FastifyRequest, tag: string): boolean {
+  const known = (headers['if-none-match'] ?? '').split(',').map((one) => one.trim())
+  return known.includes(tag) || known.includes('*')
 }
 
 /** Undefined: all of it. Several ranges, other units and what cannot be read are ignored, as the standard allows. */

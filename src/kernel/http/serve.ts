@@ -11,6 +11,7 @@ import type { Metrics } from '../metrics.ts'
 import type { HeldCredential } from './access.ts'
 import { fastSerializer, validatingSerializer } from './answers.ts'
 import { BODY_LIMIT_BYTES, NUL_SENTENCE, type ParseBody, readJsonBodies } from './body.ts'
+import { compressLongAnswers } from './compression.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import { createKnownPaths, type KnownPaths } from './known-paths.ts'
@@ -106,6 +107,7 @@ export function createServer(options: ServerOptions): Server {
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   const parseBody = readJsonBodies(app)
   shareHeaders(app)
+  compressLongAnswers(app)
   if (options.tracing !== undefined) traceRequests(app, options.tracing)
   const paths = createKnownPaths()
   answerErrors(app, options.log, paths)

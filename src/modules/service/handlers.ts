@@ -22,6 +22,7 @@ export interface ServiceDeps {
 
 export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.routes, RequestContext> {
   return {
+    rootPage: () => ({ location: '/docs' }),
     healthGet: () => ({ status: 'ok' }),
     async readinessGet() {
       const checks = await deps.checks()
@@ -33,7 +34,11 @@ export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.rout
     },
     versionGet: () => ({ version: deps.version, node: process.version, replica_id: deps.replica_id }),
     metricsGet: async () => ({ media_type: deps.metrics.content_type, body: await deps.metrics.text() }),
-    openapiGet: () => ({ media_type: 'application/json; charset=utf-8', body: deps.document }),
+    openapiGet: () => ({
+      media_type: 'application/json; charset=utf-8',
+      body: deps.document,
+      headers: { 'cache-control': 'no-cache' },
+    }),
     docsPage: () => deps.page.html(),
     docsScript: () => deps.page.script(),
   }

@@ -27,6 +27,11 @@ const SETTINGS = {
   showDeveloperTools: 'never',
 }
 
+/** A plane over its ground line. */
+const ICON = `data:image/svg+xml,${encodeURIComponent(
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><path d="M8 1 15 10H1z" fill="#2563eb"/><path d="M1 13h14" stroke="#64748b" stroke-width="2"/></svg>',
+)}`
+
 export function createReferencePage(): ReferencePage {
   let loaded: Promise<Parts> | undefined
   const parts = (): Promise<Parts> => {
@@ -39,7 +44,7 @@ export function createReferencePage(): ReferencePage {
       return {
         media_type: 'text/html; charset=utf-8',
         body: html,
-        headers: { 'content-security-policy': policy(inline) },
+        headers: { 'content-security-policy': policy(inline), 'cache-control': 'no-cache' },
       }
     },
     async script() {
@@ -47,7 +52,7 @@ export function createReferencePage(): ReferencePage {
       return {
         media_type: 'text/javascript; charset=utf-8',
         body: script,
-        headers: { 'cache-control': 'public, max-age=86400' },
+        headers: { 'cache-control': 'no-cache' },
       }
     },
   }
@@ -64,7 +69,9 @@ async function load(): Promise<Parts> {
   const page = await inner.inject('/docs/')
   const script = await inner.inject('/docs/js/scalar.js')
   await inner.close()
-  const html = page.body.replace(/(src=")[^"]*scalar\.js[^"]*(")/, `$1${SCRIPT_PATH}$2`)
+  const html = page.body
+    .replace(/(src=")[^"]*scalar\.js[^"]*(")/, `$1${SCRIPT_PATH}$2`)
+    .replace(/<title>[^<]*<\/title>/, `<title>Groundplane API</title><link rel="icon" href="${ICON}">`)
   const inline = [...html.matchAll(/<script(?![^>]*\ssrc=)[^>]*>([\s\S]*?)<\/script>/g)].map((match) =>
     createHash('sha256')
       .update(match[1] ?? '')
