@@ -37,7 +37,7 @@ const PATIENT = new Set(['importCandidateList', 'discoveryApiList', 'tenantStatu
 
 /** Never ask the database: the service itself, and what a node or the platform says. */
 const WITHOUT_DATABASE = new Set([
-  'healthGet', 'readinessGet', 'versionGet', 'metricsGet', 'openapiGet', 'docsPage', 'docsScript', 'eventStream', 'oidcStart',
+  'rootPage', 'healthGet', 'readinessGet', 'versionGet', 'metricsGet', 'openapiGet', 'docsPage', 'docsScript', 'eventStream', 'oidcStart',
   'computeHookReceive', 'nodeHeartbeat', 'nodeSummary', 'mtuL2Probe', 'benchmarkProfileList', 'benchmarkResultList', 'benchmarkResultRead',
   'hostDiskList', 'clusterstoreDiskList', 'clusterstoreStatus', 'hostStorageHealth', 'hostStorageMetrics', 'eventList',
   // Say first that there is no DHCP or DNS server to read from.
