@@ -13,7 +13,7 @@ const routes = areas.flatMap((area) =>
 const ACCESS = ['public', 'viewer', 'operator', 'admin', 'cluster', 'callback']
 /** What may be reached without a caller's credential (api-conventions: Callers and rights). */
 const PUBLIC = [
-  'GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /docs/reference.js',
+  'GET /', 'GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /docs/reference.js',
   'POST /auth/login', 'GET /auth/oidc/start', 'GET /auth/oidc/callback',
   'POST /configure/decommission/wipe-result', 'GET /internal/ssh/filesync-pubkey',
 ] // biome-ignore format: a list of routes
