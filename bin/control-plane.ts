@@ -6,6 +6,7 @@ import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createAddressServers } from './address-servers.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
+import { createFrigateClients } from '#src/drivers/frigate/client.ts'
 import { createEngine, type Engine } from '#src/jobs/engine.ts'
 import { createBackground } from '#src/kernel/background.ts'
 import { jobRetention } from '#src/jobs/lookup.ts'
@@ -106,6 +107,8 @@ async function start(
   opened.defer(() => cloudstack.close())
   const { dhcp: dhcp_server, dns: dns_server, ...addresses } = createAddressServers(config, log)
   opened.defer(() => addresses.close())
+  const nvr_clients = createFrigateClients(observed('nvr'))
+  opened.defer(() => nvr_clients.close())
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const cache = createCredentialCache()
@@ -128,7 +131,7 @@ async function start(
   const own_node = createOwnNode({ config, database, version, log })
   const start_up = createStartUp()
   const parts = {
-    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, agents, own_node, cache, background,
+    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, nvr_clients, agents, own_node, cache, background,
     log, metrics, version, document: JSON.stringify(openApiDocument(areas, { version })),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   } // biome-ignore format: a list of names

@@ -7,6 +7,7 @@ import { mountArea, type MountServices } from '#src/kernel/http/mount.ts'
 import type { Server } from '#src/kernel/http/serve.ts'
 import { alertsModule } from '#src/modules/alerts/index.ts'
 import { authModule } from '#src/modules/auth/index.ts'
+import { camModule } from '#src/modules/cam/index.ts'
 import { computeModule } from '#src/modules/compute/index.ts'
 import { ddiModule } from '#src/modules/ddi/index.ts'
 import { discoveryModule } from '#src/modules/discovery/index.ts'
@@ -35,6 +36,7 @@ const MODULES: readonly ((parts: Parts) => Module)[] = [
   discoveryModule,
   alertsModule,
   nodesModule,
+  camModule,
 ]
 
 /** Mounts what every module declares, and answers what they do in the background. */

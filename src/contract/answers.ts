@@ -54,6 +54,16 @@ export interface SocketUpstream {
   headers?: Record<string, string>
   /** Subprotocols offered to the upstream. The client gets the one chosen if it asked for it. */
   protocols?: readonly string[]
+  /** Where the upstream's certificate is not of a public CA. */
+  tls?: UpstreamTls
+}
+
+/** What an upstream's certificate is checked against. */
+export interface UpstreamTls {
+  /** Certificate of its CA, PEM. */
+  ca: string
+  /** The name that its certificate is for, where that is not the one in the address. */
+  servername: string
 }
 
 /** Bytes answer with their own media type. A route that lists 206 serves ranges of bodies whose length is known. */

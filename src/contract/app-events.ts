@@ -262,7 +262,7 @@ export const appEvents = defineArea({
       kind: 'sse',
       query: Type.Object({
         channels: Type.Optional(
-          Type.String({ description: 'Comma list of vm, ha, job, app-event; all by default.', maxLength: 100 }),
+          Type.String({ description: 'Comma list of vm, ha, job, app-event, camera; all by default.', maxLength: 100 }),
         ),
         last_event_id: Type.Optional(Type.String({ maxLength: 30, description: 'Id of the last message seen.' })),
       }),
@@ -280,6 +280,14 @@ export const appEvents = defineArea({
           at: Time,
         }),
         'app-event': AppEvent,
+        'nvr-state': Type.Object({
+          id: Type.String(),
+          name: Type.String(),
+          old_state: Type.String(),
+          new_state: Type.String(),
+          error_message: Type.String(),
+          at: Time,
+        }),
         job: Job,
         ha: Type.Object({
           event_id: Type.String(),

@@ -23,6 +23,7 @@ const general = {
   ROUTE_NOT_FOUND: entry(404, 'There is no such route'),
   METHOD_NOT_ALLOWED: entry(405, 'There is no such route with this method'),
   BODY_TOO_LARGE: entry(400, 'The request body is too large'),
+  FILE_TOO_LARGE: entry(413, 'The file is too large'),
   RANGE_NOT_SATISFIABLE: entry(416, 'The range lies outside of the resource'),
   UPGRADE_REQUIRED: entry(426, 'The route is a WebSocket'),
   UNSUPPORTED_MEDIA_TYPE: entry(400, 'The request body has an unsupported media type'),
@@ -213,6 +214,32 @@ const vm_errors = {
   CONSOLE_UNAVAILABLE: entry(500, 'The console cannot be opened now'),
 }
 
+const camera_errors = {
+  CAM_INVALID_REQUEST_PAYLOAD: entry(400, 'The request is not valid'),
+  CAM_NOT_INITIALIZED: entry(404, 'There is no NVR'),
+  CAM_ALREADY_INITIALIZED: entry(409, 'There is an NVR already'),
+  CAM_STATE: entry(409, 'The state of the NVR does not allow this'),
+  CAM_ADDRESS_UNKNOWN: entry(503, 'The virtual machine of the NVR has no address yet'),
+  CAM_JOB_RUNNING: entry(409, 'The NVR is being changed'),
+  CAM_RESTART_FAILED: entry('upstream', 'The NVR did not come back after its restart'),
+  CAM_ONVIF_CREDS_REJECTED: entry(401, 'The camera rejected the credentials'),
+  CAM_ONVIF_UNSUPPORTED: entry(422, 'The camera does not support ONVIF Profile S'),
+  CAM_ONVIF_UNREACHABLE: entry('upstream', 'The camera cannot be reached'),
+  CAM_ADDRESS_REFUSED: entry(400, 'Cameras may not have this address'),
+  CAM_PASSWORD_REJECTED: entry(401, 'The NVR rejected the password'),
+  CAM_PASSWORD_INVALID: entry(400, 'The NVR does not accept this password'),
+  CAM_AUTH_FAILED: entry(401, 'The NVR does not accept the stored credentials'),
+  CAM_CAMERA_NOT_FOUND: entry(404, 'There is no such camera'),
+  CAM_CAMERA_EXISTS: entry(409, 'A camera of this id exists'),
+  CAM_TOGGLE_REFUSED: entry(400, 'The NVR refuses this switch'),
+  CAM_CONFIG_REJECTED: entry(400, 'The NVR does not accept the configuration'),
+  CAM_EVENT_NOT_FOUND: entry(404, 'There is no such event, or not this part of it'),
+  CAM_RECORDING_NOT_FOUND: entry(404, 'Nothing is recorded in this window'),
+  CAM_CLIP_NOT_FOUND: entry(404, 'There is no such file'),
+  CAM_CLIP_TOO_LONG: entry(400, 'The window is longer than a download may be'),
+  CAM_FACE_REJECTED: entry(400, 'The NVR does not accept the face'),
+}
+
 type SubsystemCodes = `${Subsystem}_${'UNAVAILABLE' | 'TIMEOUT' | 'ERROR' | 'NOT_CONFIGURED'}`
 
 function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
@@ -238,6 +265,7 @@ export const ERRORS = {
   ...platform_errors,
   ...fleet_errors,
   ...vm_errors,
+  ...camera_errors,
   ...subsystemErrors(),
 }
 export type ErrorCode = keyof typeof ERRORS

@@ -2,6 +2,12 @@
 import { alerts } from './alerts.ts'
 import { appEvents } from './app-events.ts'
 import { auth } from './auth.ts'
+import { cameras } from './cam/cameras.ts'
+import { cameraEvents } from './cam/events.ts'
+import { cameraFaces } from './cam/faces.ts'
+import { camInstance } from './cam/instance.ts'
+import { cameraLive } from './cam/live.ts'
+import { cameraRecordings } from './cam/recordings.ts'
 import { vmDisks } from './compute/disks.ts'
 import { vmGuests } from './compute/guests.ts'
 import { computeHooks } from './compute/hooks.ts'
@@ -75,4 +81,10 @@ export const areas = [
   nodeNics,
   hostStorage,
   benchmarks,
+  cameras,
+  cameraRecordings,
+  cameraLive,
+  cameraEvents,
+  cameraFaces,
+  camInstance,
 ] as unknown as readonly Area[]

@@ -170,6 +170,7 @@ function responses(route: RouteSpec, area: Area, shared: Shared): Json {
     const is_empty = route.kind === 'redirect' || route.kind === 'ws' || status === '304'
     out[status] = {
       description: (schema as { description?: string }).description ?? 'Success.',
+      ...((schema as { 'x-extension'?: boolean })['x-extension'] === true ? { 'x-extension': true } : {}),
       headers: answerHeaders(route, shared),
       ...(is_empty ? messages : { content: { [media]: { ...content, ...messages } } }),
     }
@@ -213,6 +214,7 @@ export function errorStatuses(route: RouteSpec): { status: number; documented: b
   // The node may be silent, whatever the route itself does.
   if (route.runs_on === 'node') implied.push(500)
   if (route.kind === 'ws') implied.push(426)
+  if (206 in route.ok) implied.push(416)
   const all = new Set([...documented, ...implied])
   return [...all].sort((a, b) => a - b).map((status) => ({ status, documented: documented.has(status) }))
 }

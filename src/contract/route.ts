@@ -2,6 +2,7 @@
 // control and the tests read it. Nothing here knows how a route is served.
 import type { Static, TObject, TSchema } from 'typebox'
 import type { KindAnswers } from './answers.ts'
+import type { ErrorCode } from './errors.ts'
 
 /**
  * Who may call. `viewer` < `operator` < `admin`; `cluster` is other nodes of the same cluster; `callback` is a machine
@@ -14,8 +15,8 @@ export type TenantScope = 'own' | 'none'
 
 /**
  * How the answer travels. `json`: a body. `sse`: server-sent events. `ws`: a WebSocket, bridged to an upstream or spoken by us.
- * `bytes`: text or bytes of ours. `proxy`: an upstream's resource as it is. `redirect`: a location. `multipart` is sent by the
- * command line alone so far. What the server cannot serve fails at start.
+ * `bytes`: text or bytes of ours. `proxy`: an upstream's resource as it is. `redirect`: a location. `multipart`: a form with one
+ * file as body, JSON as answer. What the server cannot serve fails at start.
  */
 export type RouteKind = 'json' | 'sse' | 'ws' | 'bytes' | 'proxy' | 'multipart' | 'redirect'
 
@@ -87,6 +88,8 @@ export interface Area<A extends Routes = Routes> {
   errors: 'problem' | 'envelope'
   /** Status of an upstream failure: 502 under /cam, 500 elsewhere (Part 1, 1). */
   upstream_status: 500 | 502
+  /** The code of an invalid request, where the documents name another one than INVALID_REQUEST. */
+  invalid_request?: ErrorCode
   routes: A
 }
 

@@ -172,6 +172,21 @@ export const ConfigSchema = Type.Object(
       },
       'Technitium DNS Server, for dhcp.server and dns.server.',
     ),
+    cam: Group(
+      {
+        nvr_port: Type.Integer({
+          default: 8971,
+          minimum: 1,
+          maximum: 65535,
+          description: 'Port of the NVR on the address of its virtual machine.',
+        }),
+        camera_networks: Type.Array(Type.String(), {
+          default: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+          description: 'Networks that cameras may have addresses of; loopback and link-local ones only where listed.',
+        }),
+      },
+      'Cameras and their NVR.',
+    ),
     auth: Group(
       {
         session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),

@@ -4,6 +4,7 @@ import type { Area, ControlRoutes, Handlers, Routes } from '#src/contract/route.
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
+import type { FrigateClients } from '#src/drivers/frigate/client.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import type { BoundJob } from '#src/jobs/define.ts'
 import type { Background } from '#src/kernel/background.ts'
@@ -31,6 +32,7 @@ export interface Parts {
   /** Undefined where the configuration names none. */
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
+  nvr_clients: FrigateClients
   agents: NodeAgents
   own_node: OwnNode
   cache: CredentialCache

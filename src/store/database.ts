@@ -17,7 +17,7 @@ export interface StreamMessage {
   tenant_id: string | null
   data: object
 }
-export const CHANNELS = ['vm', 'ha', 'job', 'app-event'] as const
+export const CHANNELS = ['vm', 'ha', 'job', 'app-event', 'camera'] as const
 export type Channel = (typeof CHANNELS)[number]
 
 export interface Database {

@@ -23,6 +23,8 @@ export const ASSOCIATED_DATA = {
   oidc_login: 'oidc_login',
   job: (id: string) => `job:${id}`,
   tenant: (id: string) => `tenant:${id}`,
+  cam_instance: 'cam_instance',
+  cam_camera: (id: string) => `cam_camera:${id}`,
   idempotency: (caller_id: string, key: string) => `idempotency:${caller_id}:${key}`,
 } as const
 
@@ -37,6 +39,9 @@ const PLACES: readonly EncryptedPlace[] = [
   column('oidc_login', ['state_hash'], 'sealed', () => ASSOCIATED_DATA.oidc_login),
   column('tenant', ['id'], 'admin_password', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
   column('tenant', ['id'], 'auth_secret', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
+  column('cam_instance', ['id'], 'admin_password', () => ASSOCIATED_DATA.cam_instance),
+  column('cam_instance', ['id'], 'server_key', () => ASSOCIATED_DATA.cam_instance),
+  column('cam_camera', ['id'], 'login', ([id]) => ASSOCIATED_DATA.cam_camera(String(id))),
   {
     table: 'setting',
     key: ['name'],

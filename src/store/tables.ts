@@ -401,4 +401,41 @@ export interface Tables {
     key: string | null
     created_at: Time
   }
+  cam_instance: {
+    singleton: Generated<boolean>
+    id: string
+    name: string
+    state: string
+    error_message: Generated<string>
+    next_action: Generated<string>
+    cores: number
+    memory_mb: number
+    gpu_count: number
+    vgpu_profile_id: Generated<string>
+    recording_disk_gb: number
+    network_id: string
+    camera_ip: string
+    zone_id: string | null
+    vm_id: string | null
+    vm_ip_address: string | null
+    nvr_version: string | null
+    admin_password: string | null
+    admin_password_acknowledged: Generated<boolean>
+    ca_certificate: string | null
+    server_certificate: string | null
+    server_key: string | null
+    job_id: string | null
+    created_at: Time
+    changed_at: Time
+  }
+  cam_camera: {
+    id: string
+    name: string
+    ip: string
+    manufacturer: Generated<string>
+    model: Generated<string>
+    login: string
+    is_h264: boolean | null
+    created_at: Time
+  }
 }

@@ -78,7 +78,7 @@ test('a filter by state names the states there are', async () => {
 
 function complaintAbout(reply: Reply, { field }: Attempt, area: Area): string | undefined {
   const { status, body } = reply
-  if (status !== 400 || body?.code !== 'INVALID_REQUEST') return `${status} ${reply.text}`
+  if (status !== 400 || body?.code !== (area.invalid_request ?? 'INVALID_REQUEST')) return `${status} ${reply.text}`
   const form = area.errors === 'envelope' ? body.success === false && body.message : body.status === 400 && body.detail
   if (!form) return `is not the area's form of errors: ${reply.text}`
   const named: string[] = (body.errors ?? []).map((error: { path: string }) => error.path)

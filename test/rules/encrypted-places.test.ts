@@ -10,6 +10,7 @@ const ENCRYPTERS = [
   'src/modules/tenants/auth-source.ts',
   'src/modules/tenants/create.ts',
   'src/store/ca.ts',
+  'src/store/cam-instance.ts',
   'src/store/encrypted-places.ts',
   'src/store/idempotency.ts',
 ]

@@ -1,7 +1,6 @@
 // Turns any error into the answer a caller gets. The only place that decides statuses.
 import { type Area, isTokenless, type RouteSpec } from '#src/contract/route.ts'
 import { ERRORS } from '#src/contract/errors.ts'
-import { errorStatuses } from '#src/contract/openapi.ts'
 import type { FailureEnvelope, FieldError, Problem } from '#src/contract/problem.ts'
 import { ApiError, mapUpstreamError, UpstreamError } from '../errors.ts'
 import { BODY_LIMIT_BYTES, bodyTooLarge, TOKENLESS_BODY_LIMIT_BYTES } from './body.ts'
@@ -19,7 +18,7 @@ export interface ErrorAnswer {
 
 /** Where the error happened: without a route (unknown path), the general rules hold. */
 export interface ErrorPlace {
-  area: Pick<Area, 'errors' | 'upstream_status'>
+  area: Pick<Area, 'errors' | 'upstream_status' | 'invalid_request'>
   route: RouteSpec | undefined
   path: string
   request_id: string
@@ -27,7 +26,7 @@ export interface ErrorPlace {
 }
 
 export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
-  const error = asApiError(thrown, place.caller.tenant_id, place.route)
+  const error = inWordsOf(place.area, asApiError(thrown, place.caller.tenant_id, place.route))
   const status = statusOf(error, place)
   const envelope = place.area.errors === 'envelope'
   const common = {
@@ -57,6 +56,13 @@ export function errorAnswer(thrown: unknown, place: ErrorPlace): ErrorAnswer {
   }
 }
 
+/** An area may have a documented code of its own for requests that are not valid. */
+function inWordsOf({ invalid_request }: ErrorPlace['area'], error: ApiError): ApiError {
+  if (error.code !== 'INVALID_REQUEST' || invalid_request === undefined) return error
+  const { message, errors, cause } = error
+  return new ApiError(invalid_request, message, { cause, ...(errors === undefined ? {} : { errors }) })
+}
+
 /** Names and values of the request come back in errors: however long they are, the answer stays below 64 KiB. */
 const [LONGEST_PATH, LONGEST_MESSAGE, LONGEST_DETAIL] = [100, 1500, 2000]
 
@@ -70,16 +76,15 @@ function clipped(text: string, longest: number): string {
 
 /**
  * A thing that does not exist is 404 where the route lists it, else 400; a conflict is 409 where listed, else 400; an
- * upstream failure is 502 under /cam, 500 elsewhere. All with the same code (api-conventions.md, Errors).
+ * upstream failure is 502 under /cam where the route lists it, else 500. All with the same code (api-conventions.md, Errors).
  */
 function statusOf(error: ApiError, place: ErrorPlace): number {
   const { status } = ERRORS[error.code]
-  if (status === 'upstream') return place.area.upstream_status
-  if (place.route === undefined) return status
-  const general = [401, 403, 426, 429, 500].includes(status) || error.code.startsWith('IDEMPOTENCY_')
-  if (general) return status
-  const documented = errorStatuses(place.route).some((entry) => entry.documented && entry.status === status)
-  if (documented) return status
+  const { route } = place
+  if (status === 'upstream') return route?.errors.includes(502) === false ? 500 : place.area.upstream_status
+  if (route === undefined) return status
+  const general = [401, 403, 416, 426, 429, 500].includes(status) || error.code.startsWith('IDEMPOTENCY_')
+  if (general || route.errors.includes(status)) return status
   return status < 500 ? 400 : 500
 }
 

@@ -16,6 +16,7 @@ import { addressCaller, type RateLimiter } from './rate-limit.ts'
 import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
 import { type OpenUpstream, openUpstream } from './socket-upstream.ts'
+import { uploadedForm } from './upload.ts'
 import { closingFrame } from './sse.ts'
 import { enforcedQuery } from './validation.ts'
 import { requireUpgrade } from './ws.ts'
@@ -45,7 +46,7 @@ export interface ForwardedCall {
   ctx: RequestContext
 }
 
-const KINDS: ReadonlySet<string> = new Set(['json', 'sse', 'ws', 'bytes', 'proxy', 'redirect'])
+const KINDS: ReadonlySet<string> = new Set(['json', 'sse', 'ws', 'bytes', 'proxy', 'multipart', 'redirect'])
 
 type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
 
@@ -106,8 +107,8 @@ interface Mounted {
 function routeOptions({ server, area, route, operation }: Mounted): RouteShorthandOptions {
   const schema: Record<string, TSchema> = { querystring: enforcedQuery(route) }
   if (route.params !== undefined) schema.params = route.params
-  if (route.body !== undefined && route.signed !== true) schema.body = route.body
-  const json = (route.kind ?? 'json') === 'json'
+  if (route.body !== undefined && route.signed !== true && route.kind !== 'multipart') schema.body = route.body
+  const json = ['json', 'multipart'].includes(route.kind ?? 'json')
   return {
     schema: json ? { ...schema, response: route.ok } : schema,
     config: { operation, area, route },
@@ -236,6 +237,9 @@ async function serve(mounted: Mounted, request: FastifyRequest, reply: FastifyRe
       const answer = await answerOf(mounted, input, ctx, request)
       if (answer.headers !== undefined) reply.headers(answer.headers)
       if (answer.error !== undefined) return sendStored(answer, request, reply)
+      // Fastify would send null as no body at all.
+      if (answer.body === null)
+        return reply.code(answer.status).type('application/json; charset=utf-8').serializer(String).send('null')
       return reply.code(answer.status).send(answer.body)
     }
   }
@@ -309,6 +313,7 @@ function inputOf(
   request: FastifyRequest,
 ): { params: unknown; query: unknown; body: unknown } {
   const params = request.params as Record<string, string>
+  if (route.kind === 'multipart') return { params, query: request.query, body: uploadedForm(request.body) }
   const body = route.signed === true ? signedBody(server, route, request.body) : (request.body ?? undefined)
   return { params, query: request.query, body }
 }

@@ -20,6 +20,7 @@ import { createProxy, type Proxy } from './proxy.ts'
 import { createSseStreams, type SseStreams } from './sse.ts'
 import { type RequestTracing, traceRequests } from './tracing.ts'
 import { createValidators, type Validators } from './validation.ts'
+import { readUploads } from './upload.ts'
 import { createSockets, type Every, type Sockets } from './ws.ts'
 
 /** What the server knows about a request, besides Fastify's own. */
@@ -106,6 +107,7 @@ export function createServer(options: ServerOptions): Server {
   app.decorateRequest('state', null as never)
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   const parseBody = readJsonBodies(app)
+  readUploads(app)
   shareHeaders(app)
   compressLongAnswers(app)
   if (options.tracing !== undefined) traceRequests(app, options.tracing)

@@ -24,6 +24,7 @@ export async function openUpstream(
     handshakeTimeout: OPEN_TIMEOUT_MS,
     maxPayload: MAX_MESSAGE_BYTES,
     perMessageDeflate: false,
+    ...upstream.tls,
   })
   const end = new SocketEnd(socket)
   const leave = (): void => socket.terminate()
