@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import type { TSchema } from 'typebox'
 import type { BytesAnswer, ProxyAnswer, SocketSource, SocketUpstream, StreamSource } from '#src/contract/answers.ts'
-import type { Area, Handlers, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
+import type { Area, Handlers, RouteKind, RouteSpec, Routes, SignedBody } from '#src/contract/route.ts'
 import { firstStatus, isTokenless, routeEffect, takesIdempotencyKey } from '#src/contract/route.ts'
 import { ApiError } from '../errors.ts'
 import { type AuditLog, type Authenticator, checkAccess, type Identity, type TenantState } from './access.ts'
@@ -46,8 +46,6 @@ export interface ForwardedCall {
   ctx: RequestContext
 }
 
-const KINDS: ReadonlySet<string> = new Set(['json', 'sse', 'ws', 'bytes', 'proxy', 'multipart', 'redirect'])
-
 type AnyHandler = (input: { params: unknown; query: unknown; body: unknown }, ctx: RequestContext) => unknown
 
 export function mountArea<A extends Routes>(
@@ -82,15 +80,15 @@ export function mountArea<A extends Routes>(
   }
 }
 
+const METHODS: Partial<Record<RouteKind, string>> = { ws: 'GET', proxy: 'GET', multipart: 'POST' }
+
 /** What the server could not serve as the contract says is noticed at start. */
 function checkKind(operation: string, { kind = 'json', method, runs_on }: RouteSpec): void {
-  if (!KINDS.has(kind)) throw new Error(`the route ${operation} is of kind ${kind}, which this server cannot serve`)
-  if (['ws', 'proxy'].includes(kind) && method !== 'GET') {
-    throw new Error(`the route ${operation} is of kind ${kind}, which must be GET`)
-  }
-  if (['ws', 'proxy'].includes(kind) && runs_on === 'node') {
+  const wanted = METHODS[kind]
+  if (wanted === undefined) return
+  if (method !== wanted) throw new Error(`the route ${operation} is of kind ${kind}, which must be ${wanted}`)
+  if (runs_on === 'node')
     throw new Error(`the route ${operation} is of kind ${kind}, which cannot be forwarded to a node`)
-  }
 }
 
 interface Mounted {
@@ -116,10 +114,12 @@ function routeOptions({ server, area, route, operation }: Mounted): RouteShortha
     validatorCompiler: ({ schema: part_schema, httpPart }) => {
       const validate = server.validators.compile(part_schema as TSchema, httpPart ?? 'body')
       const rest = /\{(\w+)\*\}$/.exec(route.path)?.[1]
-      if (httpPart === 'params' && rest !== undefined) return (data: unknown) => validate(named(rest, data))
+      if (httpPart === 'params' && rest !== undefined)
+        return (data: unknown) => validate(named(rest, data)) || { error: asError(validate.errors, 'params') }
       if (httpPart !== 'body' || route.body_optional !== true) return validate
       // Fastify shows an absent body as null; where the body may be left out, null and nothing are the same.
-      return (data: unknown) => (data === null ? true : validate(data) === true || { error: asError(validate.errors) })
+      return (data: unknown) =>
+        data === null ? true : validate(data) === true || { error: asError(validate.errors, 'body') }
     },
   }
 }
@@ -132,8 +132,8 @@ function named(name: string, data: unknown): unknown {
   return params
 }
 
-function asError(errors: unknown): Error {
-  return Object.assign(new Error('validation'), { validation: errors, validationContext: 'body' })
+function asError(validation: unknown, validationContext: 'body' | 'params'): Error {
+  return Object.assign(new Error('validation'), { validation, validationContext })
 }
 
 /** What tells whether the service lives must answer whoever else floods it from the same address. */
@@ -325,7 +325,7 @@ function signedBody(server: Server, route: RouteSpec, sent: unknown): SignedBody
     read() {
       const body = server.parseBody(bytes)
       const validate = server.validators.compile(route.body as TSchema, 'body')
-      if (!validate(body)) throw asError(validate.errors)
+      if (!validate(body)) throw asError(validate.errors, 'body')
       return body
     },
   }
