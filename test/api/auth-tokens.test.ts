@@ -224,6 +224,32 @@ test('a ticket is worth nothing after a minute, or when its token was revoked', 
   assert.equal(await open(orphan), 401)
 })
 
+test('a ticket for a path answers reads below it alone, again and again, as a viewer, until its token is revoked', async () => {
+  const { id, token } = await makeToken({ role: 'admin' })
+  const made = await call(service.url, 'POST', '/auth/tickets', { token, body: { path: '/probe' } })
+  assert.equal(made.status, 201)
+  const life_s = (Date.parse(String(made.body.expires_at)) - Date.now()) / 1000
+  assert.ok(life_s > 3500 && life_s <= 3601, `${life_s} s`)
+  const status = async (method: string, path: string, ticket = made.body.ticket) =>
+    (await call(service.url, method, `${path}?ticket=${String(ticket)}`)).status
+  for (const _again of [1, 2]) {
+    assert.equal(await status('GET', '/probe/global'), 200)
+    assert.equal(await status('GET', '/probe/stream'), 200)
+  }
+  assert.equal(await status('GET', '/auth/me'), 401)
+  assert.equal(await status('POST', '/auth/tickets'), 401)
+  const { body: wide } = await call(service.url, 'POST', '/auth/tickets', { token, body: { path: '/auth/' } })
+  const { body: beside } = await call(service.url, 'POST', '/auth/tickets', { token, body: { path: '/probe/glob' } })
+  assert.equal(await status('GET', '/auth/users', wide.ticket), 403)
+  assert.equal(await status('GET', '/probe/global', beside.ticket), 401)
+  for (const path of ['probe', '/probe/../auth', '/probe//x', '/probe?x=1', '/%2e', '']) {
+    assert.equal((await call(service.url, 'POST', '/auth/tickets', { token, body: { path } })).status, 400, path)
+  }
+  await admin('DELETE', `/auth/tokens/${id}`)
+  assert.equal(await status('GET', '/probe/global'), 401)
+  assert.ok(!service.logged().includes(String(made.body.ticket)))
+})
+
 async function sha256(text: string): Promise<Buffer> {
   return Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
 }

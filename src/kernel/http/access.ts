@@ -7,8 +7,11 @@ import type { Caller, Role } from './context.ts'
 export interface AuthRequest {
   method: string
   headers: IncomingHttpHeaders
-  /** `?ticket=` of browser streams; only passed on for `sse` and `ws` routes. */
+  /** `?ticket=` of a GET. */
   ticket: string | undefined
+  path: string
+  /** The route is one of `sse` or `ws`. */
+  is_stream: boolean
   remote_address: string
   /** Common name of the client certificate, when the connection is mutual TLS under our own CA. */
   certificate_name: string | undefined
@@ -28,6 +31,8 @@ export interface HeldCredential {
   key: string
   /** Milliseconds since 1970 by the clock of this process; null: it does not expire. */
   expires_at_ms: number | null
+  /** The caller has these rights, whatever the credential itself gives. */
+  role?: 'viewer'
 }
 
 export interface Authenticator {

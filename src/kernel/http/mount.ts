@@ -159,7 +159,9 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
       : services.authenticator.authenticate({
           method: request.method,
           headers: request.headers,
-          ticket: ticketOf(route, request),
+          ticket: ticketOf(request),
+          path: pathOf(request),
+          is_stream: route.kind === 'sse' || route.kind === 'ws',
           remote_address: request.ip,
           certificate_name: peerCertificateName(request),
         })
@@ -204,8 +206,8 @@ function rejection(error: unknown, { services }: Mounted, request: FastifyReques
   return error as Error
 }
 
-function ticketOf(route: RouteSpec, request: FastifyRequest): string | undefined {
-  if (route.kind !== 'sse' && route.kind !== 'ws') return undefined
+function ticketOf(request: FastifyRequest): string | undefined {
+  if (request.method !== 'GET') return undefined
   const { ticket } = request.query as { ticket?: unknown }
   return typeof ticket === 'string' ? ticket : undefined
 }

@@ -2,13 +2,13 @@
 // certificate, ticket, console session (api-conventions.md, Callers and rights).
 import { timingSafeEqual } from 'node:crypto'
 import { ApiError } from '#src/kernel/errors.ts'
-import type { Authenticator, AuthRequest, Identity } from '#src/kernel/http/access.ts'
+import type { Authenticator, AuthRequest, HeldCredential, Identity } from '#src/kernel/http/access.ts'
 import { ANONYMOUS } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { TOKEN_FORM } from '#src/store/api-tokens.ts'
 import { credentialHash, credentialKey, type LiveCredential } from '#src/store/credentials.ts'
 import type { Db } from '#src/store/database.ts'
-import { TICKET_FORM, useTicket } from '#src/store/tickets.ts'
+import { type TicketUse, useTicket } from '#src/store/tickets.ts'
 import { bearerOf, clusterCaller, clusterSecretCheck } from './cluster-credential.ts'
 import { cookieOf } from './cookies.ts'
 import type { CredentialCache } from './credential-cache.ts'
@@ -35,7 +35,7 @@ export function createAuthenticator(deps: AuthenticatorDeps): Authenticator {
     authenticate(request) {
       const { authorization } = request.headers
       if (authorization !== undefined) return bearerCaller(deps, bearerOf(authorization), isClusterSecret)
-      if (request.ticket !== undefined) return ticketCaller(deps, request.ticket)
+      if (request.ticket !== undefined) return ticketCaller(deps, request.ticket, request)
       if (request.certificate_name !== undefined) return { caller: clusterCaller(request.certificate_name) }
       const session = cookieOf(request, 'session')
       return session === undefined ? { caller: ANONYMOUS } : sessionCaller(deps, session, request)
@@ -60,13 +60,27 @@ function bearerCaller(
 }
 
 /** A stored ticket carries the rights that its credential has now: revoked or signed out, it is worth nothing. */
-async function ticketCaller(deps: AuthenticatorDeps, ticket: string): Promise<Identity> {
-  const hash = credentialHash(ticket)
-  const use = TICKET_FORM.test(ticket) ? await useTicket(deps.db, hash) : undefined
-  if (use === undefined) throw new ApiError('UNAUTHENTICATED', 'The ticket is used, expired or not known.')
-  const { caller, source, expires_at_ms } = use
-  if (source === null) return { caller, credential: { kind: 'oidc', key: hash.toString('hex'), expires_at_ms } }
+async function ticketCaller(deps: AuthenticatorDeps, ticket: string, request: AuthRequest): Promise<Identity> {
+  const use = await useTicket(deps.db, ticket, request)
+  if (use === undefined) {
+    throw new ApiError('UNAUTHENTICATED', 'The ticket is used, expired, not known, or not for this path.')
+  }
+  const identity = await sourceIdentity(deps, ticket, use)
+  return use.path === null ? identity : asViewer(identity)
+}
+
+async function sourceIdentity(
+  deps: AuthenticatorDeps,
+  ticket: string,
+  { caller, source, expires_at_ms }: TicketUse,
+): Promise<Identity & { credential: HeldCredential }> {
+  if (source === null) return { caller, credential: { kind: 'oidc', key: credentialKey(ticket), expires_at_ms } }
   return lookUp(deps, caller.kind === 'session' ? 'session' : 'token', source.toString('hex'))
+}
+
+/** An address that lives for an hour gets around more easily than one for a minute: it shows what everybody may see. */
+function asViewer({ caller, credential }: Identity & { credential: HeldCredential }): Identity {
+  return { caller: { ...caller, role: 'viewer' }, credential: { ...credential, role: 'viewer' } }
 }
 
 function sessionCaller(deps: AuthenticatorDeps, secret: string, request: AuthRequest): Identity | Promise<Identity> {

@@ -7,6 +7,8 @@ const request = (authorization: string | undefined, certificate_name?: string) =
   method: 'GET',
   headers: authorization === undefined ? {} : { authorization },
   ticket: undefined,
+  path: '/probe',
+  is_stream: false,
   remote_address: '192.0.2.1',
   certificate_name,
 })

@@ -45,7 +45,7 @@ export function authHandlers(deps: AuthDeps): Handlers<typeof auth.routes, Reque
     tokenGet: async ({ params }) => foundToken(await findToken(db, params.id)),
     tokenRevoke: ({ params }, ctx) => tokenRevoke(deps, ctx, params.id),
 
-    ticketCreate: (_input, ctx) => ticketCreate(deps, ctx),
+    ticketCreate: ({ body }, ctx) => ticketCreate(deps, ctx, body?.path ?? null),
     auditList: async ({ query }) => ({ ...(await listAudit(db, query, pageOf(query))), ...pageOf(query) }),
   }
 }

@@ -38,8 +38,7 @@ export function createOpenCredentials(deps: OpenCredentialsDeps): OpenCredential
     if (first === undefined) return
     const now = await stateOf(deps, first.credential)
     for (const follower of followers) {
-      const reason =
-        typeof now === 'string' ? now : now === undefined ? undefined : changeOf(follower.caller, now.caller)
+      const reason = typeof now === 'string' ? now : now === undefined ? undefined : changeOf(follower, now.caller)
       if (reason !== undefined) follower.end(reason)
     }
   }
@@ -102,7 +101,7 @@ async function stateOf(
   }
 }
 
-function changeOf(before: Caller, now: Caller): string | undefined {
-  const same = before.role === now.role && before.tenant_id === now.tenant_id
+function changeOf({ caller: before, credential }: Follower, now: Caller): string | undefined {
+  const same = before.role === (credential.role ?? now.role) && before.tenant_id === now.tenant_id
   return same ? undefined : 'The rights of the caller have changed.'
 }

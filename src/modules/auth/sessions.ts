@@ -131,16 +131,17 @@ export function passwordChange(
 export async function ticketCreate(
   deps: AuthDeps,
   ctx: RequestContext,
+  path: string | null,
 ): Promise<{ ticket: string; expires_at: string }> {
   const access_token_end = ctx.caller.kind === 'oidc' ? await accessTokenEnd(ctx) : null
   const { ticket, expires_at } = await deps.database.transact((trx) =>
-    insertTicket(trx, { caller: ctx.caller, ...ticketSource(ctx, access_token_end) }),
+    insertTicket(trx, { caller: ctx.caller, path, ...ticketSource(ctx, access_token_end) }),
   )
   return { ticket, expires_at: expires_at.toISOString() }
 }
 
 /** The stored credential of this request, which the ticket must not outlive. */
-function ticketSource(ctx: RequestContext, expires_at_ms: number | null): Omit<TicketUse, 'caller'> {
+function ticketSource(ctx: RequestContext, expires_at_ms: number | null): Pick<TicketUse, 'source' | 'expires_at_ms'> {
   const { kind } = ctx.caller
   const { authorization } = ctx.headers
   if (kind === 'token' && authorization !== undefined) {
