@@ -56,6 +56,12 @@ export interface SocketUpstream {
   protocols?: readonly string[]
   /** Where the upstream's certificate is not of a public CA. */
   tls?: UpstreamTls
+  /** An upstream that answers 401 is asked once more, with these headers. */
+  renewHeaders?: () => Promise<Record<string, string>>
+  /** Made for each connection; without one everything passes. */
+  filter?: () => SocketFilter
+  /** An upstream that sent nothing for this long has forgotten the client, whether it says so or not. */
+  silence_ms?: number
 }
 
 /** What an upstream's certificate is checked against. */
@@ -64,6 +70,17 @@ export interface UpstreamTls {
   ca: string
   /** The name that its certificate is for, where that is not the one in the address. */
   servername: string
+}
+
+/** What becomes of a message on its way: it goes on in these words, is dropped (undefined), or ends the connection. */
+export interface SocketFilter {
+  fromClient(data: Buffer, is_binary: boolean): Buffer | string | SocketClose | undefined
+  fromUpstream(data: Buffer, is_binary: boolean): Buffer | string | SocketClose | undefined
+}
+
+export interface SocketClose {
+  code: number
+  reason: string
 }
 
 /** Bytes answer with their own media type. A route that lists 206 serves ranges of bodies whose length is known. */

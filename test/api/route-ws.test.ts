@@ -1,7 +1,7 @@
 // Routes of kind ws: who gets in, what passes in both directions, how much waits, and how it ends.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
@@ -159,6 +159,80 @@ test('an upstream that breaks closes the client with 1014; one that cannot be op
   assert.equal(await openStatus(nowhere.url, '/toy/watch'), 502)
   const rejecting = await startWatch(t, { subsystem: 'KVM', url: `${url.replace('http', 'ws')}/toy/plain` })
   assert.equal(await openStatus(rejecting.url, '/toy/watch'), 502)
+})
+
+test('a filter changes, drops and refuses messages in both directions', async (t) => {
+  const heard: string[] = []
+  const { upstream } = await startUpstream(t, (socket) => {
+    socket.on('message', (data) => {
+      heard.push(String(data as Buffer))
+      for (const text of ['drop', 'back', 'refuse']) socket.send(text)
+    })
+  })
+  const { url } = await startWatch(t, {
+    ...upstream,
+    filter: () => ({
+      fromClient: (data) => (data.toString() === 'drop' ? undefined : `${data.toString()} changed`),
+      fromUpstream(data) {
+        if (data.toString() === 'drop') return undefined
+        return data.toString() === 'refuse' ? { code: 1011, reason: 'Refused.' } : data
+      },
+    }),
+  })
+  const socket = await openAt(t, url)
+  const got: string[] = []
+  socket.on('message', (data) => got.push(String(data as Buffer)))
+  const closed = closeOf(socket)
+  socket.send('drop')
+  socket.send('text')
+  assert.deepEqual(await closed, [1011, 'Refused.'])
+  assert.deepEqual([heard, got], [['text changed'], ['back']])
+})
+
+test('an upstream that falls silent is left, and its client is told whether it or the upstream was the cause', async (t) => {
+  const closed: number[] = []
+  const { upstream } = await startUpstream(t, (socket) => {
+    socket.on('close', (code) => closed.push(code))
+    socket.on('message', () => pump(socket, { sent: 0 }))
+  })
+  const { url } = await startWatch(t, { ...upstream, silence_ms: 100 })
+  const waiting = await openAt(t, url)
+  assert.deepEqual(await closeOf(waiting), [1014, 'The upstream sends nothing more.'])
+  await until('the silent upstream was left', () => closed[0] === 1001)
+  const slow = await openAt(t, url)
+  slow.send('go')
+  slow.pause()
+  await until('the upstream was left for a client that does not read', () => closed.length === 2)
+  const slow_closed = closeOf(slow)
+  slow.resume()
+  assert.deepEqual(await slow_closed, [1013, 'Messages were not read for too long.'])
+})
+
+test('an upstream that answers 401 is asked once more, with headers made afresh', async (t) => {
+  const asked: string[] = []
+  const inner = createServer((_request, answer) => answer.writeHead(401).end())
+  const accepting = new WebSocketServer({ noServer: true })
+  inner.on('upgrade', (request, socket, head) => {
+    asked.push(String(request.headers['x-key']))
+    if (request.headers['x-key'] === 'fresh') accepting.handleUpgrade(request, socket, head, (end) => end.send('in'))
+    else socket.end('HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\nConnection: close\r\n\r\n')
+  })
+  inner.listen(0, '127.0.0.1')
+  await once(inner, 'listening')
+  t.after(() => {
+    for (const socket of accepting.clients) socket.terminate()
+    inner.close()
+  })
+  const upstream = {
+    subsystem: 'KVM',
+    url: `ws://127.0.0.1:${(inner.address() as AddressInfo).port}/`,
+    headers: { 'x-key': 'stale' },
+  } as const
+  const renewing = await startWatch(t, { ...upstream, renewHeaders: async () => ({ 'x-key': 'fresh' }) })
+  await openAt(t, renewing.url)
+  const stubborn = await startWatch(t, { ...upstream, renewHeaders: async () => ({ 'x-key': 'stale' }) })
+  assert.equal(await openStatus(stubborn.url, '/toy/watch'), 502)
+  assert.deepEqual(asked, ['stale', 'fresh', 'stale', 'stale'])
 })
 
 test('what is no WebSocket request is 426, and other routes ignore the wish to become one', async (t) => {

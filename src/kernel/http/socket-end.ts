@@ -17,6 +17,7 @@ export const CLOSE = {
   lost: 1006,
   policy: 1008,
   failed: 1011,
+  try_again_later: 1013,
   bad_gateway: 1014,
 } as const
 
