@@ -20,15 +20,19 @@ export interface PublishName {
   record_id?: string | undefined
 }
 
+export interface WithdrawName {
+  ip_address: string
+  dns_zone: string | undefined
+  record_id?: string | undefined
+  /** Only this name of the address; needs the zone. */
+  fqdn?: string | undefined
+}
+
 export interface AddressDns {
   /** Makes the record, or replaces the one named; the same again changes nothing. */
   publish(name: PublishName): Promise<AddressName & { ptr_created: boolean }>
   /** Removes the record named, or every name of the address. Answers what was removed; nothing to remove is no error. */
-  withdraw(which: {
-    ip_address: string
-    dns_zone: string | undefined
-    record_id?: string | undefined
-  }): Promise<readonly AddressName[]>
+  withdraw(which: WithdrawName): Promise<readonly AddressName[]>
   /** The first name of each address that has one. */
   lookup(addresses: readonly string[], dns_zone: string | undefined): Promise<ReadonlyMap<string, AddressName>>
 }

@@ -160,7 +160,7 @@ async function changeNames(run: ReservationRun): Promise<void> {
   const ip = run.state.ip ?? ''
   const old = before?.names ?? null
   const moved = before !== null && (before.ip !== ip || after === null || before.hostname !== after.hostname)
-  if (old !== null && moved) await withdraw(run, before?.ip ?? ip, old.dns_zone)
+  if (old !== null && moved) await withdraw(run, before.ip ?? ip, before.hostname, old.dns_zone)
   if (after !== null && after.names !== null) {
     const made = await publish(run, ip, after, after.names)
     await run.save({ fqdn: made.fqdn, ptr_created: made.ptr_created })
@@ -171,7 +171,7 @@ async function changeNames(run: ReservationRun): Promise<void> {
 async function restoreNames(run: ReservationRun): Promise<void> {
   const { before, after } = run.input
   const ip = run.state.ip ?? ''
-  if (after !== null && after.names !== null) await withdraw(run, ip, after.names.dns_zone)
+  if (after !== null && after.names !== null) await withdraw(run, ip, after.hostname, after.names.dns_zone)
   if (before !== null && before.names !== null) await publish(run, before.ip ?? ip, before, before.names)
 }
 
@@ -185,8 +185,9 @@ function publish(
   return required(run).publish({ ip_address, hostname: wish.hostname, dns_zone, ttl: undefined, create_ptr: ptr })
 }
 
-async function withdraw(run: ReservationRun, ip_address: string, dns_zone: string): Promise<void> {
-  await required(run).withdraw({ ip_address, dns_zone })
+/** Other names of the address are somebody else's. */
+async function withdraw(run: ReservationRun, ip_address: string, hostname: string, dns_zone: string): Promise<void> {
+  await required(run).withdraw({ ip_address, dns_zone, fqdn: fullName(hostname, dns_zone) })
 }
 
 function required({ deps }: ReservationRun): AddressDns {

@@ -2,7 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { ApiError } from '#src/kernel/errors.ts'
 import { recordNote, recordNotes } from '#src/store/dns-orders.ts'
-import type { AddressDns, AddressName, PublishName } from '../address-dns.ts'
+import type { AddressDns, AddressName, PublishName, WithdrawName } from '../address-dns.ts'
 import type { DnsDeps } from './deps.ts'
 import { fullName, nameOf } from './names.ts'
 import { keyOf, requirePrimary } from './reading.ts'
@@ -63,17 +63,17 @@ async function zoneOf(deps: DnsDeps, { dns_zone, hostname }: PublishName) {
 
 async function withdraw(
   deps: DnsDeps,
-  {
-    ip_address,
-    dns_zone,
-    record_id,
-  }: { ip_address: string; dns_zone: string | undefined; record_id?: string | undefined },
+  { ip_address, dns_zone, record_id, fqdn }: WithdrawName,
 ): Promise<AddressName[]> {
   const { server, database, contents } = deps
   const gone: AddressName[] = []
   for (const zone of await searched(deps, dns_zone)) {
-    const rows = (await contents.of(zone)).filter(
-      (row) => row.value === ip_address && (row.type === 'A' || row.type === 'AAAA'),
+    const all = fqdn === undefined ? await contents.of(zone) : await server.records(zone.name, { fqdn })
+    const rows = all.filter(
+      (row) =>
+        row.value === ip_address &&
+        (row.type === 'A' || row.type === 'AAAA') &&
+        (fqdn === undefined || row.fqdn === fqdn),
     )
     const notes = await recordNotes(database.db, rows.map((row) => keyOf(zone.name, row)), randomUUIDv7) // biome-ignore format: one call
     for (const [index, old] of rows.entries()) {
