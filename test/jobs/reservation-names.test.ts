@@ -77,7 +77,11 @@ const wish = (ip: string | null, hostname: string): ReservationWish => ({
 /** With what stood before, and a name that somebody else gave each of the addresses. */
 async function makeFixture(change: Change) {
   runs += 1
-  const fixture: Fixture = { scope: `walk-${runs}`, mac: `52:54:00:93:00:${runs.toString(16).padStart(2, '0')}`, run: runs }
+  const fixture: Fixture = {
+    scope: `walk-${runs}`,
+    mac: `52:54:00:93:00:${runs.toString(16).padStart(2, '0')}`,
+    run: runs,
+  }
   const { scope, mac, run } = fixture
   const range = { first: `10.93.${run}.10`, last: `10.93.${run}.99` }
   await deps.server.createScope({
@@ -92,7 +96,13 @@ async function makeFixture(change: Change) {
     const fqdn = `${old.hostname}.${ZONE}`
     await saveReservation(database.db, { scope, ...reservation, fqdn, dns_zone: ZONE, ptr: true })
     await deps.server.changeReservations(scope, { put: [reservation] })
-    const name = { ip_address: reservation.ip, hostname: old.hostname, dns_zone: ZONE, ttl: undefined, create_ptr: true }
+    const name = {
+      ip_address: reservation.ip,
+      hostname: old.hostname,
+      dns_zone: ZONE,
+      ttl: undefined,
+      create_ptr: true,
+    }
     await deps.dns.publish(name)
   }
   return { fixture, bound: bindJob(dhcpReservationCreateJob, deps), input, connection: test_database.connection }

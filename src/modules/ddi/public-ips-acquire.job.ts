@@ -70,6 +70,7 @@ export const publicIpAcquireJob = defineJob<AcquireDeps>()({
       title: 'Publish its name',
       applies: ({ input, deps }) => (input.name === null || deps.dns === undefined ? 'No name is published.' : true),
       run: publish,
+      undo: withdraw,
     },
   ],
   done: (run) => sentenceOf(run.state),
@@ -144,6 +145,13 @@ async function publish(run: AcquireRun): Promise<void> {
     await run.note('WARN', `The name was not published: ${message}`)
     await run.save({ dns_failure: message })
   }
+}
+
+/** The address goes back, so whatever leads to it goes too; safe when nothing was published. */
+async function withdraw({ deps, input, state }: AcquireRun): Promise<void> {
+  const { ip_address } = state
+  if (input.name === null || ip_address === undefined) return
+  await deps.dns?.withdraw({ ip_address, dns_zone: input.name.dns_zone ?? undefined })
 }
 
 function sentenceOf({ dns_failure, dns_name: name, ip_address }: Readonly<AcquireState>): string {
