@@ -51,6 +51,8 @@ export interface ControlPlaneOptions {
   admin_token: 'first-start' | 'always'
   /** Ends the wait for a database that is away; what was thrown then is its reason. */
   signal?: AbortSignal
+  /** Factor on every pause that other systems are given; tests make it small. */
+  wait_factor?: number
   /** Test hook of the job harness. */
   at?: (point: string) => void
 }
@@ -103,7 +105,8 @@ async function start(
   const telemetry = await openTelemetry(config, { version, instance_id: replica.id, log })
   if (telemetry !== undefined) opened.defer(() => telemetry.stop())
   const observed = observer(metrics, telemetry)
-  const cloudstack = createCloudStack(config.compute, { log, observe: observed('compute') })
+  const { at, wait_factor = 1 } = options
+  const cloudstack = createCloudStack(config.compute, { log, wait_factor, observe: observed('compute') })
   opened.defer(() => cloudstack.close())
   const { dhcp: dhcp_server, dns: dns_server, ...addresses } = createAddressServers(config, log)
   opened.defer(() => addresses.close())
@@ -113,9 +116,8 @@ async function start(
   const stream = createStream(database, listener, log)
   const cache = createCredentialCache()
   const open = createOpenCredentials({ db: database.db, cache, log })
-  const { at } = options
   const engine = createEngine({
-    database, keyring, replica, stream, listener, background, log, metrics, ...(at && { at }),
+    database, keyring, replica, stream, listener, background, log, metrics, wait_factor, ...(at && { at }),
   }) // biome-ignore format: short names
   const server = createServer({
     log,
@@ -132,7 +134,7 @@ async function start(
   const start_up = createStartUp()
   const parts = {
     config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, nvr_clients, agents, own_node, cache, background,
-    log, metrics, version, document: JSON.stringify(openApiDocument(areas, { version })),
+    log, metrics, version, document: publishedDocument(version),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   } // biome-ignore format: a list of names
   const services = { ...mountServices(parts, open), starting: start_up.state }
@@ -155,6 +157,12 @@ interface Startable extends Pick<Parts, 'config' | 'database' | 'stream' | 'back
   listener: Listener
   server: Server
   watchers: readonly Watcher[]
+}
+
+/** Made when it is first asked for: it takes longer than the rest of the start. */
+function publishedDocument(version: string): () => string {
+  let document: string | undefined
+  return () => (document ??= JSON.stringify(openApiDocument(areas, { version })))
 }
 
 /** Once the database is there: the schema, then everything that works on it. Answers the admin token to print. */

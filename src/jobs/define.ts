@@ -165,6 +165,8 @@ export interface Run<Deps, Input, State = NoState> {
   note(level: LogLevel, text: string, data?: Record<string, unknown>): Promise<void>
   /** Progress of this step, 0 to 100, and a sentence about now. Sent live, stored on a throttle. */
   progress(percent: number, sentence?: string): void
+  /** Returns when what was sent has arrived, or never will: before something counts as not done. */
+  settled(): Promise<void>
   /** Names the thing the job is about, once it is known. */
   about(resource: { id?: string; name?: string }): Promise<void>
   // Waiting holds neither a process nor a slot: the job is let go, and when it goes on, the act of the step begins again.

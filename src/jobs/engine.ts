@@ -36,8 +36,8 @@ export interface EngineOptions {
   slots?: number
   /** Of waiting jobs, in tests; that of the database when left out. */
   clock?: () => Date
-  settle_ms?: number
-  retry_ms?: number
+  /** Factor on every pause that other systems are given; tests make it small. */
+  wait_factor?: number
   at?: (point: string) => void
 }
 
@@ -154,7 +154,7 @@ function notCancellable(id: string, found: JobRow | undefined): ApiError {
 
 /** The jobs that this process runs. */
 function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters, roomAgain: () => void) {
-  const { log, metrics } = options
+  const { log, metrics, wait_factor = 1 } = options
   const known = new Map<string, BoundJob>()
   const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
   const dropped = new Set<string>()
@@ -169,8 +169,8 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
     log,
     bound,
     live: liveProgress(options.database, options.stream),
-    settle_ms: options.settle_ms ?? SETTLE_MS,
-    retry_ms: options.retry_ms ?? RETRY_MS,
+    settle_ms: SETTLE_MS * wait_factor,
+    retry_ms: RETRY_MS * wait_factor,
     ...(options.at === undefined ? {} : { at: options.at }),
   }
   return {

@@ -1,4 +1,5 @@
 // What a step sees of its job (define.ts, Run).
+import { setTimeout as pause } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { TSchema } from 'typebox'
 import { Value } from 'typebox/value'
@@ -20,7 +21,7 @@ export interface RunnerDeps {
   bound: (type: string) => BoundJob
   /** Sends progress that is not stored. */
   live: ProgressSink
-  /** Before an interrupted `once` step may act again, the world gets this long to settle. */
+  /** How long what was sent may be on its way: so long the world settles before something counts as not done. */
   settle_ms: number
   /** First pause before an automatic repeat; doubles each time. */
   retry_ms: number
@@ -76,6 +77,7 @@ export function createRun(parts: RunParts): Run<unknown, unknown, NoState> {
     async about(resource) {
       claim.row = await deps.ledger.about(claim, resource)
     },
+    settled: () => pause(deps.settle_ms, undefined, { signal }),
     ...waiting(parts),
   }
 }

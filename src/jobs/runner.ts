@@ -187,7 +187,7 @@ async function probe(
   context: StepRun,
   run: Run<unknown, unknown, NoState>,
 ): Promise<{ state: StepEnd; reason: string } | undefined> {
-  const { step, interrupted, deps, stop } = context
+  const { step, interrupted } = context
   const applies = (await step.applies?.(run)) ?? true
   if (applies !== true) return { state: 'skipped', reason: applies }
   const holds: Holds = step.holds === undefined ? (interrupted ? 'unknown' : false) : await step.holds(run)
@@ -195,7 +195,7 @@ async function probe(
     return interrupted ? { state: 'succeeded', reason: '' } : { state: 'skipped', reason: 'already so' }
   if (!interrupted || step.kind !== 'once') return undefined
   // Never a blind repeat of what must happen once: the world gets time to settle and must then say clearly "no".
-  await delay(deps.settle_ms, undefined, { signal: stop })
+  await run.settled()
   const again = step.holds === undefined ? 'unknown' : await step.holds(run)
   if (again === true) return { state: 'succeeded', reason: '' }
   if (again === 'unknown') {

@@ -1,7 +1,6 @@
 // One way to change something in another system: submit once, survive a lost answer, follow to the end, verify. What is
 // about to be sent is saved before it is sent, so that after a crash the next process looks for it instead of repeating it.
 import { randomUUID } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { isLostAnswer, untilAnswered } from '#src/kernel/lost-answers.ts'
@@ -58,11 +57,10 @@ export interface SubmitRun {
   save(change: { submissions: Submissions }): Promise<void>
   readonly log: Log
   note(level: LogLevel, text: string): Promise<void>
+  settled(): Promise<void>
 }
 
 const SENDS = 3
-/** A submission may still be on its way when its connection breaks. */
-const SETTLE_MS = 3000
 const ANSWER_WITHIN_MS = 5 * 60_000
 
 /** The whole change within one step; it may be repeated. */
@@ -163,7 +161,8 @@ function find(run: SubmitRun, change: Change, id: string): ReturnType<Change['fi
 }
 
 async function findLater(run: SubmitRun, change: Change, id: string): ReturnType<Change['find']> {
-  await pause(SETTLE_MS, undefined, { signal: run.signal })
+  // It may still have been on its way when its connection broke.
+  await run.settled()
   return find(run, change, id)
 }
 

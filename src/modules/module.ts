@@ -41,7 +41,7 @@ export interface Parts {
   metrics: Metrics
   version: string
   /** The published document, ready to send. */
-  document: string
+  document: () => string
   /** What must hold before this replica may serve. */
   checks: () => Promise<Check[]>
 }

@@ -57,7 +57,7 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
   const background = createBackground(log, metrics)
   const replica = createReplica(database, background)
   const engine = createEngine({
-    database, keyring, replica, stream, listener, background, log, metrics, settle_ms: 1, retry_ms: 1, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
+    database, keyring, replica, stream, listener, background, log, metrics, wait_factor: 0.001, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()

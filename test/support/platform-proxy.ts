@@ -34,7 +34,7 @@ export interface PlatformProxy {
 
 /** What the platform says of itself, and nobody else may. */
 export const INTERNAL_TEXT = 'host kvm-07.internal: libvirt lost its mind'
-const DELAY_MS = 700
+const DELAY_MS = 150
 const GATEWAY_PAGE = '<html><head><title>504 Gateway Time-out</title></head></html>'
 
 interface Answer {

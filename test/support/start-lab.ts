@@ -23,6 +23,8 @@ export interface LabOptions {
   database?: TestDatabase
   /** Puts something between the control plane and the platform, and answers the address that is called instead. */
   between?: (platform_url: string) => Promise<string>
+  /** Of the pauses that other systems are given; 1 where calls are on their way for long. */
+  wait_factor?: number
   /** Called at each named point of a job run; throwing there is a crash (jobs/runner.ts). */
   at?: (point: string) => void
 }
@@ -44,6 +46,9 @@ export interface Lab {
   restart(): Promise<void>
   close(): Promise<void>
 }
+
+/** Ten times as fast as in production. */
+const WAIT_FACTOR = 0.1
 
 export async function startLab(options: LabOptions = {}): Promise<Lab> {
   const data_dir = tempFolder('gp-lab-')
@@ -74,6 +79,7 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
       log: log.log,
       validate_answers: true,
       admin_token: 'always',
+      wait_factor: options.wait_factor ?? WAIT_FACTOR,
       ...(options.at === undefined ? {} : { at: options.at }),
     })
   let control = await start().catch(async (error: unknown) => {

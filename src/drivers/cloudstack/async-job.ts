@@ -1,5 +1,4 @@
 // Follows jobs of the platform (cloudstack.md 2): polls until the job has ended, whatever happens to the connection.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '#src/kernel/log.ts'
 import { platformError } from './answer.ts'
 import { integerOf, isRaw, type Raw, textOf, timeOf } from './fields.ts'
@@ -53,9 +52,14 @@ export function outcomeOf(job: PlatformJob): Raw {
   throw platformError(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result)
 }
 
+interface Asking {
+  query: (job_id: string, signal: AbortSignal) => Promise<PlatformJob | undefined>
+  pause: (ms: number, signal: AbortSignal) => Promise<void>
+}
+
 /** Polls with growing pauses. An error of the connection says nothing about the job, so polling goes on. */
 export async function followJob(
-  query: (job_id: string, signal: AbortSignal) => Promise<PlatformJob | undefined>,
+  { query, pause }: Asking,
   job_id: string,
   options: FollowOptions,
   log: Log,
@@ -67,12 +71,12 @@ export async function followJob(
       options.onProgress?.(job)
       if (job.status !== 0) return outcomeOf(job)
     }
-    await pause(pause_ms * (0.8 + 0.4 * Math.random()), undefined, { signal: options.signal })
+    await pause(pause_ms * (0.8 + 0.4 * Math.random()), options.signal)
   }
 }
 
 async function asked(
-  query: (job_id: string, signal: AbortSignal) => Promise<PlatformJob | undefined>,
+  query: Asking['query'],
   job_id: string,
   signal: AbortSignal,
   log: Log,

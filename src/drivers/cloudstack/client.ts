@@ -1,4 +1,5 @@
 // The compute platform as the rest of the service sees it: calls, lists, jobs.
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Dispatcher } from 'undici'
 import type { Log } from '#src/kernel/log.ts'
 import { contentOf } from './answer.ts'
@@ -25,6 +26,8 @@ export interface CloudStackConfig {
 export interface CloudStackOptions {
   log: Log
   agent?: Dispatcher
+  /** Factor on every pause before the platform is asked again; tests make it small. */
+  wait_factor?: number
   /** Sees every call before it is sent; tests compare it with the platform's catalogue. */
   check?: (command: string, wire: WireArgs) => void
   /** Sees every call when it has ended. */
@@ -69,6 +72,8 @@ export interface CloudStack {
   queryJob(job_id: string, options?: ListOptions): Promise<PlatformJob | undefined>
   /** The result of the job; throws its rejection, LostJobError, or UnknownJobError. */
   followJob(job_id: string, options: FollowOptions): Promise<Raw>
+  /** Before the platform is asked again for what takes its time there. */
+  pause(ms: number, signal?: AbortSignal): Promise<void>
   readonly lookups: Lookups
   close(): Promise<void>
 }
@@ -83,7 +88,7 @@ export function createCloudStack(config: CloudStackConfig, options: CloudStackOp
   const credentials = { api_key, secret_key }
   const transport = createTransport(url, options.agent)
   const send = createSender(config, credentials, transport, options)
-  const cloudstack = assemble(send, options.log, {
+  const cloudstack = assemble(send, options, {
     configured: true,
     state: transport.state,
     close: transport.close,
@@ -109,7 +114,7 @@ interface Ends {
   onUnauthorised: (command: string) => Promise<void>
 }
 
-function assemble(send: Send, log: Log, ends: Ends): CloudStack {
+function assemble(send: Send, { log, wait_factor = 1 }: CloudStackOptions, ends: Ends): CloudStack {
   const callReading: Send = async (command, args, options, reading) => {
     try {
       return await repeated(send, command, args, options, reading)
@@ -120,6 +125,7 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     }
   }
   const call: CloudStack['call'] = (command, args, options = {}) => callReading(command, args, options, AS_IT_IS)
+  const pause: CloudStack['pause'] = (ms, signal) => sleep(ms * wait_factor, undefined, { signal })
   const queryJob: CloudStack['queryJob'] = async (job_id, options) => {
     try {
       return readJob(await call('queryAsyncJobResult', { jobid: job_id }, options), job_id)
@@ -137,7 +143,9 @@ function assemble(send: Send, log: Log, ends: Ends): CloudStack {
     listPages: (command, args, key, options) => listPages(call, command, args, key, options),
     listAll: (command, args, item, options) => listAll(call, command, args, item, options),
     queryJob,
-    followJob: (job_id, options) => followJob((id, signal) => queryJob(id, { signal }), job_id, options, log),
+    followJob: (job_id, options) =>
+      followJob({ query: (id, signal) => queryJob(id, { signal }), pause }, job_id, options, log),
+    pause,
     lookups: createLookups(call),
     close: ends.close,
   }
@@ -285,7 +293,7 @@ function notConfigured(config: CloudStackConfig, options: CloudStackOptions): Cl
       detail: missing.map((name) => `compute.${name}`).join(', '),
     })
   }
-  return assemble(send, options.log, {
+  return assemble(send, options, {
     configured: false,
     state: () => 'closed',
     close: async () => {},

@@ -1,6 +1,5 @@
 // What a change must leave behind, as data that a job can keep, and the one way to verify it. The platform's word
 // that something succeeded is not believed: its lists are asked (and may need a moment until they show it).
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import { ApiError } from '#src/kernel/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
@@ -264,7 +263,7 @@ export async function findMismatch(
   let observation = await check()
   for (const wait_ms of ASK_AGAIN_MS) {
     if (observation.holds) return null
-    await pause(wait_ms, undefined, { signal })
+    await cloudstack.pause(wait_ms, signal)
     observation = await check()
   }
   return observation.holds ? null : observation

@@ -1,6 +1,5 @@
 // Archives alerts. The platform never shows an archived alert again, so everything is copied first, and then archived by
 // the ids of the copies alone: an alert that arrives in between stays open.
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Alert, alerts } from '#src/contract/alerts.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -107,7 +106,7 @@ async function requireArchived(cloudstack: CloudStack, ids: readonly string[], c
     return open
   }
   if ((await listed()) === 0) return
-  await pause(ASK_AGAIN_MS)
+  await cloudstack.pause(ASK_AGAIN_MS)
   const open = await listed()
   if (open === 0) return
   const seen = open === 1 ? '1 alert is open still' : `${open} alerts are open still`

@@ -1,6 +1,5 @@
 // The job that makes one volume and attaches it. The volume's id is chosen before anything is sent, so that a call whose
 // answer was lost can be looked up by it and be repeated: the platform refuses the same id twice (cloudstack.md A.3, 2).
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -92,7 +91,7 @@ function creation(run: DiskRun): FollowedChange {
         const state = row === undefined ? 'gone' : textOf(row, 'state')
         if (state === 'Allocated' || state === 'Ready') return null
         if (state !== 'Creating' && state !== 'Copying') return `volume ${name} is ${state}`
-        await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
+        await run.deps.cloudstack.pause(ASK_AGAIN_MS, run.signal)
       }
     },
   }

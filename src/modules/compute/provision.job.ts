@@ -1,6 +1,5 @@
 // The job that makes a virtual machine, once. The machine's id is chosen before anything is sent, so that whatever the
 // platform answers, the machine is looked for by it: the platform makes it first, may refuse afterwards, and takes an id once.
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -197,6 +196,6 @@ async function settled(run: ProvisionRun): Promise<void> {
     // A fresh machine is Stopped for a moment before it starts.
     const may_start = run.input.starts && state === 'Stopped' && performance.now() - started_ms < MAY_START_MS
     if (state === null || !(MOVING.has(state) || may_start)) return
-    await pause(ASK_AGAIN_MS, undefined, { signal: run.signal })
+    await run.deps.cloudstack.pause(ASK_AGAIN_MS, run.signal)
   }
 }

@@ -12,7 +12,7 @@ export interface ServiceDeps {
   replica_id: string
   metrics: Metrics
   /** The published document, ready to send. */
-  document: string
+  document: () => string
   page: ReferencePage
   /** What must hold before this replica may serve. */
   checks: () => Promise<Check[]>
@@ -36,7 +36,7 @@ export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.rout
     metricsGet: async () => ({ media_type: deps.metrics.content_type, body: await deps.metrics.text() }),
     openapiGet: () => ({
       media_type: 'application/json; charset=utf-8',
-      body: deps.document,
+      body: deps.document(),
       headers: { 'cache-control': 'no-cache' },
     }),
     docsPage: () => deps.page.html(),

@@ -1,6 +1,5 @@
 // The job that makes a tenant, all or nothing. The domain's id is chosen and claimed before the platform is asked, so that
 // after a crash or a lost answer each step finds its own work again, and nothing else's (cloudstack.md 8.1).
-import { setTimeout as pause } from 'node:timers/promises'
 import { type Static, Type } from 'typebox'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -204,12 +203,10 @@ function domainColumns(domain: Raw) {
   return { path: textOf(domain, 'path'), network_domain: textOf(domain, 'networkdomain') }
 }
 
-const SETTLE_MS = 3000
-
 /** A call whose answer was lost may still be on its way; before something counts as not made it gets time to arrive. */
 async function settled(run: CreateRun): Promise<void> {
   const lost = Object.values(run.state.submissions ?? {}).some(({ accepted }) => !accepted)
-  if (lost) await pause(SETTLE_MS, undefined, { signal: run.signal })
+  if (lost) await run.settled()
 }
 
 async function releaseRange(run: CreateRun): Promise<void> {
