@@ -29,6 +29,8 @@ export interface Pass {
   /** Who it is, when a face was recognised. */
   sub_label: string | null
   score: number
+  /** Some events have no snapshot, as with the real program. */
+  has_snapshot: boolean
 }
 
 export interface Timetable {
@@ -129,6 +131,7 @@ function passOf(camera: string, label: Label, index: number, timetable: Timetabl
     start_s,
     end_s: start_s + Math.min(KINDS[label].duration_s, period - 2),
     sub_label: face ? 'alice' : null,
+    has_snapshot: index % 7 !== 3,
     score: Math.round((0.72 + noise(seed, index + 7) * 0.25) * 1000) / 1000,
   }
 }

@@ -1,6 +1,7 @@
 /** What tests and people can make the simulated NVR do: its control API, besides what every simulator has (lab/control.ts). */
 import { randomFillSync } from 'node:crypto'
 import { type CallLog, type ControlSubject, ControlError, type Faults } from '../control.ts'
+import { readConfigFile, type Release } from './config-file.ts'
 import type { Relay } from './relay.ts'
 import type { NvrState, Phase } from './state.ts'
 import type { TopicFeed } from './topic-feed.ts'
@@ -12,6 +13,7 @@ interface Controlled {
   open: { streams: number }
   faults: Faults
   calls: CallLog
+  defaultFile(release: Release): string
   phase(): Phase
   setPhase(phase: Phase): Promise<void>
   restart(): void
@@ -74,6 +76,8 @@ export function createControlSubject(lab: Controlled): ControlSubject {
       'POST /release': (body) => {
         const release = body['release']
         if (release !== '0.16' && release !== '0.17') throw new ControlError('release is 0.16 or 0.17')
+        // A file that the other release cannot read is replaced, as people do on an upgrade.
+        if (readConfigFile(state.file, release).outcome !== 'runs') state.file = lab.defaultFile(release)
         state.release = release
         state.boot()
         return { release }

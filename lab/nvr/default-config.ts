@@ -17,6 +17,7 @@ export function defaultConfig(address: string, release: Release = '0.17'): strin
     'snapshots:\n  enabled: true',
     'face_recognition:\n  enabled: true',
     'objects:\n  track: [person, car]',
+    'review:\n  alerts:\n    labels: [person]',
     'cameras:',
     ...camera('gate', true),
     ...camera('yard', false),

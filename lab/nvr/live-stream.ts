@@ -91,6 +91,11 @@ function backlogFirst(
   }
 }
 
+/** The moment of the key frame at or before a time. */
+export function groupStart_s(time_s: number): number {
+  return groupStart(Math.floor(time_s * FRAMES_PER_S)) / FRAMES_PER_S
+}
+
 function groupStart(number: number): number {
   return Math.floor(number / FRAMES_PER_GROUP) * FRAMES_PER_GROUP
 }

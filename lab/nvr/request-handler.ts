@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CallLog, Faults, Garbage } from '../control.ts'
+import { requireCamera } from './camera-access.ts'
 import { type Answer, type Caller, Rejection, type Route, uncaught } from './http-call.ts'
-import { at } from './json.ts'
 import { authenticate } from './sessions.ts'
 import type { NvrState } from './state.ts'
 
@@ -116,6 +116,7 @@ async function answerOf(deps: RequestDeps, request: IncomingMessage, url: URL, c
   const found = fitting.find((route) => route.method === method)
   if (found === undefined) return notRouted(fitting.length > 0, path, method)
   const params = found.pattern.exec(path)?.groups ?? {}
+  let body: Promise<Buffer> | null = null
   try {
     checkAccess(nvr, found, caller, params['camera'])
     return await found.handle({
@@ -124,7 +125,7 @@ async function answerOf(deps: RequestDeps, request: IncomingMessage, url: URL, c
       query: url.searchParams,
       headers: request.headers,
       caller,
-      body: async () => readBody(request),
+      body: () => (body ??= readBody(request)),
     })
   } catch (error) {
     if (error instanceof Rejection) return error.answer
@@ -143,19 +144,16 @@ function notRouted(other_method: boolean, path: string, method: string): Answer 
     : { status: 404, json: { detail: 'Not Found' } }
 }
 
-function checkAccess(nvr: NvrState, { access }: Route, { role }: Caller, camera: string | undefined): void {
+function checkAccess(nvr: NvrState, { access }: Route, caller: Caller, camera: string | undefined): void {
+  const { role } = caller
   if (role === 'admin' || access === 'everybody' || access === 'anyone') return
   const newer = nvr.release === '0.17'
   const denied = newer
     ? 'Access denied. A user with the admin role is required.'
     : `Role ${role} not authorized. Required: admin`
   if (access === 'admin') throw new Rejection(403, { detail: denied })
-  const allowed = at(nvr.config(), 'auth', 'roles', role)
   if (!newer || camera === undefined) return
-  if (Array.isArray(allowed) && allowed.length > 0 && !allowed.includes(camera)) {
-    const list = allowed.map((one) => `'${String(one)}'`).join(', ')
-    throw new Rejection(403, { detail: `Access denied to camera '${camera}'. Allowed: [${list}]` })
-  }
+  requireCamera(nvr, caller, camera)
   if (nvr.camera(camera) === undefined) throw new Rejection(403, { detail: denied })
 }
 

@@ -5,12 +5,19 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { createCallLog, createFaults, openControlApi } from '../control.ts'
 import { type Certificate, selfSigned } from './certificate.ts'
+import { cameraRoutes } from './camera-calls.ts'
+import { clipsRoutes } from './clips-tree.ts'
 import { createControlSubject } from './control-subject.ts'
 import { defaultConfig } from './default-config.ts'
+import { eventRoutes } from './event-calls.ts'
+import { faceRoutes } from './faces.ts'
+import { hlsRoutes } from './hls.ts'
 import type { Route } from './http-call.ts'
+import { recordingRoutes } from './recording-calls.ts'
 import { createRelay, type Relay } from './relay.ts'
 import { relayRoutes } from './relay-calls.ts'
 import { createRequestHandler } from './request-handler.ts'
+import { reviewRoutes } from './review-calls.ts'
 import { authenticate } from './sessions.ts'
 import { type NvrOptions, NvrState, type Phase } from './state.ts'
 import { systemRoutes } from './system-calls.ts'
@@ -60,8 +67,7 @@ export async function startNvr(options: StartNvrOptions = {}): Promise<NvrLab> {
   const relay = createRelay(state, log)
   const power = createPower(state, options, log)
   const feed = createTopicFeed(state, power.restart)
-  const api = [...systemRoutes(power.restart), ...relayRoutes(relay)]
-  const routes = api.map((one) => underApi(one))
+  const routes = allRoutes(power.restart, relay)
   const starting = (): boolean => power.phase() === 'starting'
   const handle = createRequestHandler({ nvr: state, routes, faults, calls, starting, open, log })
   const server = createServer(
@@ -87,7 +93,12 @@ export async function startNvr(options: StartNvrOptions = {}): Promise<NvrLab> {
     setPhase: power.set,
     restart: power.restart,
   }
-  const subject = createControlSubject({ ...lab, faults, calls })
+  const subject = createControlSubject({
+    ...lab,
+    faults,
+    calls,
+    defaultFile: (release) => defaultConfig(address, release),
+  })
   const control = await openControlApi(subject, { host: '127.0.0.1', port: options.control_port ?? 0 })
   return {
     ...lab,
@@ -96,7 +107,21 @@ export async function startNvr(options: StartNvrOptions = {}): Promise<NvrLab> {
   }
 }
 
-/** nginx hands everything below /api to the program; the routes are written without it. */
+function allRoutes(restart: () => void, relay: Relay): Route[] {
+  const faults = () => relay.faults
+  const api = [
+    ...systemRoutes(restart),
+    ...relayRoutes(relay),
+    ...eventRoutes(faults),
+    ...reviewRoutes(),
+    ...faceRoutes(),
+    ...cameraRoutes(),
+    ...recordingRoutes(faults),
+  ]
+  return [...api.map(underApi), ...hlsRoutes(), ...clipsRoutes()]
+}
+
+/** nginx passes everything below /api on to the program; the routes are written without it. */
 function underApi(one: Route): Route {
   return { ...one, pattern: new RegExp(one.pattern.source.replace('^', '^\\/api')) }
 }

@@ -10,6 +10,7 @@ import {
   type Timetable,
 } from './cameras.ts'
 import { type Reading, readConfigFile, type Release } from './config-file.ts'
+import { type FaceLibrary, initialFaces } from './face-library.ts'
 import { at, type Json, type JsonObject, objectAt } from './json.ts'
 
 export const VERSIONS: Readonly<Record<Release, string>> = { '0.17': '0.17.2-3d4dd3a', '0.16': '0.16.4-4131252' }
@@ -65,6 +66,7 @@ export class NvrState {
   readonly log_lines: string[] = []
   /** Who looked at which review item: user and id. */
   reviewed = new Set<string>()
+  faces: FaceLibrary = initialFaces(Date.now() / 1000)
   release: Release
   file: string
   reading: Reading

@@ -61,50 +61,64 @@ export function evenWithin(area: Rectangle, size: { width: number; height: numbe
   }
 }
 
-/** Whether a block of 16 by 16 pixels is the same in both. */
-export function sameBlock(a: Frame, b: Frame, column: number, row: number): boolean {
+/** Whether a whole row of blocks is the same in both; most are, and this is the fastest way to know. */
+export function sameRow(a: Frame, b: Frame, row: number): boolean {
+  const [luma, chroma] = [row * 16 * a.stride, row * 4 * a.stride]
+  const same = (one: Buffer, other: Buffer, start: number, end: number): boolean =>
+    one.compare(other, start, end, start, end) === 0
   return (
-    samePlane(a.y, b.y, a.stride, column, row, 16) &&
-    samePlane(a.u, b.u, a.stride / 2, column, row, 8) &&
-    samePlane(a.v, b.v, a.stride / 2, column, row, 8)
+    same(a.y, b.y, luma, luma + 16 * a.stride) &&
+    same(a.u, b.u, chroma, chroma + 4 * a.stride) &&
+    same(a.v, b.v, chroma, chroma + 4 * a.stride)
   )
 }
 
-/** Whether every column of the block continues the pixel above it. */
-export function blockRepeatsAbove({ y, u, v, stride }: Frame, column: number, row: number) {
-  const repeats = (plane: Buffer, width: number, size: number): boolean =>
-    follows(plane, width, column, row, size, (start, _line, at) => start - width + at)
-  return { luma: repeats(y, stride, 16), chroma: repeats(u, stride / 2, 8) && repeats(v, stride / 2, 8) }
+/** Whether a block of 16 by 16 pixels is the same in both. */
+export function sameBlock(a: Frame, b: Frame, column: number, row: number): boolean {
+  const half = a.stride / 2
+  return (
+    samePixels(a.y, b.y, row * 16 * a.stride + column * 16, a.stride, 16) &&
+    samePixels(a.u, b.u, row * 8 * half + column * 8, half, 8) &&
+    samePixels(a.v, b.v, row * 8 * half + column * 8, half, 8)
+  )
 }
 
-/** Whether every row of the block continues the pixel on its left. */
-export function blockRepeatsLeft({ y, u, v, stride }: Frame, column: number, row: number) {
-  const repeats = (plane: Buffer, width: number, size: number): boolean =>
-    follows(plane, width, column, row, size, (start, line) => start + line * width - 1)
-  return { luma: repeats(y, stride, 16), chroma: repeats(u, stride / 2, 8) && repeats(v, stride / 2, 8) }
+export type Direction = 'above' | 'left'
+
+/** From where a block's brightness can be continued without an error; null when from nowhere. */
+export function lumaContinues({ y, stride }: Frame, column: number, row: number): Direction | null {
+  if (row > 0 && continuesAbove(y, stride, column * 16, row * 16, 16)) return 'above'
+  return column > 0 && continuesLeft(y, stride, column * 16, row * 16, 16) ? 'left' : null
 }
 
-function samePlane(a: Buffer, b: Buffer, stride: number, column: number, row: number, size: number): boolean {
-  const start = row * size * stride + column * size
-  for (let at = start; at < start + size * stride; at += stride) {
+/** The same for both planes of colour together. */
+export function chromaContinues({ u, v, stride }: Frame, column: number, row: number): Direction | null {
+  const [width, left, top] = [stride / 2, column * 8, row * 8]
+  if (row > 0 && continuesAbove(u, width, left, top, 8) && continuesAbove(v, width, left, top, 8)) return 'above'
+  return column > 0 && continuesLeft(u, width, left, top, 8) && continuesLeft(v, width, left, top, 8) ? 'left' : null
+}
+
+function samePixels(a: Buffer, b: Buffer, start: number, width: number, size: number): boolean {
+  for (let at = start; at < start + size * width; at += width) {
     for (let pixel = at; pixel < at + size; pixel++) if (a[pixel] !== b[pixel]) return false
   }
   return true
 }
 
-function follows(
-  plane: Buffer,
-  stride: number,
-  column: number,
-  row: number,
-  size: number,
-  neighbour: (start: number, line: number, at: number) => number,
-): boolean {
-  const start = row * size * stride + column * size
-  for (let line = 0; line < size; line++) {
-    for (let at = 0; at < size; at++) {
-      if (plane[start + line * stride + at] !== plane[neighbour(start, line, at)]) return false
-    }
+function continuesAbove(plane: Buffer, width: number, left: number, top: number, size: number): boolean {
+  const above = (top - 1) * width + left
+  for (let line = top; line < top + size; line++) {
+    const at = line * width + left
+    for (let pixel = 0; pixel < size; pixel++) if (plane[at + pixel] !== plane[above + pixel]) return false
+  }
+  return true
+}
+
+function continuesLeft(plane: Buffer, width: number, left: number, top: number, size: number): boolean {
+  for (let line = top; line < top + size; line++) {
+    const at = line * width + left
+    const value = plane[at - 1]
+    for (let pixel = at; pixel < at + size; pixel++) if (plane[pixel] !== value) return false
   }
   return true
 }

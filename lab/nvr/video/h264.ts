@@ -13,7 +13,7 @@
  * comments are those of the standard (ITU-T H.264, sections 7.3 and 9).
  */
 import { BitWriter } from './bit-writer.ts'
-import { blockRepeatsAbove, blockRepeatsLeft, type Frame, sameBlock } from './frame.ts'
+import { chromaContinues, type Frame, lumaContinues, sameBlock, sameRow } from './frame.ts'
 
 export interface EncodedFrame {
   /** One NAL unit, without start code or length. */
@@ -76,6 +76,10 @@ function writeMacroblocks(out: BitWriter, frame: Frame, reference: Frame | null,
   const type_offset = reference === null ? 0 : FIRST_INTRA_TYPE_IN_P
   let skipped = 0
   for (let row = 0; row < rows; row++) {
+    if (reference !== null && sameRow(frame, reference, row)) {
+      skipped += columns
+      continue
+    }
     for (let column = 0; column < columns; column++) {
       if (reference !== null && sameBlock(frame, reference, column, row)) {
         skipped++
@@ -83,11 +87,11 @@ function writeMacroblocks(out: BitWriter, frame: Frame, reference: Frame | null,
       }
       if (reference !== null) out.unsigned(skipped) // mb_skip_run
       skipped = 0
-      const above = row > 0 ? blockRepeatsAbove(frame, column, row) : { luma: false, chroma: false }
-      const left = column > 0 ? blockRepeatsLeft(frame, column, row) : { luma: false, chroma: false }
-      if ((above.luma || left.luma) && (above.chroma || left.chroma)) {
-        out.unsigned(type_offset + (above.luma ? MB_TYPE.vertical : MB_TYPE.horizontal))
-        out.unsigned(above.chroma ? 2 : 1) // intra_chroma_pred_mode: 2 vertical, 1 horizontal
+      const luma = lumaContinues(frame, column, row)
+      const chroma = luma === null ? null : chromaContinues(frame, column, row)
+      if (luma !== null && chroma !== null) {
+        out.unsigned(type_offset + (luma === 'above' ? MB_TYPE.vertical : MB_TYPE.horizontal))
+        out.unsigned(chroma === 'above' ? 2 : 1) // intra_chroma_pred_mode: 2 vertical, 1 horizontal
         out.signed(0) // mb_qp_delta
         noCoefficients(out, expectedCoefficients(coefficients, columns, column, row))
       } else {
