@@ -1,11 +1,14 @@
-// The DHCP and the DNS server that the configuration names; undefined where it names none.
+// The DHCP and the DNS server and the address store that the configuration names; undefined where it names none.
+import { readFileSync } from 'node:fs'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
+import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
 import { createKea } from '#src/drivers/kea/client.ts'
+import { createNetBox } from '#src/drivers/netbox/client.ts'
 import { createPowerDns } from '#src/drivers/powerdns/client.ts'
 import { createTechnitiumDhcp } from '#src/drivers/technitium/dhcp.ts'
 import { createTechnitiumDns } from '#src/drivers/technitium/dns.ts'
-import type { Config } from '#src/kernel/config.ts'
+import { type Config, ConfigError } from '#src/kernel/config.ts'
 import type { Log } from '#src/kernel/log.ts'
 
 interface Closable {
@@ -15,12 +18,30 @@ interface Closable {
 export interface AddressServers extends Closable {
   dhcp: DhcpServer | undefined
   dns: DnsServer | undefined
+  ipam: IpamStore | undefined
 }
 
-export function createAddressServers(config: Pick<Config, 'dhcp' | 'dns' | 'technitium'>, log: Log): AddressServers {
+type AddressConfig = Pick<Config, 'dhcp' | 'dns' | 'technitium' | 'ipam'>
+
+export function createAddressServers(config: AddressConfig, log: Log): AddressServers {
   const dhcp = dhcpOf(config, log)
   const dns = dnsOf(config, log)
-  return { dhcp, dns, close: async () => void (await Promise.all([dhcp?.close(), dns?.close()])) }
+  const ipam = ipamOf(config)
+  return { dhcp, dns, ipam, close: async () => void (await Promise.all([dhcp?.close(), dns?.close(), ipam?.close()])) }
+}
+
+function ipamOf({ ipam: { netbox, timeout_ms } }: AddressConfig): (IpamStore & Closable) | undefined {
+  const { url, token, role_slugs, ca } = netbox
+  if (url === undefined) return undefined
+  return createNetBox({ url, token, ca: ca === undefined ? undefined : certificateIn(ca), timeout_ms }, role_slugs)
+}
+
+function certificateIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    throw new ConfigError([`ipam.netbox.ca: ${file} cannot be read`])
+  }
 }
 
 function dhcpOf(

@@ -108,7 +108,7 @@ async function start(
   const { at, wait_factor = 1 } = options
   const cloudstack = createCloudStack(config.compute, { log, wait_factor, observe: observed('compute') })
   opened.defer(() => cloudstack.close())
-  const { dhcp: dhcp_server, dns: dns_server, ...addresses } = createAddressServers(config, log)
+  const { dhcp: dhcp_server, dns: dns_server, ipam: ipam_store, ...addresses } = createAddressServers(config, log)
   opened.defer(() => addresses.close())
   const nvr_clients = createFrigateClients(observed('nvr'))
   opened.defer(() => nvr_clients.close())
@@ -133,7 +133,7 @@ async function start(
   const own_node = createOwnNode({ config, database, version, log })
   const start_up = createStartUp()
   const parts = {
-    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, nvr_clients, agents, own_node, cache, background,
+    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, ipam_store, nvr_clients, agents, own_node, cache, background,
     log, metrics, version, document: publishedDocument(version),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   } // biome-ignore format: a list of names

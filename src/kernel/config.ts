@@ -187,6 +187,28 @@ export const ConfigSchema = Type.Object(
       },
       'Cameras and their NVR.',
     ),
+    ipam: Group(
+      {
+        timeout_ms: Type.Integer({ default: 10_000, minimum: 100, description: 'Longest wait for one answer.' }),
+        netbox: Group(
+          {
+            url: Type.Optional(
+              Type.String({ description: 'NetBox: http(s)://host. Without it addresses are kept in our own tables.' }),
+            ),
+            token: Type.Optional(Secret('API token, of either version.')),
+            role_slugs: Type.Record(Type.String(), Type.String(), {
+              default: {},
+              description: 'Slugs of its roles by our words for them: management, storage, guest, public.',
+            }),
+            ca: Type.Optional(
+              Type.String({ description: 'File with the certificate of the CA that signed its own, as PEM.' }),
+            ),
+          },
+          'NetBox.',
+        ),
+      },
+      'The store of sites, VLANs, prefixes and addresses.',
+    ),
     auth: Group(
       {
         session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),

@@ -5,6 +5,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
 import type { FrigateClients } from '#src/drivers/frigate/client.ts'
+import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import type { BoundJob } from '#src/jobs/define.ts'
 import type { Background } from '#src/kernel/background.ts'
@@ -33,6 +34,8 @@ export interface Parts {
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
   nvr_clients: FrigateClients
+  /** Undefined: our own tables. */
+  ipam_store: IpamStore | undefined
   agents: NodeAgents
   own_node: OwnNode
   cache: CredentialCache

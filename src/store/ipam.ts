@@ -35,10 +35,6 @@ export function listSites(db: Db, page: Page): Promise<Rows<IpamSite>> {
   return pageOf<IpamSite>(db.selectFrom('ipam_site').selectAll().select(total).orderBy('slug'), page)
 }
 
-export function defaultSite(db: Db): Promise<IpamSite | undefined> {
-  return db.selectFrom('ipam_site').selectAll().where('is_default', '=', true).executeTakeFirst()
-}
-
 export function listRoles(db: Db, page: Page): Promise<Rows<IpamRole>> {
   return pageOf<IpamRole>(db.selectFrom('ipam_role').selectAll().select(total).orderBy('slug'), page)
 }
@@ -295,13 +291,30 @@ export async function releaseAddress(db: Db, id: number): Promise<string | undef
   return row?.address
 }
 
-/** How many were released. */
-export async function releaseOwner(
-  db: Db,
-  owner: { kind: string; id: string },
-  keep: readonly string[],
-): Promise<number> {
-  let query = db.deleteFrom('ipam_address').where('owner_kind', '=', owner.kind).where('owner_id', '=', owner.id)
-  if (keep.length > 0) query = query.where(sql<string>`host(address)`, 'not in', [...keep])
-  return Number((await query.executeTakeFirst()).numDeletedRows)
+export async function releaseKey(db: Db, key: string): Promise<string[]> {
+  const rows = await db.deleteFrom('ipam_address').where('key', '=', key).returning(sql<string>`host(address)`.as('address')).execute() // biome-ignore format: one statement
+  return rows.map(({ address }) => address)
+}
+
+/** Written before another store is asked for an address, so that one whose answer is lost is found again. */
+export async function addPending(db: Db, key: string): Promise<void> {
+  await db
+    .insertInto('ipam_pending')
+    .values({ key })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export async function removePending(db: Db, key: string): Promise<void> {
+  await db.deleteFrom('ipam_pending').where('key', '=', key).execute()
+}
+
+/** Those that were asked for so long ago that no answer will come. */
+export async function pendingKeys(db: Db, older_than_ms: number): Promise<{ key: string; age_ms: number }[]> {
+  return db
+    .selectFrom('ipam_pending')
+    .select(['key', sql<number>`extract(epoch from now() - created_at)::float8 * 1000`.as('age_ms')])
+    .where('created_at', '<=', sql<Date>`now() - ${older_than_ms} * interval '1 millisecond'`)
+    .orderBy('created_at')
+    .execute()
 }

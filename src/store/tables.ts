@@ -438,4 +438,5 @@ export interface Tables {
     is_h264: boolean | null
     created_at: Time
   }
+  ipam_pending: { key: string; created_at: Time }
 }

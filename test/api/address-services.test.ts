@@ -1,8 +1,9 @@
-// IPAM, drift and names of public addresses over HTTP, with the lab's address server behind them.
+// IPAM on our own tables, drift and names of public addresses over HTTP, with the lab's address server behind them.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
-import type { Reply } from '../support/http.ts'
+import { ok, refused } from '../support/address-steps.ts'
+import { ipamTests } from '../support/address-suite-ipam.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -12,122 +13,7 @@ before(async () => {
 })
 after(() => lab?.close())
 
-function ok(reply: Reply, status = 200): Reply['body'] {
-  assert.equal(reply.status, status, reply.text)
-  assert.equal(reply.body.success, true)
-  return reply.body
-}
-
-function refused(reply: Reply, status: number, code: string, ...words: string[]): void {
-  assert.deepEqual([reply.status, reply.body.code], [status, code], reply.text)
-  for (const word of words) assert.ok(reply.text.includes(word), `${word} in ${reply.text}`)
-}
-
-describe('IPAM', () => {
-  const IPAM = '/ddi/ipam'
-  const ids: Record<string, number> = {}
-
-  test('sites, roles, VLANs and prefixes are made, listed, and refused twice', async () => {
-    ids.site = ok(
-      await lab.call('POST', `${IPAM}/sites`, { slug: 'fra1', name: 'Frankfurt', is_default: true }),
-      201,
-    ).data.id
-    ids.role = ok(await lab.call('POST', `${IPAM}/roles`, { slug: 'storage', name: 'Storage' }), 201).data.id
-    const vlan = { vid: 30, name: 'storage', site_id: ids.site, role_id: ids.role }
-    ids.vlan = ok(await lab.call('POST', `${IPAM}/vlans`, vlan), 201).data.id
-    const prefix = {
-      cidr: '10.66.0.0/28', site_id: ids.site, vlan_id: ids.vlan, role_id: ids.role, gateway: '10.66.0.1', excluded_ranges: ['10.66.0.10-10.66.0.14'],
-    } // biome-ignore format: one prefix
-    const made = ok(await lab.call('POST', `${IPAM}/prefixes`, prefix), 201).data
-    ids.prefix = made.id
-    assert.deepEqual([made.total, made.used, made.excluded_ranges], [8, 0, ['10.66.0.10-10.66.0.14']])
-    assert.equal(ok(await lab.call('GET', `${IPAM}/sites`)).data.total_count, 1)
-    assert.equal(ok(await lab.call('GET', `${IPAM}/roles`)).data.roles[0].slug, 'storage')
-    assert.equal(ok(await lab.call('GET', `${IPAM}/vlans?role=storage&site_id=${ids.site}&vid=30`)).data.total_count, 1)
-    assert.equal(ok(await lab.call('GET', `${IPAM}/prefixes?contains=10.66.0.7`)).data.prefixes[0].id, ids.prefix)
-    assert.equal(ok(await lab.call('GET', `${IPAM}/prefixes/${ids.prefix}`)).data.cidr, '10.66.0.0/28')
-    refused(await lab.call('POST', `${IPAM}/sites`, { slug: 'fra1', name: 'Other' }), 409, 'IPAM_EXISTS', 'fra1')
-    refused(await lab.call('POST', `${IPAM}/roles`, { slug: 'storage', name: 'Other' }), 409, 'IPAM_EXISTS')
-    refused(await lab.call('POST', `${IPAM}/vlans`, vlan), 409, 'IPAM_EXISTS')
-    refused(await lab.call('POST', `${IPAM}/prefixes`, { cidr: '10.66.0.0/24' }), 409, 'IPAM_EXISTS', '10.66.0.0/24')
-    refused(await lab.call('GET', `${IPAM}/prefixes/999`), 404, 'IPAM_NOT_FOUND', '999')
-  })
-
-  test('what cannot be is refused with the field and the reason', async () => {
-    const cases: [string, Record<string, unknown>, string][] = [
-      ['prefixes', { cidr: '10.67.0.1/24' }, 'host bits'],
-      ['prefixes', { cidr: '10.67.0.0/24', gateway: '10.68.0.1' }, 'body.gateway'],
-      ['prefixes', { cidr: '10.67.0.0/24', excluded_ranges: ['10.67.0.9-10.67.0.3'] }, 'excluded_ranges'],
-      ['prefixes', { cidr: '10.67.0.0/24', site_id: 999 }, 'site_id'],
-      ['vlans', { vid: 4095, name: 'x' }, 'vid'],
-      ['vlans', { vid: 5, name: 'x', role_id: 999 }, 'role_id'],
-      ['sites', { slug: 'Has Space', name: 'x' }, 'slug'],
-      ['roles', { slug: 'x' }, 'name'],
-      [`prefixes/${ids.prefix}/addresses`, { address: '10.66.0.300' }, 'address'],
-      [`prefixes/${ids.prefix}/addresses`, { owner_kind: 'node' }, 'owner_id'],
-    ]
-    for (const [path, body, word] of cases)
-      refused(await lab.call('POST', `${IPAM}/${path}`, body), 400, 'INVALID_REQUEST', word)
-    for (const list of ['sites', 'roles', 'vlans', 'prefixes', 'addresses'])
-      refused(await lab.call('GET', `${IPAM}/${list}?page=0`), 400, 'INVALID_REQUEST', 'page')
-    for (const kind of ['sites', 'roles', 'vlans', 'prefixes', 'addresses'])
-      refused(await lab.call('DELETE', `${IPAM}/${kind}/0`), 400, 'INVALID_REQUEST')
-    refused(await lab.call('GET', `${IPAM}/prefixes/0`), 400, 'INVALID_REQUEST')
-    refused(await lab.call('POST', `${IPAM}/prefixes/999/addresses`, {}), 404, 'IPAM_NOT_FOUND')
-  })
-
-  test('twenty callers at once get every free address of a prefix once, and the others a clear answer', async () => {
-    const allocate = () =>
-      lab.call('POST', `${IPAM}/prefixes/${ids.prefix}/addresses`, { owner_kind: 'node', owner_id: 'kvm-07' })
-    const replies = await Promise.all(Array.from({ length: 20 }, allocate))
-    const made = replies.filter((reply) => reply.status === 201).map((reply) => reply.body.data.address as string)
-    assert.deepEqual(made.toSorted(), [
-      '10.66.0.2',
-      '10.66.0.3',
-      '10.66.0.4',
-      '10.66.0.5',
-      '10.66.0.6',
-      '10.66.0.7',
-      '10.66.0.8',
-      '10.66.0.9',
-    ])
-    for (const reply of replies.filter((one) => one.status !== 201)) refused(reply, 409, 'IPAM_PREFIX_FULL')
-    refused(
-      await lab.call('POST', `${IPAM}/prefixes/${ids.prefix}/addresses`, { address: '10.66.0.5' }),
-      409,
-      'IPAM_ADDRESS_TAKEN',
-      '10.66.0.5',
-    )
-    const held = ok(await lab.call('GET', `${IPAM}/addresses?owner_kind=node&owner_id=kvm-07&page_size=3`)).data
-    assert.deepEqual([held.total_count, held.addresses.length], [8, 3])
-    const [{ id }] = ok(await lab.call('GET', `${IPAM}/addresses?address=10.66.0.4`)).data.addresses
-    refused(await lab.call('DELETE', `${IPAM}/prefixes/${ids.prefix}`), 409, 'IPAM_IN_USE')
-    ok(await lab.call('DELETE', `${IPAM}/addresses/${id}`))
-    refused(await lab.call('DELETE', `${IPAM}/addresses/${id}`), 404, 'IPAM_NOT_FOUND')
-    assert.equal(ok(await allocate(), 201).data.address, '10.66.0.4')
-  })
-
-  test('a repeated request with its key gets the same address', async () => {
-    const prefix = ok(await lab.call('POST', `${IPAM}/prefixes`, { cidr: '2001:db8:66::/64' }), 201).data
-    const headers = { 'idempotency-key': 'one-address' }
-    const path = `${IPAM}/prefixes/${prefix.id}/addresses`
-    const first = ok(await lab.call('POST', path, {}, { headers }), 201).data.address
-    assert.equal(ok(await lab.call('POST', path, {}, { headers }), 201).data.address, first)
-    assert.equal(first, '2001:db8:66::1')
-  })
-
-  test('what others name is deleted after them', async () => {
-    for (const [kind, id] of [['vlans', ids.vlan], ['roles', ids.role], ['sites', ids.site]] as const) // biome-ignore format: one list
-      refused(await lab.call('DELETE', `${IPAM}/${kind}/${id}`), 409, 'IPAM_IN_USE')
-    const { addresses } = ok(await lab.call('GET', `${IPAM}/addresses?page_size=500`)).data
-    for (const { id } of addresses) ok(await lab.call('DELETE', `${IPAM}/addresses/${id}`))
-    for (const kind of ['prefixes', 'vlans', 'roles', 'sites']) {
-      const rows = ok(await lab.call('GET', `${IPAM}/${kind}`)).data[kind]
-      for (const { id } of rows) ok(await lab.call('DELETE', `${IPAM}/${kind}/${id}`))
-      refused(await lab.call('DELETE', `${IPAM}/${kind}/1`), 404, 'IPAM_NOT_FOUND')
-    }
-  })
-})
+describe('IPAM', () => ipamTests((...args) => lab.call(...args), { default_site: true }))
 
 describe('drift', () => {
   const scope = {

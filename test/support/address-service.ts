@@ -22,6 +22,7 @@ import { createAddressNames } from '#src/modules/ddi/dns/address-names.ts'
 import { dnsHandlers } from '#src/modules/ddi/dns/index.ts'
 import { createZoneContents } from '#src/modules/ddi/dns/zone-contents.ts'
 import { ddiDriftHandlers } from '#src/modules/ddi/drift/index.ts'
+import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
 import { ipamHandlers } from '#src/modules/ddi/ipam/index.ts'
 import { createServerLock } from '#src/modules/ddi/server-lock.ts'
 import { openDatabase } from '#src/store/database.ts'
@@ -74,7 +75,8 @@ export async function startAddressService(
   const dhcp_deps = { ...change, server: servers.dhcp, lock, jobs: jobs.engine, dns: names, cloudstack }
   mountArea(server, dhcp, dhcpHandlers(dhcp_deps), services)
   mountArea(server, dns, dnsHandlers({ ...dns_deps, ...change }), services)
-  mountArea(server, ipam, ipamHandlers(change), services)
+  const ipam_deps = { ...change, store: builtInStore(database), lock: createServerLock(database, 'IPAM') }
+  mountArea(server, ipam, ipamHandlers(ipam_deps), services)
   const drift_deps = { ...change, dhcp: { server: servers.dhcp, lock }, dns: dns_deps, names }
   mountArea(server, ddiDrift, ddiDriftHandlers(drift_deps), services)
   const url = await server.listen('127.0.0.1', 0)

@@ -13,14 +13,16 @@ import { createAddressNames } from './dns/address-names.ts'
 import { dnsHandlers } from './dns/index.ts'
 import { createZoneContents } from './dns/zone-contents.ts'
 import { ddiDriftHandlers } from './drift/index.ts'
+import { builtInStore } from './ipam/built-in.ts'
 import { ipamHandlers } from './ipam/index.ts'
+import { notingStore } from './ipam/lost-addresses.ts'
 import { publicIpAcquireJob } from './public-ips-acquire.job.ts'
 import { publicIpHandlers } from './public-ips.ts'
 import { createServerLock } from './server-lock.ts'
 import { createAddressWatcher } from './watcher.ts'
 
 export function ddiModule(parts: Parts): Module {
-  const { config, database, dhcp_server, dns_server, log } = parts
+  const { config, database, dhcp_server, dns_server, ipam_store, log } = parts
   const server = dns_server ?? unconfiguredDns()
   const dns_deps = { ...parts, server, lock: createServerLock(database, 'DNS'), contents: createZoneContents(server) }
   // Without a place for names of addresses every name is unknown and none is published.
@@ -33,18 +35,19 @@ export function ddiModule(parts: Parts): Module {
     dns: dns_server === undefined ? undefined : dns_deps,
     names,
   }
+  const store = ipam_store === undefined ? builtInStore(database) : notingStore(ipam_store, database)
   const public_deps = { ...parts, dns: names }
   const { poll_ms, compare_ms } = config.dhcp
   const watchers: Watcher[] =
-    dhcp_server === undefined && dns_server === undefined
+    dhcp_server === undefined && dns_server === undefined && ipam_store === undefined
       ? []
-      : [createAddressWatcher({ ...drift_deps, dhcp_server, poll_ms, compare_ms, log })]
+      : [createAddressWatcher({ ...drift_deps, dhcp_server, ipam_store, poll_ms, compare_ms, log })]
   return {
     areas: [
       serve(publicIps, publicIpHandlers(public_deps)),
       serve(dhcp, dhcpHandlers(dhcp_deps)),
       serve(dns, dnsHandlers(dns_deps)),
-      serve(ipam, ipamHandlers(parts)),
+      serve(ipam, ipamHandlers({ ...parts, store, lock: createServerLock(database, 'IPAM') })),
       serve(ddiDrift, ddiDriftHandlers(drift_deps)),
     ],
     jobs: [bindJob(publicIpAcquireJob, public_deps), bindJob(dhcpReservationCreateJob, dhcp_deps)],

@@ -1,4 +1,4 @@
-// One writer at a time for a DHCP or DNS server, over all replicas: none of them compares before it sets.
+// One writer at a time for a DHCP or DNS server or an address store, over all replicas: none of them compares before it sets.
 import pLimit from 'p-limit'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
@@ -10,12 +10,14 @@ export type ServerLock = <T>(work: () => Promise<T>) => Promise<T>
 /** A change of a large configuration takes seconds, and several replicas may stand in line. */
 const WAIT_MS = 60_000
 
-export function createServerLock(database: Database, server: 'DHCP' | 'DNS'): ServerLock {
+const KEYS = { DHCP: 1, DNS: 2, IPAM: 3 } as const
+
+export function createServerLock(database: Database, server: keyof typeof KEYS): ServerLock {
   // Those of this process wait here, so that they do not take every connection of the database.
   const turn = pLimit(1)
   const lock = {
     lock: LOCKS.address_server,
-    key: server === 'DHCP' ? 1 : 2,
+    key: KEYS[server],
     name: `${server} server`,
     wait_ms: WAIT_MS,
   }

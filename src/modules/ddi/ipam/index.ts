@@ -1,76 +1,74 @@
-// Handlers of the IPAM area over the built-in address store.
+// Handlers of the IPAM area over the address store that the configuration names.
 import ipaddr from 'ipaddr.js'
-import pLimit, { type LimitFunction } from 'p-limit'
 import type { ipam } from '#src/contract/ddi/ipam.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
+import type { IpamPage, IpamRows, IpamStore, Made, Missing, NewPrefix } from '#src/drivers/ddi/ipam-store.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
-import * as store from '#src/store/ipam.ts'
+import type { ServerLock } from '../server-lock.ts'
 
 type In<Op extends keyof typeof ipam.routes> = Input<(typeof ipam.routes)[Op]>
 
-export function ipamHandlers(deps: ChangeDeps): Handlers<typeof ipam.routes, RequestContext> {
-  const { database } = deps
-  const { db } = database
-  // Those of this process wait here, so that they do not take every connection of the database.
-  const turn = pLimit(1)
+export interface IpamDeps extends ChangeDeps {
+  store: IpamStore
+  /** Held by whoever makes or deletes what others must not overlap; addresses are atomic without it. */
+  lock: ServerLock
+}
+
+export function ipamHandlers(deps: IpamDeps): Handlers<typeof ipam.routes, RequestContext> {
+  const { store } = deps
   return {
-    ipamSiteList: async ({ query }) => listed('sites', 'site', await store.listSites(db, pageOf(query)), pageOf(query)),
-    ipamRoleList: async ({ query }) =>
-      listed('roles', 'network role', await store.listRoles(db, pageOf(query)), pageOf(query)),
-    ipamVlanList: async ({ query }) =>
-      listed('vlans', 'VLAN', await store.listVlans(db, query, pageOf(query)), pageOf(query)),
-    ipamPrefixList: async ({ query }) => {
+    ipamSiteList: async ({ query }, { signal }) =>
+      listed('sites', 'site', await store.sites(pageOf(query), signal), pageOf(query)),
+    ipamRoleList: async ({ query }, { signal }) =>
+      listed('roles', 'network role', await store.roles(pageOf(query), signal), pageOf(query)),
+    ipamVlanList: async ({ query }, { signal }) =>
+      listed('vlans', 'VLAN', await store.vlans(query, pageOf(query), signal), pageOf(query)),
+    ipamPrefixList: async ({ query }, { signal }) => {
       if (query.contains !== undefined) checkAddress(query.contains, 'query.contains')
-      return listed('prefixes', 'prefix', await store.listPrefixes(db, query, pageOf(query)), pageOf(query))
+      return listed('prefixes', 'prefix', await store.prefixes(query, pageOf(query), signal), pageOf(query))
     },
-    ipamAddressList: async ({ query }) => {
+    ipamAddressList: async ({ query }, { signal }) => {
       if (query.address !== undefined) checkAddress(query.address, 'query.address')
-      return listed('addresses', 'address', await store.listAddresses(db, query, pageOf(query)), pageOf(query))
+      return listed('addresses', 'address', await store.addresses(query, pageOf(query), signal), pageOf(query))
     },
-    ipamPrefixGet: async ({ params }) => {
-      const prefix = await requirePrefix(deps, params.id)
-      return { success: true, message: `Prefix ${prefix.cidr}.`, data: prefix }
+    ipamPrefixGet: async ({ params }, { signal }) => {
+      const data = await store.prefix(params.id, signal)
+      if (data === undefined) throw new ApiError('IPAM_NOT_FOUND', `Prefix ${params.id} not found.`)
+      return { success: true, message: `Prefix ${data.cidr}.`, data }
     },
-    ipamSiteCreate: ({ body }, ctx) =>
-      made(deps, ctx, `site ${body.slug}`, () => store.insertSite(database, { is_default: false, ...body })),
-    ipamRoleCreate: ({ body }, ctx) => made(deps, ctx, `network role ${body.slug}`, () => store.insertRole(db, body)),
+    ipamSiteCreate: ({ body }, ctx) => {
+      if (body.is_default === true && !store.limits.default_site)
+        throw new ApiError('DDI_UNSUPPORTED', 'The address store in use has no default site; leave `is_default` out.')
+      return made(deps, ctx, `site ${body.slug}`, () => store.createSite({ is_default: false, ...body }))
+    },
+    ipamRoleCreate: ({ body }, ctx) => made(deps, ctx, `network role ${body.slug}`, () => store.createRole(body)),
     ipamVlanCreate: ({ body }, ctx) =>
-      made(deps, ctx, `VLAN ${body.vid}`, () =>
-        known('body', () => store.insertVlan(db, { site_id: null, role_id: null, ...body })),
-      ),
+      made(deps, ctx, `VLAN ${body.vid}`, () => store.createVlan({ site_id: null, role_id: null, ...body })),
     ipamPrefixCreate: ({ body }, ctx) => {
       const prefix = newPrefix(body)
-      return made(deps, ctx, `prefix ${prefix.cidr}`, async () => {
-        const id = await known('body', () => store.insertPrefix(database, prefix))
-        return id === undefined ? undefined : requirePrefix(deps, id)
-      })
+      return made(deps, ctx, `prefix ${prefix.cidr}`, () => store.createPrefix(prefix))
     },
-    ipamSiteDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_site', 'site', params.id),
-    ipamRoleDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_role', 'network role', params.id),
-    ipamVlanDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_vlan', 'VLAN', params.id),
-    ipamPrefixDelete: ({ params }, ctx) => deleted(deps, ctx, 'ipam_prefix', 'prefix', params.id),
-    ipamAddressAllocate: ({ params, body }, ctx) => allocateAddress(deps, turn, params.id, body, ctx),
+    ipamSiteDelete: ({ params }, ctx) => deleted(deps, ctx, 'site', 'site', params.id),
+    ipamRoleDelete: ({ params }, ctx) => deleted(deps, ctx, 'role', 'network role', params.id),
+    ipamVlanDelete: ({ params }, ctx) => deleted(deps, ctx, 'vlan', 'VLAN', params.id),
+    ipamPrefixDelete: ({ params }, ctx) => deleted(deps, ctx, 'prefix', 'prefix', params.id),
+    ipamAddressAllocate: ({ params, body }, ctx) => allocateAddress(deps, params.id, body, ctx),
     ipamAddressRelease: ({ params }, ctx) =>
       changing(deps, ctx, `address ${params.id}`, async () => {
-        const address = await store.releaseAddress(db, params.id)
+        const address = await store.release(params.id)
         if (address === undefined) throw new ApiError('IPAM_NOT_FOUND', `Address ${params.id} not found.`)
         return { success: true, message: `${address} is released.` }
       }),
   }
 }
 
-function pageOf({ page = 1, page_size = 50 }: { page?: number; page_size?: number }): store.Page {
+function pageOf({ page = 1, page_size = 50 }: { page?: number; page_size?: number }): IpamPage {
   return { page, page_size }
 }
 
-function listed<Name extends string, T>(
-  name: Name,
-  one: string,
-  { rows, count }: { rows: T[]; count: number },
-  page: store.Page,
-) {
+function listed<Name extends string, T>(name: Name, one: string, { rows, count }: IpamRows<T>, page: IpamPage) {
   const list = { [name]: rows } as { [K in Name]: T[] }
   return {
     success: true,
@@ -79,42 +77,28 @@ function listed<Name extends string, T>(
   }
 }
 
-async function requirePrefix({ database }: ChangeDeps, id: number) {
-  const { rows } = await store.listPrefixes(database.db, { id }, { page: 1, page_size: 1 })
-  if (rows[0] === undefined) throw new ApiError('IPAM_NOT_FOUND', `Prefix ${id} not found.`)
-  return rows[0]
-}
-
-function made<T>(deps: ChangeDeps, ctx: RequestContext, what: string, insert: () => Promise<T | undefined>) {
+function made<T>(deps: IpamDeps, ctx: RequestContext, what: string, make: () => Promise<Made<T>>) {
   return changing(deps, ctx, what, async () => {
-    const data = await insert()
-    if (data === undefined) throw new ApiError('IPAM_EXISTS', `There is another ${what}, or one that overlaps it.`)
+    const data = await deps.lock(make)
+    if (data === 'exists') throw new ApiError('IPAM_EXISTS', `There is another ${what}, or one that overlaps it.`)
+    if (isMissing(data)) throw invalidField(`body.${data.missing}`, 'names nothing that exists')
     return { success: true, message: `Made ${what}.`, data }
   })
 }
 
-const FOREIGN_KEY = '23503'
-
-/** A site, role or VLAN that a request names must be there. */
-async function known<T>(path: string, insert: () => Promise<T>): Promise<T> {
-  try {
-    return await insert()
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === FOREIGN_KEY)) throw error
-    const field = 'constraint' in error ? /(site_id|vlan_id|role_id)/.exec(String(error.constraint))?.[1] : undefined
-    throw invalidField(`${path}.${field ?? 'site_id'}`, 'names nothing that exists')
-  }
+function isMissing<T>(data: Made<T>): data is Extract<Made<T>, Missing> {
+  return typeof data === 'object' && data !== null && 'missing' in data
 }
 
 async function deleted(
-  deps: ChangeDeps,
+  deps: IpamDeps,
   ctx: RequestContext,
-  table: Parameters<typeof store.deleteRow>[1],
+  kind: Parameters<IpamStore['remove']>[0],
   what: string,
   id: number,
 ) {
   return changing(deps, ctx, `${what} ${id}`, async () => {
-    const result = await store.deleteRow(deps.database.db, table, id)
+    const result = await deps.lock(() => deps.store.remove(kind, id))
     if (result === 'not_found') throw new ApiError('IPAM_NOT_FOUND', `There is no ${what} ${id}.`)
     if (result === 'in_use')
       throw new ApiError('IPAM_IN_USE', `Other records still name ${what} ${id}; delete them first.`)
@@ -123,8 +107,7 @@ async function deleted(
 }
 
 async function allocateAddress(
-  deps: ChangeDeps,
-  turn: LimitFunction,
+  deps: IpamDeps,
   prefix_id: number,
   body: In<'ipamAddressAllocate'>['body'],
   ctx: RequestContext,
@@ -142,7 +125,7 @@ async function allocateAddress(
       description: body.description ?? '',
       key: ctx.operation_id,
     }
-    const data = await turn(() => store.allocate(deps.database, prefix_id, wish))
+    const data = await deps.store.allocate(prefix_id, wish)
     if (data === 'no_prefix') throw new ApiError('IPAM_NOT_FOUND', `Prefix ${prefix_id} not found.`)
     if (data === 'full') throw new ApiError('IPAM_PREFIX_FULL', `Prefix ${prefix_id} has no free address left.`)
     if (data === 'taken')
@@ -154,7 +137,7 @@ async function allocateAddress(
   })
 }
 
-function newPrefix(body: In<'ipamPrefixCreate'>['body']): store.NewPrefix {
+function newPrefix(body: In<'ipamPrefixCreate'>['body']): NewPrefix {
   const parsed = ipaddr.isValidCIDR(body.cidr) ? ipaddr.parseCIDR(body.cidr) : undefined
   const network = parsed?.[0].kind() === 'ipv4' ? ipaddr.IPv4 : ipaddr.IPv6
   if (parsed === undefined || network.networkAddressFromCIDR(body.cidr).toString() !== parsed[0].toString())
