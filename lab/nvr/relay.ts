@@ -38,20 +38,28 @@ export interface Relay {
   stream(name: string): RelayStream | null
   /** A viewer's socket; `src` is what its URL asked for. */
   connect(socket: WebSocket, src: string): void
-  /** Messages that the relay understands besides `mse`. */
-  extend(type: string, handle: (stream: RelayStream, value: Json, reply: Reply) => () => void): void
   describe(name: string, probe: boolean): JsonObject | null
   viewers(): number
   close(): void
 }
 
-export type Reply = (message: { type: string; value: string }) => void
+/** Messages of other types on a viewer's socket; made once for each socket. */
+export interface Signalling {
+  /** False for a type that it does not know. */
+  receive(type: string, value: Json, stream: RelayStream | null): boolean
+  close(): void
+}
 
-export function createRelay(nvr: NvrState, log: (line: string) => void): Relay {
+export type Reply = (message: { type: string; value: Json }) => void
+
+export function createRelay(
+  nvr: NvrState,
+  openSignalling: (reply: Reply) => Signalling,
+  log: (line: string) => void,
+): Relay {
   const faults: RelayFaults = { backlog_s: 1, padding_bytes: 0, muted: false }
   const streams = new Map<string, RelayStream>()
   const sockets = new Set<WebSocket>()
-  const others = new Map<string, (stream: RelayStream, value: Json, reply: Reply) => () => void>()
   const stream = (name: string): RelayStream | null => {
     const known = streams.get(name)
     if (known !== undefined && nvr.camera(known.camera.id) === known.camera) return known
@@ -64,11 +72,11 @@ export function createRelay(nvr: NvrState, log: (line: string) => void): Relay {
     faults,
     stream,
     viewers: () => [...streams.values()].reduce((all, { live }) => all + live.viewers(), 0),
-    extend: (type, handle) => others.set(type, handle),
     connect: (socket, src) => {
       sockets.add(socket)
-      const ends: (() => void)[] = []
       const reply: Reply = (message) => socket.send(JSON.stringify(message))
+      const signalling = openSignalling(reply)
+      const ends: (() => void)[] = [() => signalling.close()]
       socket.on('message', (data, binary) => {
         const message = binary ? undefined : parseJson(String(data))?.value
         if (!isObject(message) || typeof message['type'] !== 'string') {
@@ -77,10 +85,9 @@ export function createRelay(nvr: NvrState, log: (line: string) => void): Relay {
         }
         const { type, value = null } = message
         const found = stream(src)
-        const other = others.get(type)
-        if (other === undefined && type !== 'mse' && type !== 'mp4') return
+        if (signalling.receive(type, value, found)) return
+        if (type !== 'mse' && type !== 'mp4') return
         if (found === null) reply({ type: 'error', value: `${type}: stream not found` })
-        else if (other !== undefined) ends.push(other(found, value, reply))
         else ends.push(sendMedia(socket, found, type, typeof value === 'string' ? value : '', faults))
       })
       socket.on('close', () => {

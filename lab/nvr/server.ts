@@ -22,6 +22,7 @@ import { authenticate } from './sessions.ts'
 import { type NvrOptions, NvrState, type Phase } from './state.ts'
 import { systemRoutes } from './system-calls.ts'
 import { createTopicFeed, type TopicFeed } from './topic-feed.ts'
+import { openWebRtc } from './webrtc.ts'
 
 export interface StartNvrOptions extends Partial<NvrOptions> {
   /** 127.0.0.1 by default; every 127.x.y.z can be listened on. */
@@ -64,7 +65,7 @@ export async function startNvr(options: StartNvrOptions = {}): Promise<NvrLab> {
   })
   const certificate = options.certificate ?? (await selfSigned(address))
   const [faults, calls, open] = [createFaults(), createCallLog(), { streams: 0 }]
-  const relay = createRelay(state, log)
+  const relay = createRelay(state, (reply) => openWebRtc(address, reply, log), log)
   const power = createPower(state, options, log)
   const feed = createTopicFeed(state, power.restart)
   const routes = allRoutes(power.restart, relay)

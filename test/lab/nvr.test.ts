@@ -1,6 +1,7 @@
 /** The simulated NVR as its clients see it: logins, configuration, switches, restarts, live video. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { RTCPeerConnection, RTCRtpCodecParameters, type RtpPacket } from 'werift'
 import { until } from '../support/until.ts'
 import { message, type NvrClient, openFeed, startNvrClient } from './nvr-client.ts'
 
@@ -105,4 +106,39 @@ test('sockets need a login, and the relay takes no foreign browser', async () =>
   await assert.rejects(openFeed(nvr.lab, '/ws', {}), /401/)
   const { cookie } = nvr
   await assert.rejects(openFeed(nvr.lab, '/live/mse/api/ws?src=gate', { cookie, origin: 'https://x.example' }), /403/)
+})
+
+test('WebRTC sends frames to whoever is answered, and an offer for H.265 is an error', async () => {
+  const viewer = new RTCPeerConnection({
+    iceServers: [],
+    iceAdditionalHostAddresses: ['127.0.0.1'],
+    iceUseIpv4: false,
+    iceUseIpv6: false,
+    codecs: { video: [new RTCRtpCodecParameters({ mimeType: 'video/H264', clockRate: 90_000 })] },
+  })
+  const received: RtpPacket[] = []
+  viewer.onTrack.subscribe((track) => track.onReceiveRtp.subscribe((packet) => received.push(packet)))
+  viewer.addTransceiver('video', { direction: 'recvonly' })
+  const feed = await nvr.socket('/live/webrtc/api/ws?src=gate')
+  viewer.onIceCandidate.subscribe((one) => one && feed.send({ type: 'webrtc/candidate', value: one.candidate }))
+  await viewer.setLocalDescription(await viewer.createOffer())
+  feed.send({ type: 'webrtc/offer', value: viewer.localDescription?.sdp })
+  const { value } = await message(feed, 'webrtc/answer')
+  await viewer.setRemoteDescription({ type: 'answer', sdp: String(value) })
+  const candidate = String((await message(feed, 'webrtc/candidate')).value)
+  assert.match(candidate, / 127\.0\.0\.1 8[56]\d\d typ host/)
+  await viewer.addIceCandidate({ candidate, sdpMid: '0', sdpMLineIndex: 0 })
+  // The first packet holds the sequence parameters; a mark ends a frame.
+  await until('frames arrive', () => received.filter(({ header }) => header.marker).length > 3)
+  assert.equal((received[0]?.payload[0] ?? 0) & 0x1f, 7)
+  feed.socket.close()
+  await viewer.close()
+  await until('nobody watches', () => nvr.lab.relay.viewers() === 0)
+  const h265 = await nvr.socket('/live/webrtc/api/ws?src=depot')
+  h265.send({ type: 'webrtc/offer', value: viewer.localDescription?.sdp })
+  assert.match(
+    String((await message(h265, 'error')).value),
+    /^webrtc\/offer: streams: codecs not matched: video:H265 =>/,
+  )
+  h265.socket.close()
 })
