@@ -4,6 +4,7 @@ import { isRecord, type Json } from './records.ts'
 
 /** By the title of the record's schema; what the rows lack is left out. */
 const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
+  TimelineEntry: ['at', 'status', 'what', 'text', 'duration_s', 'username'],
   AppEvent: ['created_at', 'status', 'action', 'description', 'username', 'progress'],
   PlatformEvent: ['created_at', 'level', 'type', 'state', 'description', 'username'],
   Job: ['id', 'job_type', 'job_status', 'progress', 'resource_name', 'status', 'created_at'],

@@ -42,11 +42,13 @@ import { service } from './service.ts'
 import { benchmarks } from './storage/benchmark.ts'
 import { hostStorage } from './storage/host.ts'
 import { tenants } from './tenants.ts'
+import { timeline } from './timeline.ts'
 
 export const areas = [
   service,
   auth,
   appEvents,
+  timeline,
   jobs,
   vms,
   vmDisks,

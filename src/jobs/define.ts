@@ -101,6 +101,8 @@ export interface AdmissionOf<Input> {
   resource_id?: string
   resource_name?: string
   tenant_id?: string | null
+  /** Ids of what it touches beside its resource; nulls are left out. */
+  related?: readonly (string | null)[]
   node_ip?: string
   /** Shown in the job's record: what was asked for, without secrets. */
   metadata?: Record<string, unknown>

@@ -55,7 +55,7 @@ function admission(parts: Parts) {
       admission: Admission<Input>,
       { places, here }: { places: readonly Place[]; here: boolean },
     ): Promise<JobRow> {
-      const { operation, operation_id, caller } = admission.operation
+      const { operation, operation_id, caller, named_ids } = admission.operation
       await holdKey(trx, admission.operation)
       const job = { id: operation_id, caller, places, here }
       const row = await insertJob(parts, trx, publish, definition, admission, job)
@@ -65,6 +65,7 @@ function admission(parts: Parts) {
         resource_type: definition.resource_type,
         description: admission.description,
         caller,
+        related: [...named_ids, ...(admission.related ?? [])],
         tenant_id: row.tenant_id,
         ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
       })
@@ -320,7 +321,7 @@ function jobWrites({ held, encrypt }: Parts) {
           if (await freePlaces(trx, claim.row.id)) await notify(trx, claim.row.id)
           await endEvent(trx, publish, claim.row.id, {
             status: failure === undefined ? 'SUCCESS' : 'FAILED',
-            ...(failure === undefined ? {} : { error_message: failure.reason }),
+            ...(failure === undefined ? { description: sentence } : { error_message: failure.reason }),
           })
           return change(trx, publish, claim.row.id, {
             job_status: failure === undefined ? 'completed' : 'failed',

@@ -10,6 +10,8 @@ export interface Subject {
   resource_id: string | null
   resource_name?: string
   tenant_id?: string | null
+  /** What else it touches, beside the ids that its request names: the machine of a disk. */
+  related?: readonly (string | null)[]
   /** One sentence while it happens. */
   description: string
   /** One sentence when it has happened. */
@@ -29,6 +31,7 @@ export function recordOperation<T>(
     resource_uuid: subject.resource_id ?? '',
     description: subject.description,
     tenant_id: subject.tenant_id ?? null,
+    related: subject.related ?? [],
   }
   return recordChange(deps, ctx, about, async (note) => {
     const result = await change()
@@ -51,6 +54,7 @@ export function admissionOf<Body>(input: Body, subject: Subject, ctx: RequestCon
     input,
     description: subject.description,
     tenant_id: subject.tenant_id ?? ctx.caller.tenant_id,
+    related: subject.related ?? [],
     ...(subject.resource_id === null ? {} : { resource_id: subject.resource_id }),
     ...(subject.resource_name === undefined ? {} : { resource_name: subject.resource_name }),
   }

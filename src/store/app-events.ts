@@ -19,6 +19,8 @@ export interface EventStart {
   resource_uuid?: string
   description: string
   caller: Caller
+  /** Ids of all that it touches beside its resource; nulls are left out. */
+  related?: readonly (string | null)[]
   tenant_id?: string | null
   /** The process that must end it; left out where any process may, as with a job. */
   replica_id?: string
@@ -42,6 +44,7 @@ export async function startEvent(trx: Trx, publish: Publish, start: EventStart):
       user_id: start.caller.user_id,
       username: start.caller.username,
       replica_id: start.replica_id ?? null,
+      related: [...new Set((start.related ?? []).filter((id) => id !== null))],
     })
     .onConflict((conflict) => conflict.column('correlation_id').doNothing())
     .returningAll()
@@ -116,6 +119,7 @@ export interface ChangeAbout {
   resource_uuid?: string
   description: string
   tenant_id?: string | null
+  related?: readonly (string | null)[]
 }
 
 /** What a change may still learn while it runs. */
@@ -142,6 +146,7 @@ export async function recordChange<T>(
       correlation_id,
       action: ctx.operation,
       caller: ctx.caller,
+      related: [...ctx.named_ids, ...(about.related ?? [])],
       replica_id: deps.replica_id,
     })
   })

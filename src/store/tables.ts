@@ -96,6 +96,7 @@ export interface Tables {
     archived: Generated<boolean>
     replica_id: string | null
     abandoned_at: NullableTime
+    related: Generated<string[]>
   }
   stream_event: {
     position: Generated<number>

@@ -56,9 +56,10 @@ interface Named {
   route: RouteSpec
 }
 
-const routes: Named[] = areas.flatMap((area) =>
-  Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })),
-)
+/** Cameras have their own statuses and their own tests of what is lost. */
+const routes: Named[] = areas
+  .filter(({ upstream_status }) => upstream_status === 500)
+  .flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })))
 const asking = routes.filter(
   ({ area, operation }) => ASKS_PLATFORM.has(operation) || (PLATFORM_AREAS.has(area) && !OWN_RECORDS.has(operation)),
 )

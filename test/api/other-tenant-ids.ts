@@ -16,6 +16,7 @@ export const BELONGS_TO_NOBODY: Readonly<Record<string, string>> = {
   user_id: 'Number of a user, a filter of events that are the tenant’s in any case.',
   identity_provider_id: 'Entity id of a SAML provider.',
   key_pairs: 'Names, looked up by the platform among those of the machine’s owner.',
+  correlation_id: 'An operation; what it did in another tenant is not shown (test/api/timeline.test.ts).',
   record_id: 'Record of the DNS under an address that is checked itself.',
 }
 

@@ -72,7 +72,7 @@ test('a signal that comes before the job waits for it is not lost, and a repeate
   const process = await replica([bound], { slots: 0 })
   const other = await replica([bound])
   const { id } = await process.engine.admit(bound.definition, {
-    operation: { operation: 'testRun', operation_id: '01a200ad-1111-7000-8000-000000000000', caller: SYSTEM, idempotency_key: null },
+    operation: { operation: 'testRun', operation_id: '01a200ad-1111-7000-8000-000000000000', caller: SYSTEM, idempotency_key: null, named_ids: [] },
     input: {},
     description: 'Early.',
     // Rolled back with its transaction, stored with its transaction.

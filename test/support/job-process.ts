@@ -89,7 +89,13 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
 /** Admits a job of this kind with a fresh id. */
 export function admit(process: JobProcess, bound: BoundJob, input: unknown): Promise<JobRow> {
   return process.engine.admit(bound.definition, {
-    operation: { operation: 'testRun', operation_id: randomUUIDv7(), caller: SYSTEM, idempotency_key: null },
+    operation: {
+      operation: 'testRun',
+      operation_id: randomUUIDv7(),
+      caller: SYSTEM,
+      idempotency_key: null,
+      named_ids: [],
+    },
     input,
     description: `Test run ${randomBytes(2).toString('hex')}`,
   })

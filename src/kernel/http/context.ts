@@ -25,7 +25,7 @@ export const SYSTEM: Caller = {
 } // biome-ignore format: one line
 
 /** What names an operation: its event, its job, and the key that a repeat of it carries. */
-export type Operation = Pick<RequestContext, 'operation' | 'operation_id' | 'caller' | 'idempotency_key'>
+export type Operation = Pick<RequestContext, 'operation' | 'operation_id' | 'caller' | 'idempotency_key' | 'named_ids'>
 
 export interface RequestContext {
   readonly request_id: string
@@ -38,6 +38,8 @@ export interface RequestContext {
   /** An earlier request with the same key has admitted the job of this operation, so nothing is left but to answer. */
   readonly resumed: boolean
   readonly caller: Caller
+  /** Ids that the request names, whatever for: its event is found under each of them. */
+  readonly named_ids: readonly string[]
   readonly log: Log
   /** Aborted when the client is gone or the service stops. */
   readonly signal: AbortSignal
@@ -58,7 +60,7 @@ export interface RequestContext {
 export function systemContext(operation: string, log: Log, signal: AbortSignal): RequestContext {
   const id = randomUUIDv7()
   return {
-    request_id: id, operation, operation_id: id, idempotency_key: null, resumed: false, caller: SYSTEM, log, signal, wait_seconds: 0, prefer_async: false,
+    request_id: id, operation, operation_id: id, idempotency_key: null, resumed: false, caller: SYSTEM, named_ids: [], log, signal, wait_seconds: 0, prefer_async: false,
     dry_run: false, traceparent: undefined, remote_address: '', headers: {}, setHeader: () => {},
   } // biome-ignore format: a record of defaults
 }

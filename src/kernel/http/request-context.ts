@@ -5,6 +5,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../log.ts'
 import { childTrace } from '../trace-context.ts'
 import type { Caller, RequestContext } from './context.ts'
+import { namedIds } from './named-ids.ts'
 import type { Server } from './serve.ts'
 
 const MAX_WAIT_SECONDS = 60
@@ -65,6 +66,11 @@ class LazyContext implements ResumableContext {
 
   get caller(): Caller {
     return this.#request.state.caller
+  }
+
+  get named_ids(): readonly string[] {
+    const { params, query, body } = this.#request
+    return namedIds({ params, query, body })
   }
 
   get headers(): IncomingHttpHeaders {

@@ -279,6 +279,7 @@ function volumeList(cloudstack: CloudStack) {
   }
 }
 
-function subjectOf(volume: Volume): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id'> {
-  return { resource_id: volume.id, resource_name: volume.name, tenant_id: volume.tenant_id }
+function subjectOf(volume: Volume): Pick<Subject, 'resource_id' | 'resource_name' | 'tenant_id' | 'related'> {
+  const { id, name, tenant_id, virtual_machine_id } = volume
+  return { resource_id: id, resource_name: name, tenant_id, related: [virtual_machine_id] }
 }

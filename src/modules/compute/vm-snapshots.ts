@@ -158,6 +158,7 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>>
         resource_id: snapshot.id,
         resource_name: name,
         tenant_id: snapshot.tenant_id,
+        related: [snapshot.virtual_machine_id],
         description: `Deleting snapshot ${name}.`,
         done: `Snapshot ${name} is deleted.`,
       }

@@ -162,6 +162,7 @@ function subjectOf(address: PublicIp, description: string, done: string): Subjec
   return {
     resource_id: address.id,
     resource_name: address.ip_address,
+    related: [address.vm_id, address.network_id],
     ...aboutAddress(address, description),
     done: `Public IP ${address.ip_address} ${done}.`,
   }

@@ -185,6 +185,7 @@ async function aboutRule(
     resource_id: rule.id,
     resource_name: `${rule.public_ip_address ?? ''} ${ports}`.trim(),
     tenant_id,
+    related: [rule.public_ip_id, rule.virtual_machine_id],
     description: `${words.doing} ${subject}.`,
     done: `${subject[0]?.toUpperCase()}${subject.slice(1)} is ${words.done}.`,
   }

@@ -79,7 +79,7 @@ export async function nodeCertificateRenew(
   const { operation, operation_id } = ctx
   return recordChange(
     deps,
-    { operation, operation_id, caller: nodeCaller(node), idempotency_key: null },
+    { operation, operation_id, caller: nodeCaller(node), idempotency_key: null, named_ids: [] },
     about,
     async () => {
       const issued = await issue(() => issueNodeCertificate(ca, body.certificate_request, node.id))
