@@ -144,7 +144,7 @@ function handle(deps: RequestDeps, request: IncomingMessage, { url, method, text
 }
 
 function createOne(state: NetBoxState, kind: KindName, body: unknown, host: string): Answer {
-  const row = create(state, kind, body ?? {})
+  const row = create(state, kind, body)
   const location = `http://${host}/api/${KINDS[kind].path}/${row.id}/`
   return { status: 201, body: render(state, kind, row, host), headers: { location, ...etag(row) } }
 }

@@ -14,6 +14,8 @@ export interface NetBoxState {
   next: Partial<Record<KindName, number>>
   /** Filters that this version does not know. */
   ignored: string[]
+  /** Names that operators added. */
+  custom_fields: string[]
 }
 
 export type Fields = Readonly<Record<string, unknown>>
@@ -22,7 +24,7 @@ export function emptyState(): NetBoxState {
   const rows = {
     site: [], tenant: [], tag: [], role: [], vrf: [], vlan_group: [], vlan: [], prefix: [], ip_range: [], ip_address: [],
   } // biome-ignore format: a list
-  return { rows, next: {}, ignored: [] }
+  return { rows, next: {}, ignored: [], custom_fields: [] }
 }
 
 export function insert(state: NetBoxState, kind: KindName, fields: Fields): Row {

@@ -36,7 +36,7 @@ export function checked(state: NetBoxState, kind: KindName, body: unknown): Fiel
       state.rows[kind].some((row) => row[name] === values[name] && values[name] !== null)
     )
       errors[name] = [`${KINDS[kind].noun} with this ${name} already exists.`]
-  if (given.custom_fields !== undefined) checkCustomFields(given.custom_fields, errors)
+  if (given.custom_fields !== undefined) checkCustomFields(state, given.custom_fields, errors)
   if (Object.keys(errors).length > 0) throw new Problem(400, errors)
   checkModel(state, kind, values)
   if (kind === 'ip_address') values.dns_name = String(values.dns_name).toLowerCase()
@@ -157,8 +157,9 @@ function networkValue(kind: KindName, name: string, text: string): Read {
   return { value: `${text.split('/')[0] ?? ''}/${network.length}` }
 }
 
-function checkCustomFields(given: unknown, errors: Errors): void {
-  const [name] = typeof given === 'object' && given !== null ? Object.keys(given) : []
+function checkCustomFields(state: NetBoxState, given: unknown, errors: Errors): void {
+  const names = typeof given === 'object' && given !== null ? Object.keys(given) : []
+  const name = names.find((one) => !state.custom_fields.includes(one))
   if (name !== undefined)
     errors.custom_fields = { [name]: `Custom field '${name}' does not exist for this object type.` }
 }
