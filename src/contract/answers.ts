@@ -101,4 +101,9 @@ export interface ProxyAnswer {
   query?: Record<string, string>
   /** Sent to the upstream, such as its credentials. Of the client's headers only ranges and conditions are passed on. */
   headers?: Record<string, string>
+  tls?: UpstreamTls
+  /** Other headers, when the upstream rejects these with 401: it is asked once more. */
+  renew?: () => Promise<Record<string, string>>
+  /** What an answer of the upstream means that is none of the route's. Undefined: what it always means. */
+  errorOf?: (status: number) => Promise<Error | undefined> | Error | undefined
 }

@@ -108,9 +108,11 @@ export interface Input<R extends RouteSpec> {
   query: StaticOf<R['query']>
   body: R['signed'] extends true
     ? SignedBody<StaticOf<R['body']>>
-    : R['body_optional'] extends true
-      ? StaticOf<R['body']> | undefined
-      : StaticOf<R['body']>
+    : R['kind'] extends 'multipart'
+      ? UploadedForm<StaticOf<R['body']>>
+      : R['body_optional'] extends true
+        ? StaticOf<R['body']> | undefined
+        : StaticOf<R['body']>
 }
 
 /** A body that is parsed and validated only when it is read, after its signature was checked. */
@@ -118,6 +120,16 @@ export interface SignedBody<Body> {
   bytes: Buffer
   read(): Body
 }
+
+/** A file of a form. It has arrived as a whole, within the limit of its field. */
+export interface UploadedFile {
+  readonly filename: string
+  readonly media_type: string
+  readonly sha256: string
+  readonly bytes: Buffer
+}
+
+export type UploadedForm<Body> = { [Field in keyof Body]: UploadedFile }
 
 /** What a client sends. */
 export interface CallInput<R extends RouteSpec> {

@@ -3,6 +3,7 @@ import type { Static, TNull, TObject, TSchema } from 'typebox'
 import type { ErrorCode } from '#src/contract/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
+import type { Publish } from '#src/store/app-events.ts'
 import type { Trx } from '#src/store/database.ts'
 
 /** Whether a step's goal is true in the world. `unknown`: nobody can tell. */
@@ -106,8 +107,8 @@ export interface AdmissionOf<Input> {
   node_ip?: string
   /** Shown in the job's record: what was asked for, without secrets. */
   metadata?: Record<string, unknown>
-  /** Written in the same transaction as the job. */
-  also?: (trx: Trx) => Promise<void>
+  /** Written, and published, in the same transaction as the job. */
+  also?: (trx: Trx, publish: Publish) => Promise<void>
 }
 
 /** Binds the dependencies' type first, so that the other types are inferred from the schemas. */
@@ -162,7 +163,7 @@ export interface Run<Deps, Input, State = NoState> {
   /** Tells those who wait for it that the job has come this far, together with a change of the state. */
   reached(milestone: Milestone, change?: Partial<State>): Promise<void>
   /** Writes of a module's own tables in one transaction that a process which lost the job cannot make. */
-  fenced<T>(work: (trx: Trx) => Promise<T>): Promise<T>
+  fenced<T>(work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T>
   /** A line of the job's audit log. */
   note(level: LogLevel, text: string, data?: Record<string, unknown>): Promise<void>
   /** Progress of this step, 0 to 100, and a sentence about now. Sent live, stored on a throttle. */

@@ -264,7 +264,7 @@ function further({ row }: Claim, milestone: Milestone | undefined): { milestone?
 
 function jobWrites({ held, encrypt }: Parts) {
   return {
-    fenced: <T>(claim: Claim, work: (trx: Trx) => Promise<T>): Promise<T> => held(claim, (trx) => work(trx)),
+    fenced: <T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> => held(claim, work),
 
     undoStep: (claim: Claim, name: string, undo_state: 'running' | 'undone' | 'failed'): Promise<void> =>
       held(claim, async (trx) => {

@@ -127,7 +127,7 @@ export async function insertJob(
     })
     .returningAll()
     .executeTakeFirstOrThrow()
-  await admission.also?.(trx)
+  await admission.also?.(trx, publish)
   publish(jobMessage(row, 1))
   if (!here) await notify(trx, row.id)
   return row

@@ -92,6 +92,8 @@ const PUBLIC_SENTENCE: Record<UpstreamFailure, string> = {
   not_configured: 'is not configured',
 }
 
+const WORDS: Partial<Record<Subsystem, string>> = { COMPUTE: 'compute platform', NVR: 'NVR' }
+
 /** A database that restarts or changes its primary is back within seconds. */
 const STORE_RETRY_AFTER_S = 5
 
@@ -108,7 +110,7 @@ export function mapUpstreamError(error: UpstreamError, tenant_id: string | null)
 
 function generalError(error: UpstreamError): ApiError {
   const code = `${error.upstream}_${error.failure.toUpperCase()}` as ErrorCode
-  const word = error.upstream === 'COMPUTE' ? 'compute platform' : `${error.upstream.toLowerCase()} subsystem`
+  const word = WORDS[error.upstream] ?? `${error.upstream.toLowerCase()} subsystem`
   const sentence =
     error.failure === 'not_configured' && error.detail !== undefined
       ? `${PUBLIC_SENTENCE.not_configured}: ${error.detail}`

@@ -5,6 +5,7 @@ import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
 import { type CamInstance, NVR_STATES } from '#src/contract/cam/instance.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
+import type { Publish } from './app-events.ts'
 import type { Database, Db, Trx } from './database.ts'
 import { ASSOCIATED_DATA } from './encrypted-places.ts'
 import type { Tables } from './tables.ts'
@@ -49,6 +50,8 @@ export interface CamStore {
   create(trx: Trx, order: CamInstanceOrder): Promise<boolean>
   /** A change of the state is announced on the stream. False: there is no such instance. */
   change(id: string, change: CamInstanceChange): Promise<boolean>
+  /** The same as a part of a transaction. */
+  changeIn(trx: Trx, publish: Publish, id: string, change: CamInstanceChange): Promise<boolean>
   delete(trx: Trx, id: string): Promise<void>
   cameras(db?: Db): Promise<CamCameraRow[]>
   saveCamera(trx: Trx, camera: Omit<CamCameraRow, 'created_at'>): Promise<void>
@@ -70,35 +73,8 @@ export function createCamStore(database: Database, keyring: Keyring): CamStore {
         .executeTakeFirst()
       return numInsertedOrUpdatedRows > 0n
     },
-    change: (id, change) =>
-      database.transact(async (trx, publish) => {
-        const before = await trx
-          .selectFrom('cam_instance')
-          .select('state')
-          .where('id', '=', id)
-          .forUpdate()
-          .executeTakeFirst()
-        if (before === undefined) return false
-        const row = await trx
-          .updateTable('cam_instance')
-          .set({ ...secrets.encrypted(change), changed_at: sql<Date>`now()` })
-          .where('id', '=', id)
-          .returning(['id', 'name', 'state', 'error_message', 'changed_at'])
-          .executeTakeFirstOrThrow()
-        if (row.state !== before.state) {
-          const { name, state, error_message, changed_at } = row
-          const data = {
-            id,
-            name,
-            old_state: before.state,
-            new_state: state,
-            error_message,
-            at: changed_at.toISOString(),
-          }
-          publish({ channel: 'camera', type: 'nvr-state', tenant_id: null, data })
-        }
-        return true
-      }),
+    change: (id, change) => database.transact((trx, publish) => changeIn(trx, publish, id, secrets.encrypted(change))),
+    changeIn: (trx, publish, id, change) => changeIn(trx, publish, id, secrets.encrypted(change)),
     delete: async (trx, id) => {
       await trx.deleteFrom('cam_camera').execute()
       await trx.deleteFrom('cam_instance').where('id', '=', id).execute()
@@ -118,6 +94,27 @@ export function createCamStore(database: Database, keyring: Keyring): CamStore {
     },
     deleteCamera: async (trx, id) => void (await trx.deleteFrom('cam_camera').where('id', '=', id).execute()),
   }
+}
+
+async function changeIn(trx: Trx, publish: Publish, id: string, change: CamInstanceChange): Promise<boolean> {
+  const before = await trx
+    .selectFrom('cam_instance')
+    .select('state')
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst()
+  if (before === undefined) return false
+  const row = await trx
+    .updateTable('cam_instance')
+    .set({ ...change, changed_at: sql<Date>`now()` })
+    .where('id', '=', id)
+    .returning(['id', 'name', 'state', 'error_message', 'changed_at'])
+    .executeTakeFirstOrThrow()
+  if (row.state === before.state) return true
+  const { name, state, error_message, changed_at } = row
+  const data = { id, name, old_state: before.state, new_state: state, error_message, at: changed_at.toISOString() }
+  publish({ channel: 'camera', type: 'nvr-state', tenant_id: null, data })
+  return true
 }
 
 function secretsOf(keyring: Keyring) {

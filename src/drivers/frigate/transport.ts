@@ -41,19 +41,28 @@ const CALLS_AT_ONCE = 32
 /** A day of events or segments of many cameras, and no more. */
 const MAX_ANSWER_BYTES = 64 * 1024 * 1024
 const PAUSE_MS = 60_000
+/** A restart closes what was kept open; a short life makes fewer calls meet that. */
+const KEEP_ALIVE_MS = 4_000
 const TIMEOUT_MS = 15_000
 
 export function createTransport(settings: NvrSettings, observe: Observe): NvrTransport {
   const { ca, servername } = settings.tls
-  const agent = new Agent({
-    connect: { ca, servername, timeout: CONNECT_TIMEOUT_MS },
-    connections: CALLS_AT_ONCE,
-    // A restart closes what was kept open; a short life makes fewer calls meet that.
-    keepAliveTimeout: 4_000,
-    bodyTimeout: PAUSE_MS,
-  })
-  const session = createSession(settings, agent)
-  const open: NvrTransport['open'] = async (operation, path, request = {}) => {
+  const agentOf = (connections: number | null): Agent =>
+    new Agent({
+      connect: { ca, servername, timeout: CONNECT_TIMEOUT_MS },
+      connections,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      bodyTimeout: PAUSE_MS,
+    })
+  // Those that read a stream slowly must not hold up the calls, nor the login.
+  const [calls, streams] = [agentOf(CALLS_AT_ONCE), agentOf(null)]
+  const session = createSession(settings, streams)
+  const ask = async (
+    agent: Agent,
+    operation: string,
+    path: string,
+    request: NvrRequest,
+  ): Promise<Dispatcher.ResponseData> => {
     const started = performance.now()
     const done = (outcome: string): void => observe(operation, (performance.now() - started) / 1000, outcome)
     try {
@@ -74,20 +83,24 @@ export function createTransport(settings: NvrSettings, observe: Observe): NvrTra
   return {
     settings,
     session,
-    open,
+    open: (operation, path, request = {}) => ask(streams, operation, path, request),
     async call(operation, path, request = {}) {
       const { timeout_ms = TIMEOUT_MS } = request
       const deadline = AbortSignal.timeout(timeout_ms)
       const signal = request.signal === undefined ? deadline : AbortSignal.any([request.signal, deadline])
       try {
-        const { statusCode: status, headers, body } = await open(operation, path, { ...request, timeout_ms, signal })
+        const {
+          statusCode: status,
+          headers,
+          body,
+        } = await ask(calls, operation, path, { ...request, timeout_ms, signal })
         return { status, headers, bytes: await readAll(body, operation) }
       } catch (cause) {
         if (deadline.aborted && request.signal?.aborted !== true) throw late(operation, cause)
         throw failed(operation, cause, request.signal)
       }
     },
-    close: () => agent.destroy(),
+    close: async () => void (await Promise.all([calls.destroy(), streams.destroy()])),
   }
 }
 

@@ -1,7 +1,7 @@
 // Passes on a resource of a subsystem as it is: ranges and conditions, back-pressure, and an end as soon as the client leaves.
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Agent, type Dispatcher, errors } from 'undici'
-import type { ProxyAnswer } from '#src/contract/answers.ts'
+import type { ProxyAnswer, UpstreamTls } from '#src/contract/answers.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import { ApiError, UpstreamError, type UpstreamFailure } from '../errors.ts'
 
@@ -30,16 +30,12 @@ export interface Proxy {
 }
 
 export function createProxy(): Proxy {
-  const agent = new Agent({
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: BODY_TIMEOUT_MS,
-  })
+  const agents = createAgents()
   return {
     async send(answer, call, request, reply) {
       const path = upstreamPath(answer)
-      const response = await ask(agent, path, answer, call, request)
-      if (!(response.statusCode in call.route.ok)) throw refused(response, answer, call, reply)
+      const response = await askAuthorized(agents.of(answer.tls), path, answer, call, request)
+      if (!(response.statusCode in call.route.ok)) throw await refused(response, answer, call, reply)
       for (const name of ANSWER_HEADERS) {
         const value = response.headers[name]
         if (value !== undefined) reply.header(name, value)
@@ -49,8 +45,47 @@ export function createProxy(): Proxy {
       discard(response.body)
       return reply.send()
     },
-    close: () => agent.destroy(),
+    close: () => agents.close(),
   }
+}
+
+interface Agents {
+  of(tls: UpstreamTls | undefined): Agent
+  close(): Promise<void>
+}
+
+/** One for all plain upstreams and public CAs, and one more for each CA of our own. */
+function createAgents(): Agents {
+  const agents = new Map<string, Agent>()
+  return {
+    of(tls) {
+      const key = tls === undefined ? '' : `${tls.servername} ${tls.ca}`
+      const agent =
+        agents.get(key) ??
+        new Agent({
+          connect: { timeout: CONNECT_TIMEOUT_MS, ...tls },
+          headersTimeout: HEADERS_TIMEOUT_MS,
+          bodyTimeout: BODY_TIMEOUT_MS,
+        })
+      agents.set(key, agent)
+      return agent
+    },
+    close: async () => void (await Promise.all([...agents.values()].map((agent) => agent.destroy()))),
+  }
+}
+
+/** What an upstream rejects for its credentials is asked once more with new ones, where there are any. */
+async function askAuthorized(
+  agent: Agent,
+  path: string,
+  answer: ProxyAnswer,
+  call: ProxyCall,
+  request: FastifyRequest,
+): Promise<Dispatcher.ResponseData> {
+  const response = await ask(agent, path, answer, call, request)
+  if (response.statusCode !== 401 || answer.renew === undefined) return response
+  discard(response.body)
+  return ask(agent, path, { ...answer, headers: await answer.renew() }, call, request)
 }
 
 async function ask(
@@ -100,13 +135,15 @@ function upstreamPath({ path, query }: ProxyAnswer): string {
 }
 
 /** The error that an upstream's answer means. Its body is not read: it may be endless, and its words are not ours. */
-function refused(
+async function refused(
   { statusCode: status, headers, body }: Dispatcher.ResponseData,
-  { subsystem }: ProxyAnswer,
+  { subsystem, errorOf }: ProxyAnswer,
   { operation }: ProxyCall,
   reply: FastifyReply,
-): Error {
+): Promise<Error> {
   discard(body)
+  const meant = await errorOf?.(status)
+  if (meant !== undefined) return meant
   if (status === 404) return new ApiError('NOT_FOUND', 'The resource does not exist where it should come from.')
   if (status !== 416) return new UpstreamError({ upstream: subsystem, operation, failure: 'error', status })
   const range = headers['content-range']

@@ -3,11 +3,11 @@
 import { hash } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { RouteSpec } from '#src/contract/route.ts'
+import type { RouteSpec, UploadedFile } from '#src/contract/route.ts'
 import { ApiError, invalidField } from '../errors.ts'
 
 /** Its bytes are no member, so that they are part of no log line, and a request is compared by their hash. */
-export class UploadedFile {
+class FormFile implements UploadedFile {
   readonly filename: string
   readonly media_type: string
   readonly sha256: string
@@ -25,7 +25,7 @@ export class UploadedFile {
 }
 
 /** The members of the form that the contract names, each a file. */
-export type UploadedForm = Record<string, UploadedFile>
+type Form = Record<string, UploadedFile>
 
 /** Boundaries and headers around the file. */
 const FRAME_BYTES = 16 * 1024
@@ -52,8 +52,8 @@ export function readUploads(app: FastifyInstance): void {
 }
 
 /** What a route of kind `multipart` was sent. */
-export function uploadedForm(body: unknown): UploadedForm {
-  if (typeof body === 'object' && body !== null && 'form' in body) return body.form as UploadedForm
+export function uploadedForm(body: unknown): Form {
+  if (typeof body === 'object' && body !== null && 'form' in body) return body.form as Form
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${FORM}.`)
 }
 
@@ -81,7 +81,7 @@ async function readBounded(payload: IncomingMessage, limit: number, announced: n
   return Buffer.concat(chunks, length)
 }
 
-async function parseForm(bytes: Buffer, content_type: string, fields: readonly FileField[]): Promise<UploadedForm> {
+async function parseForm(bytes: Buffer, content_type: string, fields: readonly FileField[]): Promise<Form> {
   let form: FormData
   try {
     form = await new Response(new Uint8Array(bytes), { headers: { 'content-type': content_type } }).formData()
@@ -95,7 +95,7 @@ async function parseForm(bytes: Buffer, content_type: string, fields: readonly F
     const [file, ...more] = form.getAll(name)
     if (!(file instanceof File) || more.length > 0) throw invalidField(`body.${name}`, 'must be one file')
     if (file.size > max_bytes) throw tooLarge(max_bytes)
-    return [name, new UploadedFile(file.name, file.type, Buffer.from(await file.arrayBuffer()))] as const
+    return [name, new FormFile(file.name, file.type, Buffer.from(await file.arrayBuffer()))] as const
   })
   return Object.fromEntries(await Promise.all(files))
 }

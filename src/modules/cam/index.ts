@@ -5,6 +5,7 @@ import { camInstance } from '#src/contract/cam/instance.ts'
 import { cameraLive } from '#src/contract/cam/live.ts'
 import { cameraRecordings } from '#src/contract/cam/recordings.ts'
 import { cameras } from '#src/contract/cam/cameras.ts'
+import { bindJob } from '#src/jobs/define.ts'
 import { createCamStore } from '#src/store/cam-instance.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { createCurrentNvr } from './current-nvr.ts'
@@ -14,6 +15,7 @@ import { eventHandlers } from './events.ts'
 import { faceHandlers } from './faces.ts'
 import { instanceHandlers } from './instance/index.ts'
 import { liveHandlers } from './live/index.ts'
+import { cameraRecordingSetJob } from './recording-set.job.ts'
 import { recordingHandlers } from './recordings.ts'
 
 export function camModule(parts: Parts): Module {
@@ -28,5 +30,6 @@ export function camModule(parts: Parts): Module {
       serve(cameraFaces, faceHandlers(deps)),
       serve(camInstance, instanceHandlers(deps)),
     ],
+    jobs: [bindJob(cameraRecordingSetJob, deps)],
   }
 }

@@ -1,0 +1,45 @@
+// Turns recording on or off: the NVR reads that at its start only, so it restarts, which a job follows to its end.
+import type { CameraRecordingResult } from '#src/contract/cam/cameras.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { recordOperation } from '../operation.ts'
+import { configOf, switchesOf } from './camera-lookup.ts'
+import type { CamDeps } from './deps.ts'
+import { cameraRecordingSetJob } from './recording-set.job.ts'
+
+export async function setRecording(
+  deps: CamDeps,
+  camera_id: string,
+  enabled: boolean,
+  ctx: RequestContext,
+): Promise<CameraRecordingResult> {
+  const { currentNvr, cam_store, jobs } = deps
+  const camera = await configOf(await currentNvr(), camera_id, ctx.signal)
+  const answer = { ...switchesOf(camera_id, camera), record_enabled: enabled, correlation_id: ctx.operation_id }
+  const { record } = camera
+  const description = `Turning recording of camera ${camera_id} ${enabled ? 'on' : 'off'}.`
+  if (!ctx.resumed && record.enabled === enabled && record.enabled_in_config === enabled) {
+    const subject = { resource_id: camera_id, description, done: `Recording of camera ${camera_id} was so already.` }
+    return recordOperation(deps, ctx, 'CAMERA', subject, async () => ({
+      ...answer,
+      restarting: false,
+      status: 'SUCCESS' as const,
+      job_id: null,
+    }))
+  }
+  if (!ctx.resumed) {
+    const instance = await cam_store.instance()
+    if (instance === undefined) throw new ApiError('CAM_NOT_INITIALIZED')
+    await jobs.admit(cameraRecordingSetJob, {
+      operation: ctx,
+      input: { instance_id: instance.id, camera_id, enabled, before: record.enabled_in_config ?? record.enabled },
+      description: `${description} The NVR restarts for it.`,
+      resource_id: camera_id,
+      resource_name: camera_id,
+      also: async (trx, publish) => {
+        await cam_store.changeIn(trx, publish, instance.id, { state: 'restarting' })
+      },
+    })
+  }
+  return { ...answer, restarting: true, status: 'IN_PROGRESS', job_id: ctx.operation_id }
+}
