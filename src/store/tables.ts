@@ -358,7 +358,7 @@ export interface Tables {
     fqdn: string
     type: string
     content: string
-    comment: Generated<string>
+    comment: string | null
     created_at: Time
     updated_at: Time
   }

@@ -20,6 +20,8 @@ export interface PowerDnsServer {
   dns_port: number
   /** Asks it over the wire. */
   resolver: Resolver
+  /** What its API answers to a path below the server. */
+  raw(path: string): Promise<unknown>
   /** Away, and back. */
   pause(): Promise<void>
   resume(): Promise<void>
@@ -56,6 +58,8 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
     config: { url, api_key: KEY, timeout_ms: 10_000 },
     dns_port,
     resolver,
+    raw: async (path) =>
+      (await fetch(`${url}/api/v1/servers/localhost${path}`, { headers: { 'x-api-key': KEY } })).json(),
     async pause() {
       await child.end('SIGTERM')
     },

@@ -73,16 +73,17 @@ export function changedSets(sets: readonly RecordSet[], changes: readonly Record
     const content = contentOf(old)
     set.records = set.records.filter((line) => line.content !== content)
   }
-  const add = (record: RecordData): void => {
+  const add = (record: RecordData, before = ''): void => {
     const set = setOf(record)
     set.ttl = record.ttl
     set.records.push({ content: contentOf(record), disabled: false })
-    if (record.comment !== '') set.comments = [{ content: record.comment }]
+    if (record.comment !== before) set.comments = record.comment === '' ? [] : [{ content: record.comment }]
   }
   for (const change of changes) {
-    if (change.action === 'replace') setOf(change.record).records = []
+    if (change.action === 'replace') Object.assign(setOf(change.record), { records: [], comments: [] })
     if (change.action === 'update' || change.action === 'delete') drop(change.old)
-    if (change.action !== 'delete') add(change.record)
+    if (change.action !== 'delete')
+      add(change.record, change.action === 'update' && isBeside(change) ? change.old.comment : '')
   }
   const changed = [...touched].flatMap((key) => next.get(key) ?? [])
   const removals = changed.filter((set) => set.records.length === 0)
@@ -91,6 +92,11 @@ export function changedSets(sets: readonly RecordSet[], changes: readonly Record
     ...removals.map(({ name, type }) => ({ name, type, changetype: 'DELETE' })),
     ...rest.map((set) => ({ ...set, changetype: 'REPLACE', comments: commentsOf(set) })),
   ]
+}
+
+/** It stays in its set. */
+function isBeside({ old, record }: { old: RecordData; record: RecordData }): boolean {
+  return old.fqdn === record.fqdn && old.type === record.type
 }
 
 function commentsOf(set: RecordSet): unknown[] {

@@ -62,7 +62,7 @@ export function keyOf(zone: string, record: RecordData) {
 
 function recordView(zone: string, record: RecordData, note: RecordNote | undefined): DnsRecord {
   return {
-    comment: note === undefined || note.comment === '' ? record.comment : note.comment,
+    comment: note?.comment ?? record.comment,
     created_at: note?.created_at.toISOString() ?? null,
     fqdn: record.fqdn,
     id: note?.id ?? '',

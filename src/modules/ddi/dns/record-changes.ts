@@ -30,7 +30,8 @@ export async function addRecord(deps: DnsDeps, zone: string, input: RecordInput,
   await write(deps, zone, [{ action: overwrite ? 'replace' : 'add', record }])
   const [note] = await recordNotes(database.db, [keyOf(zone, record)], randomUUIDv7)
   const id = note?.id ?? ''
-  if (record.comment !== '' && note !== undefined)
+  // Beside others of its set: the comment of the server is theirs.
+  if ((note?.comment ?? '') !== record.comment || there.length > 0)
     await moveRecordNote(database.db, id, keyOf(zone, record), record.comment)
   if (input.create_ptr !== true) return { id, record, ptr_created: false, no_ptr: undefined }
   const no_ptr = await makePtr(deps, record, input.create_reverse_zone === true).catch(async (error: unknown) => {
