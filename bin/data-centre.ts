@@ -15,6 +15,7 @@ import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
 import { startTechnitium, type TechnitiumLab } from '../lab/technitium/server.ts'
+import { type LabCameras, orderNvr, startLabCameras } from './lab-cameras.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
 
 export interface DataCentreOptions {
@@ -24,6 +25,8 @@ export interface DataCentreOptions {
   /** Undefined: a folder of this checkout's own, which depends on the user (store/embedded/state-dir.ts). */
   state_dir: string | undefined
   agents: boolean
+  /** Simulated cameras with an NVR. */
+  cameras: boolean
   /** Settings by variable, as for the control plane; what the lab is made of cannot be set. */
   environment?: Readonly<Record<string, string | undefined>>
 }
@@ -86,7 +89,8 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       return lab
     }),
   )
-  const config = labConfig(options, data_dir, platform, addresses)
+  const cameras = options.cameras ? await startedCameras(platform, data_dir, log, started) : null
+  const config = labConfig(options, data_dir, { platform, addresses, cameras })
   const control = await startOnFreePort(config, {
     connection: postgres.connection,
     log,
@@ -95,6 +99,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   })
   started.defer(() => control.close())
   if (options.agents) startAgents(control, data_dir, log, started)
+  if (cameras?.fresh) orderInBackground(cameras, control, log, started)
   const { dns_port } = addresses
   return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02', dns_port }
 }
@@ -103,8 +108,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
 function labConfig(
   options: DataCentreOptions,
   data_dir: string,
-  platform: CloudStackLab,
-  addresses: TechnitiumLab,
+  { platform, addresses, cameras }: { platform: CloudStackLab; addresses: TechnitiumLab; cameras: LabCameras | null },
 ): Config {
   const given = loadConfig(undefined, options.environment ?? {})
   return {
@@ -121,6 +125,10 @@ function labConfig(
     dhcp: { ...given.dhcp, server: 'technitium' },
     dns: { ...given.dns, server: 'technitium' },
     technitium: { url: addresses.url, token: addresses.token },
+    cam: {
+      ...given.cam,
+      camera_networks: [...given.cam.camera_networks, ...(cameras === null ? [] : [`${cameras.subnet}.0/24`])],
+    },
     // The nodes of the lab are its captured hosts: this machine is none of them.
     node: { enabled: false, settings: {} },
   }
@@ -130,6 +138,39 @@ function labConfig(
 async function allStarted<T extends readonly Promise<unknown>[]>(...parts: T) {
   await Promise.allSettled(parts)
   return Promise.all(parts)
+}
+
+/** Without them, for example where loopback has one address only, the rest of the lab is as useful. */
+async function startedCameras(
+  platform: CloudStackLab,
+  data_dir: string,
+  log: Log,
+  started: AsyncDisposableStack,
+): Promise<LabCameras | null> {
+  try {
+    const cameras = await startLabCameras(platform, data_dir, log)
+    started.defer(() => cameras.close())
+    return cameras
+  } catch (err) {
+    log.warn({ err }, 'the cameras of the lab cannot be started')
+    return null
+  }
+}
+
+/** Takes some seconds, for which nobody waits. */
+function orderInBackground(cameras: LabCameras, control: ControlPlane, log: Log, started: AsyncDisposableStack): void {
+  const stopping = new AbortController()
+  const { url, admin_token } = control
+  const ordered = orderNvr(cameras, { url, admin_token: admin_token ?? '' }, stopping.signal).then(
+    () => log.info({}, 'the NVR of the lab is ready'),
+    (err: unknown) => {
+      if (!stopping.signal.aborted) log.warn({ err }, 'the NVR of the lab could not be ordered')
+    },
+  )
+  started.defer(async () => {
+    stopping.abort()
+    await ordered
+  })
 }
 
 /** Nobody waits for the agents: the API says who is online. What cannot start is logged. */

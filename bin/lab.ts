@@ -2,6 +2,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
+import { areas } from '#src/contract/index.ts'
 import { startDataCentre } from './data-centre.ts'
 import { watchLauncher } from './launcher.ts'
 
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     vms: { type: 'string', default: '40' },
     state: { type: 'string', ...(process.env.GROUNDPLANE_STATE ? { default: process.env.GROUNDPLANE_STATE } : {}) },
     'no-agents': { type: 'boolean', default: false },
+    'no-cameras': { type: 'boolean', default: false },
   },
 })
 
@@ -23,6 +25,7 @@ try {
     vms: Number(values.vms),
     state_dir: values.state === undefined ? undefined : resolve(values.state),
     agents: !values['no-agents'],
+    cameras: !values['no-cameras'],
     environment: process.env,
   })
   console.log(banner(centre, performance.now() - started))
@@ -39,6 +42,7 @@ try {
 /** Every line of "Try" works as printed, from any folder. */
 function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
   const { url, admin_token, dns_port } = centre
+  const has_player = areas.some(({ routes }) => Object.values(routes).some(({ path }) => path === '/cam/player'))
   const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
   return [
     '',
@@ -47,6 +51,7 @@ function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, millisecond
     `  API          ${url}`,
     `  Docs         ${url}/docs`,
     `  Admin token  ${admin_token}`,
+    ...(has_player ? [`  Cameras      ${url}/cam/player`] : []),
     `  DNS          dig @127.0.0.1 -p ${dns_port} www.acme.example`,
     `  Log          ${centre.log_file}`,
     '',

@@ -11,8 +11,6 @@ export interface Scenery {
   /** The size of the main stream. */
   width: number
   height: number
-  /** What the camera sends; the frames of an H.265 camera are drawn in H.264 all the same. */
-  codec: 'H264' | 'H265'
 }
 
 export type Label = 'person' | 'car'
@@ -51,9 +49,9 @@ const LABELS: readonly Label[] = ['person', 'car']
 const FACE_EVERY = 3
 
 const SCENERIES: readonly Scenery[] = [
-  { sky: { y: 150, u: 140, v: 110 }, ground: { y: 90, u: 110, v: 120 }, width: 1280, height: 720, codec: 'H264' },
-  { sky: { y: 120, u: 120, v: 120 }, ground: { y: 70, u: 118, v: 134 }, width: 640, height: 360, codec: 'H264' },
-  { sky: { y: 170, u: 130, v: 124 }, ground: { y: 110, u: 124, v: 118 }, width: 1280, height: 720, codec: 'H265' },
+  { sky: { y: 150, u: 140, v: 110 }, ground: { y: 90, u: 110, v: 120 }, width: 1280, height: 720 },
+  { sky: { y: 120, u: 120, v: 120 }, ground: { y: 70, u: 118, v: 134 }, width: 640, height: 360 },
+  { sky: { y: 170, u: 130, v: 124 }, ground: { y: 110, u: 124, v: 118 }, width: 1280, height: 720 },
 ]
 
 /** Cameras of any name have a scenery of their own; those of the lab in the order of their configuration. */

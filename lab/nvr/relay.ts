@@ -117,7 +117,7 @@ function makeStream(nvr: NvrState, name: string): RelayStream | null {
   const small = name.endsWith('_sub')
   const reencoded = /ffmpeg:.*#video=h264/.test(JSON.stringify(urls))
   const scene = createScene(camera.scenery, small ? camera.detect : camera.scenery)
-  const codec = small || reencoded ? 'H264' : camera.scenery.codec
+  const codec = small || reencoded ? 'H264' : camera.codec
   const live = createLiveStream(scene, (from_s, to_s) => nvr.passes(camera.id, from_s, to_s))
   return { name, camera, codec, live }
 }

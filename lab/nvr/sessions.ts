@@ -80,6 +80,7 @@ export async function changePassword(call: Call): Promise<Answer> {
   if (user === undefined) return json({ success: true })
   user.password = password
   user.password_changed_s = Date.now() / 1000
+  nvr.onStored()
   const own = nvr.release === '0.17' && caller.name === user.name
   return {
     ...json({ success: true }),

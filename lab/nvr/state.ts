@@ -26,6 +26,8 @@ export type Phase = 'ready' | 'starting' | 'down'
 export interface CameraState {
   id: string
   scenery: Scenery
+  /** What it sends; the frames of an H.265 camera are drawn in H.264 all the same. */
+  codec: 'H264' | 'H265'
   detect: { width: number; height: number; frames_per_s: number }
   /** As they are now; a restart sets them back to the file. */
   switches: Record<Switch, boolean>
@@ -71,6 +73,8 @@ export class NvrState {
   file: string
   reading: Reading
   cameras = new Map<string, CameraState>()
+  /** The file or a password was changed. */
+  onStored: () => void = () => {}
   started_s = 0
   #gaps: Gap[] = []
 
@@ -96,6 +100,8 @@ export class NvrState {
       this.cameras.set(id, {
         id,
         scenery: sceneryOf(index),
+        // Whoever wrote the file asked the camera, and re-encodes what browsers do not show.
+        codec: at(this.config(), 'go2rtc', 'streams', `${id}_live`) === undefined ? 'H264' : 'H265',
         detect: sizeOf(camera),
         switches: { ...in_config },
         in_config,

@@ -80,6 +80,7 @@ async function setConfig(call: Call): Promise<Answer> {
     throw failure(400, INVALID)
   }
   nvr.file = changed
+  nvr.onStored()
   return json(SAVED)
 }
 
@@ -115,6 +116,7 @@ async function saveConfig(call: Call, restarting: (message: string) => Answer): 
     throw failure(400, `Your configuration is invalid.\n${help}\n\n${lines}`)
   }
   nvr.file = body
+  nvr.onStored()
   if (option !== 'restart') return json({ success: true, message: 'Config successfully saved.' })
   return restarting('Config successfully saved, restarting (this can take up to one minute)...')
 }

@@ -18,7 +18,8 @@ before(() => {
   chmodSync(folder, 0o755)
 })
 
-const start = () => startDataCentre({ host: '127.0.0.1', port: 0, vms: VMS, state_dir: folder, agents: false })
+const start = () =>
+  startDataCentre({ host: '127.0.0.1', port: 0, vms: VMS, state_dir: folder, agents: false, cameras: false })
 
 test('what was started before the part that fails is stopped: the database and the platform', async () => {
   for (const obstacle of [`cloudstack-${VMS}.journal`, 'keys']) {

@@ -1,0 +1,98 @@
+// Cameras of the lab: three simulated ones, the machines that run the simulated NVR, and an order for one by the API, as a person
+// would place it.
+import { createHash } from 'node:crypto'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Log } from '#src/kernel/log.ts'
+import { startCamera } from '../lab/camera/server.ts'
+import { DEFAULT_MODEL } from '../lab/camera/model.ts'
+import type { CloudStackLab } from '../lab/cloudstack/server.ts'
+import { addCameraSite } from '../lab/nvr/camera-site.ts'
+import { runNvrMachines } from '../lab/nvr/machines.ts'
+
+const TEMPLATE = 'groundplane-nvr'
+const LOGIN = { username: 'viewer', password: 'lab-camera' }
+/** The last part of the address of each. */
+const CAMERAS = [
+  { id: 'gate', host: 201, codec: 'H264' },
+  { id: 'yard', host: 202, codec: 'H264' },
+  { id: 'depot', host: 203, codec: 'H265' },
+] as const
+const POLL_MS = 500
+const PATIENCE_MS = 5 * 60_000
+
+export interface LabCameras {
+  network_id: string
+  subnet: string
+  /** The lab is new: nobody has ordered or deleted an NVR yet. */
+  fresh: boolean
+  close(): Promise<void>
+}
+
+/** Each lab has a range of loopback of its own, so that several do not meet. */
+export async function startLabCameras(platform: CloudStackLab, data_dir: string, log: Log): Promise<LabCameras> {
+  const [a = 0, b = 0] = createHash('sha1').update(data_dir).digest()
+  const site = addCameraSite(platform.state, { template: TEMPLATE, subnet: `127.${64 + (a % 128)}.${b}` })
+  const started = new AsyncDisposableStack()
+  try {
+    for (const { host, codec } of CAMERAS) {
+      const profiles = DEFAULT_MODEL.profiles.map((profile) =>
+        profile.token === 'main' ? { ...profile, codec } : profile,
+      )
+      const camera = await startCamera({
+        address: `${site.subnet}.${host}`,
+        ...LOGIN,
+        profiles,
+        media2: codec === 'H265',
+      })
+      started.defer(() => camera.close())
+    }
+    const machines = runNvrMachines(platform, {
+      template: TEMPLATE,
+      state_file: join(data_dir, 'nvr-machines.json'),
+      restart: { down_ms: 1000, starting_ms: 1500 },
+      log: (line) => log.debug({ line }, 'nvr'),
+    })
+    started.defer(() => machines.close())
+  } catch (error) {
+    await started.disposeAsync()
+    throw error
+  }
+  return { ...site, close: () => started.disposeAsync() }
+}
+
+/** Orders the NVR with its first camera, then adds the others. */
+export async function orderNvr(
+  { network_id, subnet }: LabCameras,
+  control: { url: string; admin_token: string },
+  signal: AbortSignal,
+): Promise<void> {
+  const call = async (method: string, path: string, body?: unknown): Promise<Record<string, unknown>> => {
+    const answer = await fetch(`${control.url}${path}`, {
+      method,
+      signal,
+      headers: { authorization: `Bearer ${control.admin_token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+    const value: unknown = await answer.json()
+    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(value)}`)
+    return typeof value === 'object' && value !== null ? { ...value } : {}
+  }
+  const ended = async ({ job_id }: Record<string, unknown>): Promise<void> => {
+    const until = Date.now() + PATIENCE_MS
+    while (Date.now() < until) {
+      const { job_status, status } = await call('GET', `/jobs/${String(job_id)}`)
+      if (job_status === 'completed') return
+      if (job_status !== 'running') throw new Error(`the job ended as ${String(job_status)}: ${String(status)}`)
+      await pause(POLL_MS, undefined, { signal })
+    }
+    throw new Error(`job ${String(job_id)} takes longer than five minutes`)
+  }
+  const [first, ...more] = CAMERAS
+  const size = { vgpu_profile_id: '', cores: 2, memory_mb: 4096, gpu_count: 0, recording_disk_gb: 100 }
+  const camera_ip = `${subnet}.${first.host}`
+  await ended(await call('POST', '/cam/initialize', { camera_ip, ...LOGIN, network_id, ...size }))
+  for (const { id, host } of more) {
+    await ended(await call('POST', '/cam/cameras', { id, camera_ip: `${subnet}.${host}`, ...LOGIN }))
+  }
+}
