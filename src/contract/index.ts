@@ -7,6 +7,7 @@ import { cameraEvents } from './cam/events.ts'
 import { cameraFaces } from './cam/faces.ts'
 import { camInstance } from './cam/instance.ts'
 import { cameraLive } from './cam/live.ts'
+import { cameraPlayer } from './cam/player.ts'
 import { cameraRecordings } from './cam/recordings.ts'
 import { vmDisks } from './compute/disks.ts'
 import { vmGuests } from './compute/guests.ts'
@@ -86,6 +87,7 @@ export const areas = [
   cameras,
   cameraRecordings,
   cameraLive,
+  cameraPlayer,
   cameraEvents,
   cameraFaces,
   camInstance,

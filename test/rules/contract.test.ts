@@ -14,6 +14,7 @@ const ACCESS = ['public', 'viewer', 'operator', 'admin', 'cluster', 'callback']
 /** What may be reached without a caller's credential (api-conventions: Callers and rights). */
 const PUBLIC = [
   'GET /', 'GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /docs/reference.js',
+  'GET /cam/player', 'GET /cam/player/{file}',
   'POST /auth/login', 'GET /auth/oidc/start', 'GET /auth/oidc/callback',
   'POST /configure/decommission/wipe-result', 'GET /internal/ssh/filesync-pubkey',
 ] // biome-ignore format: a list of routes

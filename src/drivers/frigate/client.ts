@@ -70,6 +70,7 @@ export function createFrigate(settings: NvrSettings, observe: Observe): Frigate 
         url: `${settings.origin.replace(/^http/, 'ws')}${path}${search === '' ? '' : `?${search}`}`,
         headers: headersOf(token),
         tls: settings.tls,
+        renewHeaders: async () => headersOf(await session.renew(token, signal)),
       }
     },
   }

@@ -3,6 +3,7 @@ import { cameraEvents } from '#src/contract/cam/events.ts'
 import { cameraFaces } from '#src/contract/cam/faces.ts'
 import { camInstance } from '#src/contract/cam/instance.ts'
 import { cameraLive } from '#src/contract/cam/live.ts'
+import { cameraPlayer } from '#src/contract/cam/player.ts'
 import { cameraRecordings } from '#src/contract/cam/recordings.ts'
 import { cameras } from '#src/contract/cam/cameras.ts'
 import { bindJob } from '#src/jobs/define.ts'
@@ -14,7 +15,7 @@ import { cameraHandlers } from './cameras.ts'
 import { eventHandlers } from './events.ts'
 import { faceHandlers } from './faces.ts'
 import { instanceHandlers } from './instance/index.ts'
-import { liveHandlers } from './live/index.ts'
+import { liveHandlers, playerHandlers } from './live/index.ts'
 import { cameraRecordingSetJob } from './recording-set.job.ts'
 import { recordingHandlers } from './recordings.ts'
 
@@ -26,6 +27,7 @@ export function camModule(parts: Parts): Module {
       serve(cameras, cameraHandlers(deps)),
       serve(cameraRecordings, recordingHandlers(deps)),
       serve(cameraLive, liveHandlers(deps)),
+      serve(cameraPlayer, playerHandlers()),
       serve(cameraEvents, eventHandlers(deps)),
       serve(cameraFaces, faceHandlers(deps)),
       serve(camInstance, instanceHandlers(deps)),

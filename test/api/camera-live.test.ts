@@ -1,0 +1,257 @@
+// Live view of cameras: what passes between player and relay, which stream is asked for, how sockets end, and the player's files.
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import type { IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { after, before, type TestContext, test } from 'node:test'
+import { Type } from 'typebox'
+import Value from 'typebox/value'
+import { WebSocket, WebSocketServer } from 'ws'
+import { defineArea } from '#src/contract/route.ts'
+import { mseFilter } from '#src/modules/cam/live/mse-filter.ts'
+import { webrtcFilter } from '#src/modules/cam/live/webrtc-filter.ts'
+import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
+import { startToys } from '../support/toy-server.ts'
+import { until } from '../support/until.ts'
+
+let lab: CameraLab
+before(async () => {
+  lab = await startCameraLab()
+})
+after(() => lab?.close())
+
+const OFFER = '{"type":"mse","value":"avc1.640029,hvc1.1.6.L153.B0,mp4a.40.2"}'
+
+interface Viewer {
+  socket: WebSocket
+  texts: string[]
+  binaries: Buffer[]
+  closed: Promise<[number, string]>
+}
+
+function follow(socket: WebSocket): Viewer {
+  const viewer: Viewer = { socket, texts: [], binaries: [], closed: closeOf(socket) }
+  socket.on('message', (data, is_binary) => {
+    if (is_binary) viewer.binaries.push(data as Buffer)
+    else viewer.texts.push(String(data as Buffer))
+  })
+  return viewer
+}
+
+async function closeOf(socket: WebSocket): Promise<[number, string]> {
+  const [code, reason] = (await once(socket, 'close')) as [number, Buffer]
+  return [code, reason.toString()]
+}
+
+function socketAt(path: string, token: string | null = lab.token): WebSocket {
+  const headers = token === null ? {} : { authorization: `Bearer ${token}` }
+  return new WebSocket(`${lab.url.replace('http', 'ws')}${path}`, { headers })
+}
+
+async function watch(t: TestContext, path: string, token: string | null = lab.token): Promise<Viewer> {
+  const socket = socketAt(path, token)
+  t.after(() => socket.terminate())
+  const viewer = follow(socket)
+  await once(socket, 'open')
+  return viewer
+}
+
+async function openStatus(path: string): Promise<number> {
+  const socket = socketAt(path)
+  socket.on('error', () => {})
+  const status = await Promise.race([
+    once(socket, 'open').then(() => 101),
+    once(socket, 'unexpected-response').then(([, answer]) => (answer as IncomingMessage).statusCode ?? 0),
+  ])
+  socket.terminate()
+  return status
+}
+
+const control = (path: string, body: object = {}): Promise<Response> =>
+  fetch(`${lab.nvr.control_url}${path}`, { method: 'POST', body: JSON.stringify(body) })
+
+test('a viewer gets the type and then the frames of the camera, in H.264 also of a camera that sends H.265', async (t) => {
+  for (const id of ['gate', 'depot']) {
+    const viewer = await watch(t, `/cam/cameras/${id}/live`)
+    viewer.socket.send(OFFER)
+    await until('frames come', () => viewer.binaries.length >= 3)
+    assert.deepEqual(JSON.parse(viewer.texts[0] ?? ''), { type: 'mse', value: 'video/mp4; codecs="avc1.42E01F"' })
+    assert.equal(viewer.binaries[0]?.toString('latin1', 4, 8), 'ftyp')
+    assert.equal(viewer.binaries[1]?.toString('latin1', 4, 8), 'moof')
+  }
+})
+
+test('what is no camera is 400 and reaches the relay under no name', async () => {
+  for (const id of ['nope', 'gate_sub', 'depot_live', 'GATE']) {
+    assert.equal(await openStatus(`/cam/cameras/${id}/live`), 400, id)
+    assert.equal(await openStatus(`/cam/cameras/${id}/webrtc`), 400, id)
+  }
+  for (const id of [
+    'http:%2F%2F192.0.2.1%2F',
+    'ffmpeg:gate%23video=mjpeg',
+    '..%2Fgate',
+    'gate%20',
+    'exec:ls',
+    '%2Fetc%2Fpasswd',
+  ]) {
+    assert.equal(await openStatus(`/cam/cameras/${id}/live`), 400, id)
+  }
+  const { calls } = (await (await fetch(`${lab.nvr.control_url}/calls`)).json()) as { calls: { command: string }[] }
+  assert.deepEqual([...new Set(calls.map(({ command }) => command))].sort(), ['/api/config', '/api/login'])
+})
+
+test('a ticket for the cameras opens live view as often as wanted, one for another camera does not', async (t) => {
+  const ticketFor = async (path: string): Promise<string> =>
+    String((await lab.call('POST', '/auth/tickets', { path })).body.ticket)
+  const [all, other] = [await ticketFor('/cam'), await ticketFor('/cam/cameras/yard')]
+  for (const _again of [1, 2]) await watch(t, `/cam/cameras/gate/live?ticket=${all}`, null)
+  const socket = socketAt(`/cam/cameras/gate/live?ticket=${other}`, null)
+  const [, answer] = (await once(socket, 'unexpected-response')) as [unknown, IncomingMessage]
+  assert.equal(answer.statusCode, 401)
+})
+
+test('the feed tells what cameras see, and what a client sends into it orders nothing', async (t) => {
+  const viewer = await watch(t, '/cam/events/stream')
+  viewer.socket.send('{"topic":"restart","payload":""}')
+  viewer.socket.send('{"topic":"gate/detect/set","payload":"OFF"}')
+  viewer.socket.send('not json')
+  await until('the client is known to the NVR', async () => {
+    await control('/topic', { frame: '{"topic":"gate/motion","payload":"ON"}' })
+    return viewer.texts.some((text) => text === '{"topic":"gate/motion","payload":"ON"}')
+  })
+  assert.equal(lab.nvr.phase(), 'ready')
+  assert.equal(lab.nvr.state.camera('gate')?.switches.detect, true)
+  assert.equal(viewer.socket.readyState, WebSocket.OPEN)
+})
+
+test('a login that the NVR no longer accepts is renewed when a viewer comes', async (t) => {
+  await control('/expire-sessions')
+  const viewer = await watch(t, '/cam/events/stream')
+  assert.equal(viewer.socket.readyState, WebSocket.OPEN)
+})
+
+test('a camera that sends nothing ends live view with a sentence, and no address of the camera', async (t) => {
+  await control('/camera', { id: 'yard', offline: true })
+  const viewer = await watch(t, '/cam/cameras/yard/live')
+  viewer.socket.send(OFFER)
+  assert.deepEqual(await viewer.closed, [1011, 'The relay gets no stream from the camera.'])
+  assert.deepEqual(viewer.texts, [])
+  await control('/camera', { id: 'yard', offline: false })
+})
+
+test('a restart of the NVR closes sockets with 1014, and live view opens again when it is back', async (t) => {
+  const viewers = [await watch(t, '/cam/cameras/gate/live'), await watch(t, '/cam/events/stream')]
+  viewers[0]?.socket.send(OFFER)
+  lab.nvr.restart()
+  for (const viewer of viewers) assert.equal((await viewer.closed)[0], 1014)
+  await until('the NVR is away', () => lab.nvr.phase() === 'down')
+  for (const path of ['/cam/cameras/gate/live', '/cam/cameras/gate/webrtc', '/cam/events/stream']) {
+    assert.equal(await openStatus(path), 502, path)
+  }
+  await lab.nvr.setPhase('starting')
+  assert.equal(await openStatus('/cam/events/stream'), 502)
+  await lab.nvr.setPhase('ready')
+  await until('live view opens', async () => (await openStatus('/cam/cameras/gate/live')) === 101)
+})
+
+test('the player is a page that loads nothing from elsewhere, with scripts that a browser can read', async () => {
+  const page = await lab.call('GET', '/cam/player', undefined, { token: null })
+  assert.equal(page.status, 200)
+  assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';(?!.*unsafe)/)
+  const names = [...page.text.matchAll(/(?:src|href)="\/cam\/player\/([^"]+)"/g)].map((match) => match[1] ?? '')
+  assert.deepEqual(names.sort(), ['page.ts', 'player.css'])
+  const seen = new Set(['hls.mjs', ...names])
+  // A set goes on with what is added while it is read.
+  for (const name of seen) {
+    const file = await lab.call('GET', `/cam/player/${name}`, undefined, { token: null })
+    assert.equal(file.status, 200, name)
+    if (!name.endsWith('.ts')) continue
+    assert.equal(file.headers.get('content-type'), 'text/javascript; charset=utf-8')
+    assert.doesNotMatch(file.text, /^import type|\binterface \w+ \{/m, name)
+    for (const [, imported = ''] of file.text.matchAll(/from '\.\/([^']+)'/g)) seen.add(imported)
+  }
+  assert.ok(seen.size > 10, [...seen].join())
+  for (const name of ['tsconfig.json', 'none.ts', '..%2Fcontract%2Findex.ts', '%2E%2E', 'page.html.ts']) {
+    assert.equal((await lab.call('GET', `/cam/player/${name}`, undefined, { token: null })).status, 404, name)
+  }
+})
+
+const Recorded = Type.Object({
+  recordings: Type.Array(Type.Object({ name: Type.String(), messages: Type.Array(Type.Array(Type.String())) })),
+})
+const { recordings } = Value.Parse(
+  Recorded,
+  JSON.parse(readFileSync(new URL('../fixtures/go2rtc-sockets.json', import.meta.url), 'utf8')),
+)
+const FRAME = Buffer.from('frame')
+
+const replay = defineArea({
+  name: 'replay',
+  description: 'For this test.',
+  routes: {
+    replayMse: {
+      method: 'GET', path: '/replay/mse', summary: 'Replay', access: 'viewer', kind: 'ws', ok: { 101: Type.Unknown() }, errors: [], example: {},
+    },
+    replayWebrtc: {
+      method: 'GET', path: '/replay/webrtc', summary: 'Replay', access: 'viewer', kind: 'ws', ok: { 101: Type.Unknown() }, errors: [], example: {},
+    },
+  },
+}) // biome-ignore format: toys
+
+test('whatever a real relay was recorded to answer, players get media, an answer, or a reason, and the relay one right offer', async (t) => {
+  let messages: string[][] = []
+  let heard: string[] = []
+  const relay = new WebSocketServer({ host: '127.0.0.1', port: 0 })
+  await once(relay, 'listening')
+  t.after(() => relay.close())
+  relay.on('connection', (socket) => {
+    socket.once('message', () => {
+      for (const [kind, text = ''] of messages) {
+        if (kind === 'recv') socket.send(text)
+        if (kind === 'recv-binary') socket.send(FRAME)
+      }
+      socket.send('{"type":"mse","value":"end"}')
+      socket.send('{"type":"webrtc/candidate","value":"end"}')
+    })
+    socket.on('message', (data) => heard.push(String(data as Buffer)))
+  })
+  const url = `ws://127.0.0.1:${(relay.address() as AddressInfo).port}/`
+  const { url: service } = await startToys(t, replay, {
+    replayMse: () => ({ subsystem: 'NVR' as const, url, filter: mseFilter }),
+    replayWebrtc: () => ({ subsystem: 'NVR' as const, url, filter: webrtcFilter }),
+  })
+  for (const recording of recordings) {
+    for (const way of ['mse', 'webrtc']) {
+      messages = recording.messages
+      heard = []
+      const viewer = follow(new WebSocket(`${service.replace('http', 'ws')}/replay/${way}`))
+      await once(viewer.socket, 'open')
+      for (const [kind, text = ''] of messages) {
+        if (kind === 'send') viewer.socket.send(text)
+        if (kind === 'send-binary') viewer.socket.send(FRAME)
+      }
+      if (!messages.some(([kind]) => kind?.startsWith('send'))) viewer.socket.send('{"type":"none"}')
+      const has_end = (): boolean => viewer.texts.some((text) => text.endsWith('"end"}'))
+      const closed = viewer.closed.then((end) => end)
+      await Promise.race([closed, until('all was replayed', has_end)])
+      const about = `${recording.name} by ${way}`
+      if (viewer.socket.readyState !== WebSocket.OPEN) {
+        const [code, reason] = await closed
+        assert.ok(code === 1008 || code === 1011, `${about}: ${code}`)
+        assert.match(reason, /^(Send|No stream|The relay) [^:]*(:[^:]+)*\.$/, about)
+        assert.doesNotMatch(reason, /dial|tcp|127|http/, about)
+      }
+      for (const text of viewer.texts) assert.match(text, /^\{"type":"(mse|webrtc\/answer|webrtc\/candidate)"/, about)
+      const offers = heard.filter((text) => /"type":"(mse|webrtc\/offer)"/.test(text))
+      assert.ok(offers.length <= 1, about)
+      if (way === 'mse') {
+        assert.equal(heard.length, offers.length, about)
+        for (const text of offers) {
+          assert.match(text, /^\{"type":"mse","value":"avc1\.640029(,(mp4a\.40\.2|flac|opus))*"\}$/, about)
+        }
+      }
+      viewer.socket.terminate()
+    }
+  }
+})

@@ -1,0 +1,219 @@
+// The player in a real browser (Debian's Chromium) before the lab's NVR: live by each way, detections, recordings, and lost connections.
+import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
+import { after, before, test } from 'node:test'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+const CHROMIUM = '/usr/bin/chromium'
+const skip = existsSync(CHROMIUM) ? false : 'Chromium is not installed (scripts/install-peers)'
+const PASSWORD = 'correct horse battery'
+
+let lab: CameraLab
+let browser: Browser
+before(async () => {
+  if (skip !== false) return
+  // Somebody is always there, and stands still for half of the time.
+  lab = await startCameraLab({ timetable: { person_every_s: 14 } })
+  const folder = tempFolder('gp-browser-')
+  const user = { username: 'ann', password: PASSWORD, role: 'viewer' }
+  assert.equal((await lab.call('POST', '/auth/users', user)).status, 201)
+  browser = await chromium.launch({
+    executablePath: CHROMIUM,
+    env: { PATH: process.env.PATH ?? '', HOME: folder, PULSE_RUNTIME_PATH: folder },
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-background-networking',
+      '--autoplay-policy=no-user-gesture-required',
+    ],
+  })
+})
+after(async () => {
+  await browser?.close()
+  await lab?.close()
+})
+
+/** A page of a user who signed in on it by keyboard alone; `problems` are what the browser complained about. */
+async function openPlayer(query: string): Promise<{ page: Page; problems: string[] }> {
+  const page = await (await browser.newContext()).newPage()
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (/Content Security Policy|Trusted|TypeError/i.test(message.text())) problems.push(message.text())
+  })
+  page.on('pageerror', (error) => problems.push(error.message))
+  await page.goto(`${lab.url}/cam/player${query}`)
+  await page.waitForSelector('#sign-in:not([hidden])')
+  await page.keyboard.type('ann')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.waitForSelector('.player-video')
+  return { page, problems }
+}
+
+interface Shown {
+  position: number
+  width: number
+  frames: number
+  dropped: number
+}
+
+const shown = (page: Page): Promise<Shown> =>
+  page.evaluate(`(() => {
+    const video = document.querySelector('.player-video')
+    const { totalVideoFrames: frames, droppedVideoFrames: dropped } = video.getVideoPlaybackQuality()
+    return { position: video.currentTime, width: video.videoWidth, frames, dropped }
+  })()`)
+const status = (page: Page): Promise<string | null> => page.textContent('.player-status')
+
+async function moves(page: Page): Promise<void> {
+  const first = await shown(page)
+  await until('the video moves', async () => {
+    const { position, width } = await shown(page)
+    return width > 0 && position !== first.position
+  })
+}
+
+const isLive = (page: Page, way: string) => async (): Promise<boolean> => (await status(page)) === `live (${way})`
+
+/** Columns of the video that have the colour of a person, as parts of the width; undefined while nobody is there. */
+const person = (page: Page): Promise<[number, number] | null> =>
+  page.evaluate(`(() => {
+    const video = document.querySelector('.player-video')
+    const canvas = document.createElement('canvas')
+    const [width, height] = [video.videoWidth, video.videoHeight]
+    Object.assign(canvas, { width, height })
+    const brush = canvas.getContext('2d')
+    brush.drawImage(video, 0, 0)
+    const row = brush.getImageData(0, Math.floor(height * 0.5), width, 1).data
+    const columns = []
+    for (let x = 0; x < width; x++) if (row[x * 4] > 200 && row[x * 4 + 2] < 200) columns.push(x)
+    return columns.length === 0 ? null : [columns[0] / width, (columns.at(-1) + 1) / width]
+  })()`)
+
+/** Columns of the overlay that are drawn, as parts of its width. */
+const outlined = (page: Page): Promise<[number, number] | null> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector('.player-overlay')
+    if (canvas.width === 0 || canvas.height === 0) return null
+    const row = canvas.getContext('2d').getImageData(0, Math.floor(canvas.height * 0.5), canvas.width, 1).data
+    const columns = []
+    for (let x = 0; x < canvas.width; x++) if (row[x * 4 + 3] > 0) columns.push(x)
+    return columns.length === 0 ? null : [columns[0] / canvas.width, (columns.at(-1) + 1) / canvas.width]
+  })()`)
+
+test('live video moves, drops no frame, and what is detected is outlined where it is drawn, within 3 pixels', {
+  skip,
+}, async () => {
+  const { page, problems } = await openPlayer('?camera=yard')
+  await until('live video is shown', isLive(page, 'mse'))
+  const before = await until('a second was played', async () => {
+    const now = await shown(page)
+    return now.position >= 1 && now
+  })
+  const after = await until('five seconds were played', async () => {
+    const now = await shown(page)
+    return now.position - before.position >= 5 && now
+  })
+  assert.equal(after.dropped - before.dropped, 0, JSON.stringify({ before, after }))
+  assert.ok(after.frames - before.frames >= 45, JSON.stringify({ before, after }))
+  const width = after.width
+  const found = await until('the outline stands around the person', async () => {
+    const [drawn, outline] = [await person(page), await outlined(page)]
+    if (drawn === null || outline === null) return false
+    // The line is two pixels wide, its middle on the edge of the box.
+    const [left, right] = [Math.abs(drawn[0] - outline[0]) * width, Math.abs(drawn[1] - outline[1]) * width]
+    return left <= 3 && right <= 3 && { left, right }
+  })
+  assert.ok(found.left <= 3)
+  assert.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('an H.265 camera and a relay that sends no backlog are shown, too', { skip }, async () => {
+  lab.nvr.relay.faults.backlog_s = 0
+  const { page } = await openPlayer('?camera=depot')
+  await until('live video is shown', isLive(page, 'mse'))
+  await moves(page)
+  lab.nvr.relay.faults.backlog_s = 1
+  await page.context().close()
+})
+
+test('a recording plays and seeks by keyboard, in hls.js and in the HLS of the browser, and live is back within 3 s', {
+  skip,
+}, async () => {
+  for (const hls of ['hls.js', 'native']) {
+    const { page, problems } = await openPlayer(`?camera=yard&hls=${hls}`)
+    await until('live video is shown', isLive(page, 'mse'))
+    await page.focus('.player-timeline')
+    for (const [key, seconds] of [
+      ['PageDown', 300],
+      ['ArrowLeft', 10],
+    ] as const) {
+      const wanted = (await at(page)) - seconds
+      await page.keyboard.press(key)
+      await until('the recording plays', async () => {
+        const now = await at(page)
+        return now > wanted && now < wanted + 10 && (await shown(page)).width > 0
+      })
+      await moves(page)
+    }
+    const pressed = performance.now()
+    await page.keyboard.press('End')
+    await until('live video is shown', isLive(page, 'mse'))
+    const back_ms = performance.now() - pressed
+    assert.ok(back_ms < 3000, `${back_ms} ms`)
+    assert.deepEqual(problems, [])
+    await page.context().close()
+  }
+})
+
+async function at(page: Page): Promise<number> {
+  return Number(await page.getAttribute('.player-timeline', 'aria-valuenow'))
+}
+
+test('single frames are shown where nothing else is wanted', { skip }, async () => {
+  const { page, problems } = await openPlayer('?camera=yard&live=jpeg')
+  await until('a frame is shown', isLive(page, 'jpeg'))
+  assert.ok(Number(await page.evaluate(`document.querySelector('.player-image').naturalWidth`)) > 0)
+  assert.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('live video by WebRTC comes from the relay itself', { skip }, async () => {
+  const { page, problems } = await openPlayer('?camera=yard&live=webrtc')
+  await until('live video is shown', isLive(page, 'webrtc'))
+  await moves(page)
+  assert.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('the player comes back by itself after a cut and after a restart of the NVR', { skip }, async () => {
+  const { page } = await openPlayer('?camera=yard&live=mse')
+  await until('live video is shown', isLive(page, 'mse'))
+  lab.nvr.relay.close()
+  await until('the loss is seen', async () => !(await isLive(page, 'mse')()))
+  await until('live video is shown again', isLive(page, 'mse'))
+  await moves(page)
+  lab.nvr.restart()
+  await until('the loss is seen', async () => !(await isLive(page, 'mse')()))
+  await lab.nvr.setPhase('ready')
+  await until('live video is shown again', isLive(page, 'mse'))
+  await moves(page)
+  await page.context().close()
+})
+
+test('an address with a ticket shows the player without signing in, and the ticket leaves the address', {
+  skip,
+}, async () => {
+  const { ticket } = (await lab.call('POST', '/auth/tickets', { path: '/cam' })).body as { ticket: string }
+  const page = await (await browser.newContext()).newPage()
+  await page.goto(`${lab.url}/cam/player?camera=yard&ticket=${ticket}`)
+  await page.waitForSelector('.player-video')
+  await until('live video is shown', isLive(page, 'mse'))
+  assert.ok(!page.url().includes(ticket))
+  await page.context().close()
+})
