@@ -1,14 +1,11 @@
 // The GPU jobs survive a crash at every point, a failure of every step, and every step run twice: node and pool are whole.
 import assert from 'node:assert/strict'
-import { Writable } from 'node:stream'
-import { after, test } from 'node:test'
-import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
+import { after, before, test } from 'node:test'
+import type { CloudStackLab } from '../../lab/cloudstack/server.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import type { GpuInstance } from '#src/contract/nodes/agent-gpu.ts'
-import { type CloudStack, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { bindJob, type BoundJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
-import { createLog } from '#src/kernel/log.ts'
 import type { ChangeDeps } from '#src/modules/gpu/change-steps.ts'
 import { gpuDeviceConvertJob } from '#src/modules/gpu/convert.job.ts'
 import { vgpuProfileSyncJob } from '#src/modules/gpu/profile-sync.job.ts'
@@ -17,13 +14,13 @@ import { assignVgpus } from '#src/node/gpu/assign.ts'
 import { convertGpus } from '#src/node/gpu/convert.ts'
 import { readGpus } from '#src/node/gpu/inventory.ts'
 import { type GpuKernel, gpuKernel } from '../support/gpu-kernel.ts'
-import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashEverywhere, ended, failEverywhere, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase } from '../support/test-database.ts'
+import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
 
 const A = '0000:3b:00.0'
 const host = { id: wellKnown.hosts['kvm-01'], name: 'kvm-01', ip_address: '10.0.0.11' }
-const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
 
 interface Fixture {
   kernel: GpuKernel
@@ -31,36 +28,35 @@ interface Fixture {
   before_vgpus: GpuInstance[]
 }
 
-const open: { kernel: GpuKernel; platform: CloudStackLab; cloudstack: CloudStack }[] = []
+let platform_site: WalkPlatform
+const kernels: GpuKernel[] = []
+before(async () => {
+  platform_site = await startWalkPlatform()
+})
 after(async () => {
-  for (const { kernel, platform, cloudstack } of open) {
-    await cloudstack.close()
-    await platform.close()
-    kernel.remove()
-  }
+  await platform_site?.close()
+  for (const kernel of kernels) kernel.remove()
 })
 
 /** A site with one card of one host: the platform's simulator, and the node's code on a folder that looks like /sys. */
 async function site(driver: 'vfio-pci' | 'nvidia'): Promise<{ fixture: Fixture; deps: ChangeDeps }> {
-  const platform = await startCloudStack({ time: 'step', port: 0 })
+  const { platform, cloudstack } = platform_site
+  platform.reset()
   for (const one of platform.state.tables.gpudevices.by('host', host.id))
     platform.state.tables.gpudevices.put({ ...one, state: 'Free', virtualmachineid: null })
-  const { url, api_key, secret_key } = platform
-  const config = { url, api_key, secret_key, algorithm: 'auto', timeout_ms: 5000, read_timeout_ms: 5000 } as const
-  const cloudstack = createCloudStack(config, { log })
   const kernel = gpuKernel([{ bus_address: A, driver, own_driver: 'nvidia', kind: 'mdev' }])
-  open.push({ kernel, platform, cloudstack })
+  kernels.push(kernel)
   const list = async () => readGpus(kernel.host)
   const deps: ChangeDeps = {
     cloudstack,
     nodes: {
       list,
       convert: async (_host, change) => {
-        await convertGpus(kernel.host, change)
+        await send('convert', () => convertGpus(kernel.host, change))
         return list()
       },
       assign: async (_host, change) => {
-        await assignVgpus(kernel.host, change)
+        await send('assign', () => assignVgpus(kernel.host, change))
         return list()
       },
     },
@@ -172,13 +168,14 @@ async function runToEnd(bound: BoundJob, input: unknown): Promise<JobRow> {
   }
 }
 
-for (const [name, walk] of [
-  ['conversion', converting],
-  ['repin', repinning],
-  ['profile sync', syncing],
+for (const [name, walk, ...sent] of [
+  ['conversion', converting, 'unmanageGpuDevice', 'convert'],
+  ['repin', repinning, 'unmanageGpuDevice', 'assign'],
+  ['profile sync', syncing, 'createVgpuProfile'],
 ] as const) {
   test(`a ${name} that crashes at any point is finished by the next process, or put back`, async () => {
-    assert.ok((await crashEverywhere(walk)) >= 6)
+    const points = await crashEverywhere(walk)
+    for (const point of sent) assert.ok(points.includes(`${point}:sent`), point)
   })
   test(`a ${name} whose steps fail in turn is put back`, async () => {
     assert.ok((await failEverywhere(walk)) >= 2)

@@ -1,11 +1,16 @@
 // The walk that every kind of job passes: a crash at every point, a failure at every step, every step run twice. After
-// each the next process must bring the job to its end, and everything must be as one clean run leaves it.
+// each the next process must bring the job to its end, and everything must be as one clean run leaves it. Points are what
+// the engine has written, and, where the fixture is made with `withSentPoints`, each change between its sending and its answer.
+import assert from 'node:assert/strict'
 import type { BoundJob, Run, Step } from '#src/jobs/define.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { admit, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { type Database, openDatabase } from '#src/store/database.ts'
+import { admit, type Crash, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
+import { until } from './until.ts'
 
 export interface Walk<Fixture> {
   /** A fresh fixture and the job that acts on it; with a connection where the job writes to its database, too. */
@@ -14,6 +19,8 @@ export interface Walk<Fixture> {
   completed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
   /** Throws unless the fixture is as a failed (and, where so defined, undone) run may leave it. */
   failed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
+  /** Why a job whose process was killed may fail. Left out: it must complete, for a kill is no reason to undo anything. */
+  may_fail?: string
 }
 
 interface Made<Fixture> {
@@ -24,41 +31,110 @@ interface Made<Fixture> {
   connection?: Connection
 }
 
-const END_MS = 20_000
+const END_MS = 60_000
+const POOL_SIZE = 4
+const SILENT = createLog({ level: 'silent' })
 
-/** Names of the points that one clean run passes. */
-export async function pointsOf<Fixture>(walk: Walk<Fixture>): Promise<string[]> {
-  const counter = crashAt(0)
-  await runOnce(walk, counter.at, async (process, bound, input) =>
-    ended(process, (await admit(process, bound, input)).id),
-  )
-  return counter.seen
+/** Of the process that is to be killed. */
+let walking: Crash | undefined
+
+/**
+ * The same object, with a point of the walk after each change that the other side has carried out and before its answer is
+ * read. `nameOf` names the calls that change something.
+ */
+export function withSentPoints<T extends object>(
+  target: T,
+  nameOf: (method: string, args: readonly unknown[]) => string | undefined,
+): T {
+  return new Proxy(target, {
+    get(_target, property) {
+      const member: unknown = Reflect.get(target, property, target)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        const name = nameOf(String(property), args)
+        const call = (): unknown => Reflect.apply(member, target, args)
+        return name === undefined ? call() : send(name, call)
+      }
+    },
+  })
 }
 
-/** Kills the process at each point in turn; another one finishes. */
-export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<number> {
-  const points = await pointsOf(walk)
-  for (const [index, point] of points.entries()) {
+const READ = /^(list|get|query|find)/
+
+/** Changes of the platform's client: every command that is no read. */
+export function platformChanges(method: string, [command]: readonly unknown[]): string | undefined {
+  return method === 'call' && !READ.test(String(command)) ? String(command) : undefined
+}
+
+/** One change with its point; a process that is dead sends nothing. */
+export async function send<T>(name: string, call: () => T | Promise<T>): Promise<T> {
+  walking?.requireAlive()
+  const answer = await call()
+  walking?.at(`${name}:sent`)
+  return answer
+}
+
+/** Kills the process at each point in turn; another one finishes. Answers the points. */
+export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<string[]> {
+  const points: string[] = []
+  await using database = databaseOfWalk()
+  for (;;) {
     const { fixture, bound, input, ...made } = await walk.make()
-    const database = await databaseFor(made)
-    const keyring = testKeyring()
-    const { connection } = database
-    const first = await startJobProcess({ connection, keyring, bound: [bound], at: crashAt(index + 1).at })
+    const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound] }
+    const crash = crashAt(points.length + 1)
+    const first = await startJobProcess({ ...place, crash })
+    walking = crash
     const { id } = await admit(first, bound, input)
-    await waitUntilLetGo(first)
+    await until('the planted crash, or the end', async () =>
+      crash.point === undefined ? isOver(await first.engine.find(id)) : first.engine.running() === 0,
+    )
+    const { point } = crash
+    if (point === undefined) {
+      walking = undefined
+      await check(walk, fixture, await ended(first, id), 'no crash')
+      await first.stop()
+      return points
+    }
     await first.die()
-    const second = await startJobProcess({ connection, keyring, bound: [bound] })
+    walking = undefined
+    const second = await startJobProcess(place)
     const job = await ended(second, id)
     await second.stop()
-    await database.drop()
-    if (job.job_status === 'completed') await walk.completed(fixture, job, `crash at ${point}`)
-    else await walk.failed(fixture, job, `crash at ${point}`)
+    await check(walk, fixture, job, `crash at ${point}`)
+    points.push(point)
   }
-  return points.length
+}
+
+async function check<Fixture>(walk: Walk<Fixture>, fixture: Fixture, job: JobRow, where: string): Promise<void> {
+  if (job.job_status === 'completed') return walk.completed(fixture, job, where)
+  assert.ok(walk.may_fail !== undefined, `${where}: the job failed at ${job.failed_step}: ${job.failure_reason}`)
+  return walk.failed(fixture, job, where)
+}
+
+const isOver = (job: JobRow | undefined): boolean => job !== undefined && job.job_status !== 'running'
+
+/** One database, and one set of connections, for all processes of a walk. */
+function databaseOfWalk() {
+  let own: TestDatabase | undefined
+  let opened: { connection: Connection; database: Database } | undefined
+  return {
+    async of({ connection }: { connection?: Connection }) {
+      if (opened !== undefined) return opened
+      own = connection === undefined ? await createTestDatabase() : undefined
+      const there = connection ?? own?.connection ?? assert.fail()
+      opened = { connection: there, database: openDatabase({ connection: there, pool_size: POOL_SIZE, log: SILENT }) }
+      return opened
+    },
+    async [Symbol.asyncDispose]() {
+      await opened?.database.close()
+      await own?.drop()
+    },
+  }
 }
 
 /** Makes each step's act fail in turn, for good. */
 export async function failEverywhere<Fixture>(walk: Walk<Fixture>): Promise<number> {
+  await using database = databaseOfWalk()
   const { bound: model } = await walk.make()
   for (const { name } of model.definition.steps) {
     const { fixture, bound, ...made } = await walk.make()
@@ -69,22 +145,16 @@ export async function failEverywhere<Fixture>(walk: Walk<Fixture>): Promise<numb
         throw new ApiError('INTERNAL_ERROR', `planted failure of ${name}`)
       },
     }))
-    await runOnce(
-      { ...walk, make: async () => ({ ...made, fixture, bound: broken }) },
-      undefined,
-      async (process, job_bound, job_input) => {
-        const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-        if (job.job_status === 'completed') await walk.completed(fixture, job, `failure of ${name}`)
-        else await walk.failed(fixture, job, `failure of ${name}`)
-        return job
-      },
-    )
+    const job = await runOnce({ ...made, bound: broken }, database)
+    if (job.job_status === 'completed') await walk.completed(fixture, job, `failure of ${name}`)
+    else await walk.failed(fixture, job, `failure of ${name}`)
   }
   return model.definition.steps.length
 }
 
 /** Runs every step's act twice in a row: it must be safe to repeat. */
 export async function repeatEverywhere<Fixture>(walk: Walk<Fixture>): Promise<void> {
+  await using database = databaseOfWalk()
   const { fixture, bound, ...made } = await walk.make()
   let twice = bound
   for (const { name } of bound.definition.steps) {
@@ -96,15 +166,7 @@ export async function repeatEverywhere<Fixture>(walk: Walk<Fixture>): Promise<vo
       },
     }))
   }
-  await runOnce(
-    { ...walk, make: async () => ({ ...made, fixture, bound: twice }) },
-    undefined,
-    async (process, job_bound, job_input) => {
-      const job = await ended(process, (await admit(process, job_bound, job_input)).id)
-      await walk.completed(fixture, job, 'every step twice')
-      return job
-    },
-  )
+  await walk.completed(fixture, await runOnce({ ...made, bound: twice }, database), 'every step twice')
 }
 
 function withStep(
@@ -116,35 +178,21 @@ function withStep(
   return bindJob({ ...bound.definition, steps }, bound.deps)
 }
 
+/** One run of a job in a process of its own, to its end. */
 async function runOnce<Fixture>(
-  walk: Walk<Fixture>,
-  at: ((point: string) => void) | undefined,
-  work: (process: JobProcess, bound: BoundJob, input: unknown) => Promise<JobRow>,
+  { bound, input, ...made }: Omit<Made<Fixture>, 'fixture'>,
+  database: ReturnType<typeof databaseOfWalk>,
 ): Promise<JobRow> {
-  const { bound, input, ...made } = await walk.make()
-  const database = await databaseFor(made)
-  const process = await startJobProcess({
-    connection: database.connection, keyring: testKeyring(), bound: [bound], ...(at === undefined ? {} : { at }),
-  }) // biome-ignore format: short names
+  const process = await startJobProcess({ ...(await database.of(made)), keyring: testKeyring(), bound: [bound] })
   try {
-    return await work(process, bound, input)
+    return await ended(process, (await admit(process, bound, input)).id)
   } finally {
     await process.stop()
-    await database.drop()
   }
-}
-
-async function databaseFor({ connection }: { connection?: Connection }): Promise<TestDatabase> {
-  return connection === undefined ? createTestDatabase() : { connection, drop: () => Promise.resolve() }
 }
 
 export async function ended(process: JobProcess, id: string): Promise<JobRow> {
   const job = await process.engine.wait(id, { timeout_ms: END_MS })
   if (job.job_status === 'running') throw new Error(`the job did not end: ${job.status}`)
   return job
-}
-
-async function waitUntilLetGo(process: JobProcess): Promise<void> {
-  const { until } = await import('./until.ts')
-  await until('the planted crash', () => process.engine.running() === 0)
 }

@@ -41,6 +41,10 @@ export interface ProcessOptions {
   keyring: Keyring
   bound: readonly BoundJob[]
   at?: (point: string) => void
+  /** Connections of others, which outlive the process; its own when left out. */
+  database?: Database
+  /** Where it is killed. */
+  crash?: Crash
   slots?: number
   pool_size?: number
   /** That waiting jobs go by. */
@@ -49,15 +53,15 @@ export interface ProcessOptions {
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, at, slots, clock, pool_size = 4 } = options
-  const database = openDatabase({ connection, pool_size, log })
+  const { connection, keyring, bound, crash, at = crash?.at, slots, clock, pool_size = 4 } = options
+  const database = options.database ?? openDatabase({ connection, pool_size, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
   const metrics = createMetrics()
   const background = createBackground(log, metrics)
   const replica = createReplica(database, background)
   const engine = createEngine({
-    database, keyring, replica, stream, listener, background, log, metrics, wait_factor: 0.001, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
+    database: crash === undefined ? database : untilDead(database, crash), keyring, replica, stream, listener, background, log, metrics, wait_factor: 0.001, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()
@@ -68,7 +72,7 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
     await engine.stop().catch(() => {})
     await listener.close()
     await replica.stop()
-    await database.close()
+    if (options.database === undefined) await database.close()
   }
   return {
     engine,
@@ -101,14 +105,43 @@ export function admit(process: JobProcess, bound: BoundJob, input: unknown): Pro
   })
 }
 
-/** A hook that ends the run, as a killed process would, when the nth point is reached. */
-export function crashAt(nth: number): { at: (point: string) => void; seen: string[] } {
-  const seen: string[] = []
-  return {
-    seen,
-    at(point) {
-      seen.push(point)
-      if (seen.length === nth) throw new CrashForTest(point)
-    },
+/** One planted death of a process. */
+export interface Crash {
+  at(point: string): void
+  /** Where it died. */
+  readonly point: string | undefined
+  requireAlive(): void
+}
+
+/** Ends the process at the nth point that it reaches. */
+export function crashAt(nth: number): Crash {
+  let seen = 0
+  let point: string | undefined
+  const requireAlive = (): void => {
+    if (point !== undefined) throw new CrashForTest(point)
   }
+  return {
+    at(reached) {
+      requireAlive()
+      seen += 1
+      if (seen === nth) point = reached
+      requireAlive()
+    },
+    get point() {
+      return point
+    },
+    requireAlive,
+  }
+}
+
+/** Whatever a step makes of the crash that it meets: nothing more is written. */
+function untilDead(database: Database, crash: Crash): Database {
+  const alive = <T>(value: T): T => {
+    crash.requireAlive()
+    return value
+  }
+  return Object.create(database, {
+    db: { get: () => alive(database.db) },
+    transact: { get: () => alive(database.transact) },
+  }) as Database
 }

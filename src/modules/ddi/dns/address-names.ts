@@ -79,9 +79,10 @@ async function withdraw(
     for (const [index, old] of rows.entries()) {
       const id = notes[index]?.id ?? ''
       if (record_id !== undefined && record_id !== id) continue
+      // The PTR first: after a crash in between, who repeats this finds it by the name that still stands.
+      await dropPtr(deps, ip_address, old.fqdn)
       await server.changeRecords(zone.name, [{ action: 'delete', old }])
       contents.forget(zone.name)
-      await dropPtr(deps, ip_address, old.fqdn)
       gone.push({ fqdn: old.fqdn, record_id: id })
     }
   }
