@@ -22,6 +22,8 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   Volume: ['name', 'type', 'state', 'size_bytes', 'virtual_machine_name', 'storage_name', 'tenant_name', 'id'],
   GuestNetwork: ['name', 'type', 'state', 'cidr', 'vlan', 'network_offering_name', 'account', 'id'],
   BenchmarkResult: ['id', 'type', 'target', 'profile', 'status', 'started_at', 'duration_seconds'],
+  NodeRecord: ['fqdn', 'role', 'health', 'status', 'node_ip', 'bmc_ip', 'provision_status', 'zone'],
+  NodeHealth: ['fqdn', 'health', 'since', 'node_ip', 'bmc_ip', 'checked_at'],
   NetworkAlert: ['severity', 'category', 'node', 'device', 'message'],
 } // biome-ignore format: a table
 

@@ -53,7 +53,11 @@ export const GROUP_ALIASES: Readonly<Record<string, string>> = {
 }
 
 /** Operations whose command is not the rest of their name. */
-const COMMANDS: Readonly<Record<string, string>> = { eventStream: 'follow' }
+const COMMANDS: Readonly<Record<string, string>> = {
+  eventStream: 'follow',
+  nodeHealthRead: 'health',
+  fleetHealthRead: 'health',
+}
 
 /** The thing a group is mostly about: its commands do without its word (`gpu convert` is `gpu device-convert`). */
 const MAIN_THINGS: Readonly<Record<string, string>> = { gpu: 'device' }

@@ -114,7 +114,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     seen_on: 'virtual machine',
   },
   {
-    what: 'vGPU profile', fields: ['vgpu_profile_id', 'profile_id'], only: ['gpu', 'vgpuProfile'],
+    what: 'vGPU profile', fields: ['vgpu_profile_id', 'profile_id'], only: ['gpu', 'vgpuProfile', 'nvr'],
     nouns: ['vgpuProfile'], list: 'vgpuProfileList', names: ['name'],
   },
   { what: 'GPU card', fields: ['card_id'], nouns: ['gpuCard'], list: 'gpuCardList', names: ['name', 'device_name'] },
@@ -131,7 +131,7 @@ export const NAME_ROWS: readonly NameRow[] = [
   { what: 'user', fields: ['user_id'], nouns: ['user'], list: 'userList', names: ['username'] },
   { what: 'token', fields: [], nouns: ['token'], list: 'tokenList', names: ['name', 'prefix'] },
   {
-    ...node, fields: ['bmcIP', 'bmc_ip'], only: ['nodeGet', 'nodeDelete', 'nodeNicsList', 'nodeEnrolmentTokenCreate'],
+    ...node, fields: ['bmcIP', 'bmc_ip'], only: ['nodeGet', 'nodeHealth', 'nodeDelete', 'nodeNicsList', 'nodeEnrolmentTokenCreate'],
     id: 'bmc_ip', names: ['hostname', 'fqdn', 'node_ip', 'node_id'],
   },
   { ...node, fields: ['X-Target-Node', 'nodeIP'], id: 'node_ip', names: ['hostname', 'fqdn', 'node_id'] },

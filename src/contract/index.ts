@@ -36,6 +36,7 @@ import { mtu } from './network/mtu.ts'
 import { portForwarding } from './network/port-forwarding.ts'
 import { serviceProviders } from './network/providers.ts'
 import { networkStats } from './network/stats.ts'
+import { nodeHealth } from './nodes/health.ts'
 import { nodeNics } from './nodes/nics.ts'
 import { nodeRegistry } from './nodes/registry.ts'
 import type { Area } from './route.ts'
@@ -81,6 +82,7 @@ export const areas = [
   alerts,
   computeHooks,
   nodeRegistry,
+  nodeHealth,
   nodeNics,
   hostStorage,
   benchmarks,

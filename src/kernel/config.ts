@@ -291,6 +291,11 @@ export const ConfigSchema = Type.Object(
           minimum: 200,
           description: 'Silence after which a node counts as offline.',
         }),
+        health_poll_ms: Type.Integer({
+          default: 30_000,
+          minimum: 200,
+          description: 'How often the health of every node is checked.',
+        }),
         agent_timeout_ms: Type.Integer({
           default: 4000,
           minimum: 100,

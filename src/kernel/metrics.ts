@@ -7,6 +7,8 @@ export interface Metrics {
   job(type: string, outcome: string): void
   /** How often in a row a background task has failed; 0 when its last round went well. */
   background(task: string, failures: number): void
+  /** How many nodes have this health, as the replica that checks them last found. */
+  nodes(health: string, count: number): void
   /** A value read at every scrape. */
   gauge(name: string, help: string, read: () => number): void
   text(): Promise<string>
@@ -45,6 +47,12 @@ export function createMetrics(): Metrics {
     labelNames: ['task'] as const,
     registers,
   })
+  const nodes = new Gauge({
+    name: 'groundplane_nodes',
+    help: 'Nodes by health; only the replica that checks them has it.',
+    labelNames: ['health'] as const,
+    registers,
+  })
   // Looking a label set up costs more than observing: remember the child of each operation and status.
   const children = new Map<string, { observe(seconds: number): void }>()
   return {
@@ -61,6 +69,7 @@ export function createMetrics(): Metrics {
       upstreams.labels(subsystem, operation, outcome).observe(seconds),
     job: (type, outcome) => jobs.labels(type, outcome).inc(),
     background: (task, failures) => background.labels(task).set(failures),
+    nodes: (health, count) => nodes.labels(health).set(count),
     gauge(name, help, read) {
       new Gauge({
         name,

@@ -37,6 +37,7 @@ export function nodeRecordOf(row: NodeRow, offline_after_ms: number, now: number
     zone: row.zone,
     provision_status: row.provision_status,
     status: statusOf(row, offline_after_ms, now),
+    health: row.health,
     agent: {
       enrolled_at: row.enrolled_at?.toISOString() ?? null,
       seen_at: row.seen_at?.toISOString() ?? null,

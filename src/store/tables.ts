@@ -218,6 +218,10 @@ export interface Tables {
     enrolled_at: NullableTime
     seen_at: NullableTime
     told_online: Generated<boolean>
+    health: 'healthy' | 'degraded' | 'critical' | 'unknown' | null
+    health_since: NullableTime
+    health_checked_at: NullableTime
+    health_areas: ColumnType<object[], string | undefined, string>
     registered_by: string
     created_at: Time
   }

@@ -17,6 +17,7 @@ const NUMBERED = 'a small number, which is what the lists of the address store s
 const UNNAMED = 'the platform gives them no name that any route shows'
 
 /** By field, or by operation and field. */
+const CAMERA = 'the word that the camera is called by'
 const WITHOUT_NAME: Readonly<Record<string, string>> = {
   job_id: RUN,
   'jobGet.id': RUN,
@@ -57,6 +58,26 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   'ipamAddressAllocate.owner_id': 'the id of any kind of thing; the kind stands beside it',
   'ipamAddressList.owner_id': 'the id of any kind of thing; the kind stands beside it',
   'ipamAddressList.prefix_id': NUMBERED,
+  'cameraEventGet.id': RECORD,
+  'cameraEventClipGet.id': RECORD,
+  'cameraEventSnapshotGet.id': RECORD,
+  'cameraEventThumbnailGet.id': RECORD,
+  'cameraReviewViewedSet.ids': RECORD,
+  'cameraAudioSet.id': CAMERA,
+  'cameraDetectSet.id': CAMERA,
+  'cameraMotionSet.id': CAMERA,
+  'cameraRecordingSet.id': CAMERA,
+  'cameraLatestGet.id': CAMERA,
+  'cameraPreviewFrameList.id': CAMERA,
+  'cameraPreviewList.id': CAMERA,
+  'cameraClipGet.id': CAMERA,
+  'cameraHlsGet.id': CAMERA,
+  'cameraSegmentList.id': CAMERA,
+  'cameraRecordingSummaryGet.id': CAMERA,
+  'cameraLiveOpen.id': CAMERA,
+  'cameraWebrtcOpen.id': CAMERA,
+  'cameraCreate.id': CAMERA,
+  'cameraDelete.id': CAMERA,
   'ipamVlanList.site_id': NUMBERED,
   'ipamVlanCreate.site_id': NUMBERED,
   'ipamVlanCreate.role_id': NUMBERED,

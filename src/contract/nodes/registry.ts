@@ -14,6 +14,7 @@ import {
   Time,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { HEALTHS } from './health.ts'
 
 export const NODE_ROLES = ['compute', 'management'] as const
 /** The words of network monitoring (Part 3, 4.7). */
@@ -72,6 +73,12 @@ export const NodeRecord = Type.Object(
       description:
         'online: its agent sent a heartbeat within the limit. unconfigured-…: address or full name is missing.',
     }),
+    health: Nullable(
+      OneOf([...HEALTHS], {
+        description:
+          'All sources together; null until it was checked. GET /configure/nodes/{bmcIP}/health explains it.',
+      }),
+    ),
     agent: NodeAgentState,
     registered_by: Type.String({ description: 'Name of the caller who registered it.' }),
     created_at: Time,
@@ -153,6 +160,7 @@ const exampleNode: NodeRecord = {
   zone: null,
   provision_status: 'discovered',
   status: 'online',
+  health: 'healthy',
   agent: {
     enrolled_at: '2026-11-20T03:12:45.120Z',
     seen_at: '2026-11-20T04:00:00.000Z',

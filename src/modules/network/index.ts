@@ -5,6 +5,7 @@ import { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
 import { portForwarding } from '#src/contract/network/port-forwarding.ts'
+import { nodeHealth } from '#src/contract/nodes/health.ts'
 import { serviceProviders } from '#src/contract/network/providers.ts'
 import { networkStats } from '#src/contract/network/stats.ts'
 import { bindJob } from '#src/jobs/define.ts'
@@ -13,6 +14,7 @@ import { eligibleNicHandlers } from './eligible-nics.ts'
 import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import { guestNetworkHandlers } from './guest-networks.ts'
+import { createHealthWatcher, healthHandlers } from './health.ts'
 import { monitoringHandlers } from './monitoring.ts'
 import { readMtuReport } from './mtu-report.ts'
 import { mtuDeclareJob } from './mtu-rollout.job.ts'
@@ -24,9 +26,9 @@ import { serviceProviderHandlers } from './providers.ts'
 import { networkStatsHandlers } from './stats.ts'
 
 export function networkModule(parts: Parts): Module {
-  const { agent_timeout_ms, agent_retry_ms, offline_after_ms } = parts.config.nodes
+  const { agent_timeout_ms, agent_retry_ms, offline_after_ms, health_poll_ms } = parts.config.nodes
   const poll = createNodePoll({ log: parts.log, timeout_ms: agent_timeout_ms, retry_ms: agent_retry_ms })
-  const deps = { ...parts, ask: fleetQuestions(poll, parts.agents), offline_after_ms }
+  const deps = { ...parts, ask: fleetQuestions(poll, parts.agents), offline_after_ms, health_poll_ms }
   return {
     areas: [
       serve(guestNetworks, guestNetworkHandlers(parts)),
@@ -34,6 +36,7 @@ export function networkModule(parts: Parts): Module {
       serve(eligibleNics, eligibleNicHandlers(deps)),
       serve(mtu, { mtuReport: () => readMtuReport(deps), mtuDeclare: mtuDeclare(deps) }),
       serve(monitoring, monitoringHandlers(deps)),
+      serve(nodeHealth, healthHandlers(deps)),
       serve(serviceProviders, serviceProviderHandlers(parts)),
       serve(portForwarding, portForwardingHandlers(parts)),
       serve(networkStats, networkStatsHandlers(parts)),
@@ -44,6 +47,6 @@ export function networkModule(parts: Parts): Module {
       bindJob(guestNetworkDeleteJob, deps),
       bindJob(guestNetworkCheckJob, deps),
     ],
-    watchers: [{ stop: () => poll.close() }],
+    watchers: [createHealthWatcher(deps), { stop: () => poll.close() }],
   }
 }

@@ -14,7 +14,7 @@ import { isConfigured, pageOfNodes } from './node-page.ts'
 import type { PollOptions, Seen } from './node-poll.ts'
 import type { FleetQuestions } from './node-questions.ts'
 
-interface MonitoringDeps {
+export interface MonitoringDeps {
   database: Pick<Database, 'db'>
   ask: FleetQuestions
   offline_after_ms: number
@@ -61,6 +61,18 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
       return { count: routers.length, ...paging, nodes, summary }
     },
   }
+}
+
+/** All alerts about each node, by its number: those that it raises itself and those that only the fleet can tell. */
+export async function nodeAlerts(deps: MonitoringDeps, rows: readonly NodeRow[]): Promise<Map<number, NetworkAlert[]>> {
+  const [fleet, own] = await Promise.all([pollFleet(deps, rows, {}), deps.ask.alerts.poll(rows.filter(isConfigured))])
+  const by_node = new Map(own.map((seen) => [seen.node.node_id, seen]))
+  const alerts = [
+    ...(await ownAlerts(deps, fleet.entries, by_node)),
+    ...fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric),
+  ]
+  const by_name = Map.groupBy(alerts, ({ node }) => node)
+  return new Map(fleet.entries.map(({ row, node }) => [row.node_id, by_name.get(alertName(node)) ?? []]))
 }
 
 function pollOptionsOf(body: { after_id?: number } | undefined): PollOptions {

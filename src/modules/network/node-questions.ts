@@ -9,6 +9,7 @@ import { NodeNet } from '#src/contract/network/node-net.ts'
 import { AgentMtu, agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
+import { hostStorage, StorageHealth } from '#src/contract/storage/host.ts'
 import type { NodeOutcome } from '#src/kernel/agents.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import type { NodeAgents } from '../node-agents.ts'
@@ -23,6 +24,7 @@ export interface FleetQuestions {
   routers: View<FrrNode, RouterDigest>
   alerts: View<{ alerts: NetworkAlert[] }, AlertCounts>
   mtu: Ask<AgentMtu>
+  storage: Ask<StorageHealth>
   usable_nics: Ask<{ interfaces: Nic[] }>
   all_nics: Ask<{ interfaces: Nic[] }>
 }
@@ -63,6 +65,7 @@ export function fleetQuestions(poll: NodePoll, agents: Pick<NodeAgents, 'read'>)
     }),
     // A rollout is planned from it.
     mtu: shown('mtu', AgentMtu, reading(agentMtu.routes.agentMtuRead), true),
+    storage: shown('storage', StorageHealth, reading(hostStorage.routes.hostStorageHealth)),
     usable_nics: shown('usable NICs', Nics, reading(agentNicsEligible, { include_all: false })),
     all_nics: shown('all NICs', Nics, reading(agentNicsEligible, { include_all: true })),
   }

@@ -1,0 +1,121 @@
+// Checks every node again and again, keeps the verdict, and reports when one changes; one replica at a time.
+import { randomUUIDv7 } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import { pageOf } from '#src/contract/common.ts'
+import { HEALTHS, type HealthArea, type nodeHealth } from '#src/contract/nodes/health.ts'
+import type { Handlers } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import type { Background } from '#src/kernel/background.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import { type RequestContext, SYSTEM } from '#src/kernel/http/context.ts'
+import type { Log } from '#src/kernel/log.ts'
+import type { Metrics } from '#src/kernel/metrics.ts'
+import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
+import { createLeader, type Leader } from '#src/store/leader.ts'
+import { LOCKS } from '#src/store/locks.ts'
+import { countHealths, type Health, listHealths, nodeHealthOf, saveHealth, worstOf } from '#src/store/node-health.ts'
+import { allNodes, findNode, type NodeRow } from '#src/store/nodes.ts'
+import { judge, type NodeFindings } from './health-verdict.ts'
+import { type MonitoringDeps, nodeAlerts } from './monitoring.ts'
+
+export interface HealthDeps extends ChangeDeps, MonitoringDeps {
+  database: ChangeDeps['database']
+  cloudstack: CloudStack
+  health_poll_ms: number
+  metrics: Metrics
+  log: Log
+  background: Background
+}
+
+export function healthHandlers({ database: { db } }: HealthDeps): Handlers<typeof nodeHealth.routes, RequestContext> {
+  return {
+    async fleetHealthRead({ query }) {
+      const page = pageOf(query)
+      const [counts, nodes] = await Promise.all([countHealths(db), listHealths(db, query.health, page)])
+      const count = query.health === undefined ? sum(Object.values(counts)) : counts[query.health]
+      return { nodes, count, ...page, health: worstOf(HEALTHS.filter((health) => counts[health] > 0)), ...counts }
+    },
+    async nodeHealthRead({ params: { bmcIP } }) {
+      const row = await findNode(db, bmcIP)
+      if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `There is no node with the BMC address ${bmcIP}.`)
+      return nodeHealthOf(row)
+    },
+  }
+}
+
+export function createHealthWatcher(deps: HealthDeps): Leader {
+  const { database, log, background, health_poll_ms } = deps
+  return createLeader({ database, lock: LOCKS.health_watcher, name: 'health', log, background }, async (held) => {
+    while (!held.aborted) {
+      await checkAll(deps)
+      await pause(health_poll_ms, undefined, { signal: held })
+    }
+  })
+}
+
+async function checkAll(deps: HealthDeps): Promise<void> {
+  const rows = await allNodes(deps.database.db)
+  const [alerts, storage, hosts] = await Promise.all([nodeAlerts(deps, rows), storageOf(deps, rows), hostsOf(deps)])
+  for (const row of rows) {
+    const platform = hosts.get(row.node_ip ?? '') ?? null
+    await keep(deps, row, { alerts: alerts.get(row.node_id) ?? [], storage: storage.get(row.node_id), platform })
+  }
+  for (const [health, count] of Object.entries(await countHealths(deps.database.db))) deps.metrics.nodes(health, count)
+}
+
+async function storageOf({ ask }: HealthDeps, rows: readonly NodeRow[]): Promise<Map<number, NodeFindings['storage']>> {
+  const outcomes = await ask.storage(rows.filter(({ node_ip, fqdn }) => node_ip !== null && fqdn !== null))
+  return new Map(outcomes.map((outcome) => [outcome.node.node_id, outcome]))
+}
+
+/** Of a platform that does not answer nothing is said: its own failure is told elsewhere. */
+async function hostsOf({ cloudstack, log }: HealthDeps): Promise<Map<string, NonNullable<NodeFindings['platform']>>> {
+  if (!cloudstack.configured) return new Map()
+  const read = (raw: Raw) => [
+    textOf(raw, 'ipaddress') ?? '',
+    { state: textOf(raw, 'state') ?? 'Unknown', resource_state: textOf(raw, 'resourcestate') ?? 'Unknown' },
+  ] as const // biome-ignore format: a pair
+  try {
+    const hosts = new Map<string, NonNullable<NodeFindings['platform']>>()
+    const list = cloudstack.listAll('listHosts', { type: 'Routing', details: 'min' }, { key: 'host', read })
+    for await (const [address, state] of list) hosts.set(address, state)
+    return hosts
+  } catch (err) {
+    log.info({ err }, 'the hosts of the platform cannot be read')
+    return new Map()
+  }
+}
+
+async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Promise<void> {
+  const before = new Map((row.health_areas as HealthArea[]).map((area) => [area.area, area]))
+  const now = new Date().toISOString()
+  const areas = judge(findings).map((one): HealthArea => {
+    const known = before.get(one.area)
+    return { ...one, since: known?.health === one.health ? known.since : now }
+  })
+  const health = worstOf(areas.map((area) => area.health))
+  await deps.database.transact(async (trx, publish) => {
+    await saveHealth(trx, row.node_id, health, areas)
+    if (health === row.health || (row.health === null && !isIll(health))) return
+    const correlation_id = randomUUIDv7()
+    const reasons = areas.filter(({ health: one }) => one === health).flatMap((area) => area.reasons)
+    const description = `Node ${row.fqdn ?? row.bmc_ip} is ${health}${row.health === null ? '' : `, was ${row.health}`}`
+    await startEvent(trx, publish, {
+      correlation_id, action: 'nodeHealthChange', resource_type: 'NODE', resource_uuid: row.id, description, caller: SYSTEM,
+      replica_id: deps.replica_id,
+    }) // biome-ignore format: one event
+    const end = isIll(health)
+      ? { status: 'FAILED' as const, error_message: reasons.join(' ') }
+      : { status: 'SUCCESS' as const }
+    await endEvent(trx, publish, correlation_id, end)
+  })
+}
+
+function isIll(health: Health): boolean {
+  return health === 'critical' || health === 'degraded'
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, one) => total + one, 0)
+}
