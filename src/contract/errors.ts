@@ -220,6 +220,7 @@ const camera_errors = {
   CAM_ALREADY_INITIALIZED: entry(409, 'There is an NVR already'),
   CAM_STATE: entry(409, 'The state of the NVR does not allow this'),
   CAM_ADDRESS_UNKNOWN: entry(503, 'The virtual machine of the NVR has no address yet'),
+  CAM_TEMPLATE_NOT_READY: entry(409, 'The template of the NVR cannot be used yet'),
   CAM_JOB_RUNNING: entry(409, 'The NVR is being changed'),
   CAM_RESTART_FAILED: entry('upstream', 'The NVR did not come back after its restart'),
   CAM_ONVIF_CREDS_REJECTED: entry(401, 'The camera rejected the credentials'),

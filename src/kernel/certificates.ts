@@ -38,12 +38,12 @@ async function library(): Promise<typeof X509> {
 }
 
 /** A new CA with its self-signed certificate. */
-export async function createCa(): Promise<KeyedCertificate> {
+export async function createCa(name = 'Groundplane node CA'): Promise<KeyedCertificate> {
   const x509 = await library()
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const certificate = await x509.X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
-    name: 'CN=Groundplane node CA',
+    name: `CN=${name}`,
     notBefore: new Date(Date.now() - CLOCK_SKEW_MS),
     notAfter: new Date(Date.now() + CA_YEARS * 365 * DAY_MS),
     signingAlgorithm: ALGORITHM,
@@ -90,6 +90,17 @@ export async function issueControlCertificate(ca: KeyedCertificate): Promise<Key
   return { ...issued, key: await privatePem(keys.privateKey) }
 }
 
+/** For a server that is known by this name and has no way to ask for another one: it lives as long as its CA. */
+export async function issueServerCertificate(ca: KeyedCertificate, dns_name: string): Promise<KeyedCertificate> {
+  const x509 = await library()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const { certificate } = await issue(ca, dns_name, keys.publicKey, x509.ExtendedKeyUsage.serverAuth, {
+    days: CA_YEARS * 365,
+    extensions: [new x509.SubjectAlternativeNameExtension([{ type: 'dns', value: dns_name }])],
+  })
+  return { certificate, key: await privatePem(keys.privateKey) }
+}
+
 const PEM_BODY = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/
 
 /** SHA-256 of the certificate, hexadecimal with colons, as TLS sockets show it. */
@@ -126,11 +137,12 @@ async function issue(
   name: string,
   publicKey: webcrypto.CryptoKey,
   usage: string,
+  { days = CERTIFICATE_DAYS, extensions = [] }: { days?: number; extensions?: X509.Extension[] } = {},
 ): Promise<IssuedCertificate> {
   const x509 = await library()
   const issuer = new x509.X509Certificate(ca.certificate)
   const serial = serialNumber()
-  const expires_at = new Date(Date.now() + CERTIFICATE_DAYS * DAY_MS)
+  const expires_at = new Date(Date.now() + days * DAY_MS)
   const certificate = await x509.X509CertificateGenerator.create({
     serialNumber: serial,
     subject: [{ CN: [name] }],
@@ -145,6 +157,7 @@ async function issue(
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
       new x509.ExtendedKeyUsageExtension([usage], true),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
+      ...extensions,
     ],
   })
   return { certificate: certificate.toString('pem'), serial, expires_at }

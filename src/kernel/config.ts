@@ -184,6 +184,39 @@ export const ConfigSchema = Type.Object(
           default: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
           description: 'Networks that cameras may have addresses of; loopback and link-local ones only where listed.',
         }),
+        template_name: Type.String({
+          default: 'groundplane-nvr',
+          minLength: 1,
+          description: 'Template of the virtual machine: cloud-init, Docker and the image of nvr_image.',
+        }),
+        template_url: Type.Optional(
+          Type.String({ description: 'Where the platform downloads that template from; for POST /cam/template.' }),
+        ),
+        template_os: Type.String({
+          default: 'Debian GNU/Linux 12 (64-bit)',
+          description: 'Its operating system, as the platform calls it.',
+        }),
+        nvr_image: Type.String({
+          default: 'ghcr.io/blakeblackshear/frigate:0.17.2',
+          description: 'Image of the container that the virtual machine starts.',
+        }),
+        nvr_release: Type.Enum(['0.16', '0.17'], {
+          default: '0.17',
+          description: 'Release of that image: they differ in the form of their configuration.',
+        }),
+        zone_id: Type.Optional(Type.String({ description: 'Zone of the template; the first one when left out.' })),
+        service_offering_id: Type.Optional(
+          Type.String({ description: 'Offering of the virtual machine; chosen by its size when left out.' }),
+        ),
+        disk_offering_id: Type.Optional(
+          Type.String({ description: 'Offering of custom size for recordings; the first shared one when left out.' }),
+        ),
+        boot_minutes: Type.Number({
+          default: 20,
+          minimum: 0.01,
+          description: 'How long the first boot of the NVR may take.',
+        }),
+        watch_ms: Type.Integer({ default: 5000, minimum: 50, description: 'How often the state of the NVR is read.' }),
       },
       'Cameras and their NVR.',
     ),

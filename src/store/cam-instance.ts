@@ -41,15 +41,18 @@ export type CameraLogin = Static<typeof CameraLogin>
 export type CamCameraRow = Omit<Selectable<Tables['cam_camera']>, 'login'> & { login: CameraLogin }
 
 /** What is encrypted in the row. */
-const SECRETS = ['admin_password', 'server_key'] as const
+const SECRETS = ['admin_password', 'next_admin_password', 'server_key'] as const
 
 export interface CamStore {
   /** Undefined: there is no NVR. */
   instance(db?: Db): Promise<CamInstanceRow | undefined>
   /** False: there is one already. */
   create(trx: Trx, order: CamInstanceOrder): Promise<boolean>
-  /** A change of the state is announced on the stream. False: there is no such instance. */
-  change(id: string, change: CamInstanceChange): Promise<boolean>
+  /**
+   * A change of the state is announced on the stream. False: there is no such instance, or another job has it than the one
+   * named.
+   */
+  change(id: string, change: CamInstanceChange, job_id?: string): Promise<boolean>
   /** The same as a part of a transaction. */
   changeIn(trx: Trx, publish: Publish, id: string, change: CamInstanceChange): Promise<boolean>
   delete(trx: Trx, id: string): Promise<void>
@@ -73,7 +76,8 @@ export function createCamStore(database: Database, keyring: Keyring): CamStore {
         .executeTakeFirst()
       return numInsertedOrUpdatedRows > 0n
     },
-    change: (id, change) => database.transact((trx, publish) => changeIn(trx, publish, id, secrets.encrypted(change))),
+    change: (id, change, job_id) =>
+      database.transact((trx, publish) => changeIn(trx, publish, id, secrets.encrypted(change), job_id)),
     changeIn: (trx, publish, id, change) => changeIn(trx, publish, id, secrets.encrypted(change)),
     delete: async (trx, id) => {
       await trx.deleteFrom('cam_camera').execute()
@@ -96,14 +100,20 @@ export function createCamStore(database: Database, keyring: Keyring): CamStore {
   }
 }
 
-async function changeIn(trx: Trx, publish: Publish, id: string, change: CamInstanceChange): Promise<boolean> {
+async function changeIn(
+  trx: Trx,
+  publish: Publish,
+  id: string,
+  change: CamInstanceChange,
+  job_id?: string,
+): Promise<boolean> {
   const before = await trx
     .selectFrom('cam_instance')
-    .select('state')
+    .select(['state', 'job_id'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()
-  if (before === undefined) return false
+  if (before === undefined || (job_id !== undefined && before.job_id !== job_id)) return false
   const row = await trx
     .updateTable('cam_instance')
     .set({ ...change, changed_at: sql<Date>`now()` })

@@ -40,6 +40,7 @@ const PLACES: readonly EncryptedPlace[] = [
   column('tenant', ['id'], 'admin_password', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
   column('tenant', ['id'], 'auth_secret', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
   column('cam_instance', ['id'], 'admin_password', () => ASSOCIATED_DATA.cam_instance),
+  column('cam_instance', ['id'], 'next_admin_password', () => ASSOCIATED_DATA.cam_instance),
   column('cam_instance', ['id'], 'server_key', () => ASSOCIATED_DATA.cam_instance),
   column('cam_camera', ['id'], 'login', ([id]) => ASSOCIATED_DATA.cam_camera(String(id))),
   {

@@ -425,6 +425,7 @@ export interface Tables {
     vm_ip_address: string | null
     nvr_version: string | null
     admin_password: string | null
+    next_admin_password: string | null
     admin_password_acknowledged: Generated<boolean>
     ca_certificate: string | null
     server_certificate: string | null

@@ -46,6 +46,7 @@ const OTHERWISE: Record<string, string> = {
   'src/modules/compute/hook-registration.ts': 'our own registration at the platform; the next poll corrects it',
   'src/modules/compute/settings-write.ts': 'compares the whole map with what was meant',
   'src/modules/compute/guests.ts': 'a console changes nothing that stays',
+  'src/modules/cam/instance/template.ts': 'reads the template again, and answers what it reads',
   'src/modules/alerts/archive.ts': 'looks through all open alerts at once',
   'src/modules/gpu/change-steps.ts': 'each act is a step of a job with a goal',
   'src/modules/tenants/limits.ts': 'reads all limits again',

@@ -57,7 +57,7 @@ function closeBoth(lab: Lab, nvr: NvrLab): () => Promise<void> {
   }
 }
 
-/** What provisioning leaves in the database. */
+/** What provisioning leaves in the database, but for a machine of the platform: nobody watches the state of this NVR. */
 async function writeInstance(lab: Lab, nvr: NvrLab): Promise<void> {
   const log = createLog({ level: 'error' })
   const database = openDatabase({ connection: lab.database.connection, pool_size: 2, log })
@@ -68,7 +68,6 @@ async function writeInstance(lab: Lab, nvr: NvrLab): Promise<void> {
     await database.transact((trx) => store.create(trx, { ...about, ...order }))
     await store.change(NVR_INSTANCE_ID, {
       state: 'running',
-      vm_id: '00000000-0000-4000-8000-0000000000ca',
       vm_ip_address: new URL(nvr.url).hostname,
       admin_password: nvr.admin_password,
       ca_certificate: nvr.ca,

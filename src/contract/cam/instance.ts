@@ -25,8 +25,8 @@ export const CamInstance = Type.Object(
     memory_mb: Type.Integer(),
     gpu_count: Type.Integer(),
     network_id: Type.String(),
-    zone_id: NullableText('Null until the virtual machine exists.'),
-    vm_id: NullableText('Null until the virtual machine exists.'),
+    zone_id: NullableText('Zone of the network; null until it was read.'),
+    vm_id: NullableText('Chosen before the virtual machine is made; null until then.'),
     vm_ip_address: NullableText('Null until the virtual machine has one.'),
     nvr_version: NullableText('Null until the NVR answered.'),
     nvr_admin_password: Nullable(

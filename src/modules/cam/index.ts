@@ -14,7 +14,11 @@ import type { CamDeps } from './deps.ts'
 import { cameraHandlers } from './cameras.ts'
 import { eventHandlers } from './events.ts'
 import { faceHandlers } from './faces.ts'
+import { cameraCreateJob, cameraDeleteJob } from './instance/camera-change.job.ts'
+import { nvrDeleteJob } from './instance/delete.job.ts'
 import { instanceHandlers } from './instance/index.ts'
+import { nvrInitializeJob } from './instance/initialize.job.ts'
+import { createNvrWatcher } from './instance/watcher.ts'
 import { liveHandlers, playerHandlers } from './live/index.ts'
 import { cameraRecordingSetJob } from './recording-set.job.ts'
 import { recordingHandlers } from './recordings.ts'
@@ -32,6 +36,13 @@ export function camModule(parts: Parts): Module {
       serve(cameraFaces, faceHandlers(deps)),
       serve(camInstance, instanceHandlers(deps)),
     ],
-    jobs: [bindJob(cameraRecordingSetJob, deps)],
+    jobs: [
+      bindJob(cameraRecordingSetJob, deps),
+      bindJob(nvrInitializeJob, deps),
+      bindJob(nvrDeleteJob, deps),
+      bindJob(cameraCreateJob, deps),
+      bindJob(cameraDeleteJob, deps),
+    ],
+    watchers: [createNvrWatcher(deps)],
   }
 }
