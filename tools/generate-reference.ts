@@ -1,4 +1,4 @@
-// Writes docs/reference from the contract, the error table and the configuration schema; `--check` fails when it is stale.
+// Writes docs/reference from the contract, the error table, the configuration schema and the limits of drivers; `--check` fails when it is stale.
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import type { TSchema } from 'typebox'
 import packageJson from '../package.json' with { type: 'json' }
@@ -15,6 +15,7 @@ import {
   StorageHealth,
   StorageMetrics,
 } from '#src/contract/storage/host.ts'
+import { backendTable } from './backend-table.ts'
 import { schemaFields } from './schema-fields.ts'
 
 const FOLDER = new URL('../docs/reference/', import.meta.url)
@@ -25,6 +26,7 @@ const files: Record<string, string> = {
   'errors.md': errors(),
   'events.md': events(),
   'config.md': config(),
+  'ddi-backends.md': backendTable(table),
   'node-fields.md': nodeFields(),
 }
 

@@ -179,6 +179,30 @@ describe('rejections that nobody foresaw', () => {
   })
 })
 
+test('the disabled scope that a fresh server brings along is shown as it is, is in the way, and can be deleted', async () => {
+  const [own] = lab.addresses.state.now.scopes
+  assert.ok(own)
+  const fresh = { name: 'Default', enabled: false, first: '192.168.1.1', last: '192.168.1.254', exclusions: [], reservations: [], leases: [] } // biome-ignore format: one scope
+  lab.addresses.state.now.scopes.push({ ...own, ...fresh })
+  lab.addresses.state.changed()
+  const shown = ok(await lab.call('GET', '/ddi/dhcp/scopes/Default')).data.scope
+  assert.deepEqual([shown.enabled, shown.start_address, shown.end_address], [false, '192.168.1.1', '192.168.1.254'])
+  const office = { name: 'office', network_cidr: '192.168.1.0/24', start_address: '192.168.1.10', end_address: '192.168.1.20', gateway: '192.168.1.1' } // biome-ignore format: one scope
+  refused(await lab.call('POST', '/ddi/dhcp/scopes', office), 400, 'DHCP_SCOPE_OVERLAP', 'Default')
+  ok(await lab.call('DELETE', '/ddi/dhcp/scopes/Default'))
+  ok(await lab.call('POST', '/ddi/dhcp/scopes', office), 201)
+})
+
+test('readiness names the servers of addresses, and how they stand', async () => {
+  const { status, body } = await lab.call('GET', '/readyz')
+  assert.equal(status, 200)
+  const named = body.checks.filter((check: { name: string }) => ['dhcp', 'dns', 'ipam'].includes(check.name))
+  assert.deepEqual(named, [
+    { name: 'dhcp', ok: true, detail: 'answers' },
+    { name: 'dns', ok: true, detail: 'answers' },
+  ])
+})
+
 test('a server that the configuration does not name is said to be missing', async () => {
   const plain = await startLab()
   try {

@@ -417,11 +417,7 @@ describe('DNS', () => {
     await assert.rejects(dns.convertZone(ZONE, 'Secondary', masters), rejection('DNS'))
   })
 
-  test('names and values are found in one zone and in all, and queries are counted', async () => {
-    assert.deepEqual((await dns.search('KVM-02', { zone: ZONE, limit: 10 })).map(({ fqdn, type }) => `${fqdn} ${type}`), [`kvm-02.${ZONE} A`, `_ldap._tcp.${ZONE} SRV`]) // biome-ignore format: one line
-    const everywhere = await dns.search('printer', { limit: 10 })
-    assert.deepEqual(everywhere.map((one) => one.zone), ['0.30.10.in-addr.arpa', 'acme.example']) // biome-ignore format: one line
-    assert.equal((await dns.search('example', { limit: 3 })).length, 3)
+  test('queries are counted by zone, where the server lets us see them', async () => {
     await resolver.resolve4(`kvm-01.${ZONE}`)
     await resolver.resolve4('www.acme.example')
     assert.equal(await dns.queryCount(ZONE), 1)

@@ -118,7 +118,6 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
       names.filter((name) => !found.has(name)),
       [],
     )
-    assert.equal((await dns.search('many-1', { zone: ZONE, limit: 100 })).length, 11)
   })
 
   test('a renamed zone answers under its new name and no longer under the old one', async () => {

@@ -173,6 +173,27 @@ export function dnsTests(call: Caller, bench: () => AddressBench): void {
     refused(await call('PUT', `${ZONES}/renamed.example`, { name: 'renamed.example' }), 400, 'DNS_ZONE_NOT_FOUND')
   })
 
+  test('a copy is read-only, is copied on request, and becomes a zone of its own without its masters', async () => {
+    const name = 'second.example'
+    refused(await call('POST', ZONES, { name, type: 'Secondary' }), 400, 'INVALID_REQUEST', 'masters')
+    // Nothing listens there: what it would copy does not matter here.
+    const masters = ['127.0.0.1:9']
+    ok(await call('POST', ZONES, { name, type: 'Secondary', masters }), 201)
+    const { zone } = ok(await call('GET', `${ZONES}/${name}`)).data
+    assert.deepEqual([zone.type, zone.masters], ['Secondary', masters])
+    ok(await call('POST', `${ZONES}/${name}/transfer`))
+    const body = { zone: name, name: 'www', type: 'A', value: '10.88.0.62' }
+    refused(await call('POST', RECORDS, body), 400, 'DNS_ZONE_READ_ONLY', name, 'Secondary')
+    const zone_file = 'www A 10.88.0.62\n'
+    refused(await call('POST', `${ZONES}/${name}/import`, { zone_file }), 400, 'DNS_ZONE_READ_ONLY')
+    const operations = [{ action: 'ADD', record: body }]
+    refused(await call('POST', `${RECORDS}/bulk`, { zone: name, operations }), 400, 'DNS_ZONE_READ_ONLY')
+    refused(await call('POST', `${ZONES}/${name}/notify`), 400, 'DDI_UNSUPPORTED')
+    ok(await call('PUT', `${ZONES}/${name}`, { name, type: 'Primary' }))
+    assert.equal(ok(await call('GET', `${ZONES}/${name}`)).data.zone.type, 'Primary')
+    ok(await call('DELETE', `${ZONES}/${name}?confirm=${name}`))
+  })
+
   test('a record is deleted with its reverse record', async () => {
     ok(await call('DELETE', `${RECORDS}/${ZONE}/${id}?delete_ptr=true`))
     assert.equal(await bench().resolve(`www.${ZONE}`, 'A'), undefined)

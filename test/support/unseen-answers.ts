@@ -32,11 +32,6 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
     ], // biome-ignore format: a list
   },
   {
-    why: 'Needs a secondary zone, and so a second name server: test/peers/powerdns.test.ts copies one.',
-    status: 200,
-    operations: ['dnsZoneTransfer'],
-  },
-  {
     why: 'Needs raw sockets on two nodes: test/peers/l2-probe.test.ts.',
     status: 200,
     operations: ['mtuL2Probe'],
@@ -49,7 +44,6 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
 ]
 
 export const UNSEEN_CODES: readonly UnseenCodes[] = [
-  { why: 'Needs a secondary zone, and so a second name server.', codes: ['DNS_ZONE_READ_ONLY'] },
   {
     why: 'Needs raw sockets on a node: test/peers/l2-probe.test.ts.',
     codes: ['MTU_PEER_UNKNOWN', 'MTU_PROBE_RUNNING'],

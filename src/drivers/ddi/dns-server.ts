@@ -69,12 +69,6 @@ export interface DnsServer {
   zone(name: string, signal?: AbortSignal): Promise<ZoneState | undefined>
   /** Of exactly this zone, or of one name in it. */
   records(zone: string, of?: { fqdn?: string }, signal?: AbortSignal): Promise<RecordData[]>
-  /** Text in name or value over one zone or all, at most `limit` records: the server's own search, or a walk. */
-  search(
-    text: string,
-    of: { zone?: string; limit: number },
-    signal?: AbortSignal,
-  ): Promise<(RecordData & { zone: string })[]>
   createZone(zone: { name: string; type: 'Primary' | 'Secondary' } & ZoneSettings): Promise<void>
   changeZone(name: string, settings: ZoneSettings): Promise<void>
   convertZone(name: string, type: ZoneType, masters: readonly string[]): Promise<void>

@@ -43,7 +43,6 @@ export function unconfiguredDns(): DnsServer {
     zones: refused,
     zone: refused,
     records: refused,
-    search: refused,
     createZone: refused,
     changeZone: refused,
     convertZone: refused,

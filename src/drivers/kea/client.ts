@@ -5,7 +5,7 @@ import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DhcpLease, DhcpReservation, DhcpServer } from '../ddi/dhcp-server.ts'
+import type { DhcpLimits, DhcpLease, DhcpReservation, DhcpServer } from '../ddi/dhcp-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
 import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
 import { configStore, databaseStore, type ReservationStore } from './reservation-stores.ts'
@@ -46,6 +46,13 @@ const NOT_FOUND = 3
 /** Asked for page by page: Kea answers no client while it writes a long answer. */
 const LEASE_PAGE = 1000
 
+export const KEA_LIMITS: DhcpLimits = {
+  lease_step_seconds: 1,
+  max_excluded_ranges: 200,
+  max_text_bytes: 255,
+  single_address_range: true,
+}
+
 export function createKea(config: KeaConfig, options: KeaOptions): Kea {
   const kea = createKeaTransport(config)
   const read: Access['read'] = async (signal) => dhcp4Of((await ask(kea, 'config-get', undefined, signal)).arguments)
@@ -61,7 +68,7 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
   const access: Access = { kea, cycle, store, read, find }
   return {
     kind: 'kea',
-    limits: { lease_step_seconds: 1, max_excluded_ranges: 200, max_text_bytes: 255, single_address_range: true },
+    limits: KEA_LIMITS,
     ...readsOf(access),
     ...scopeChanges(access),
     ...reservationChanges(access),

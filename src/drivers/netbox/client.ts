@@ -1,7 +1,7 @@
 // NetBox as the address store. Addresses come from its available-ips alone, the one call that no load makes give twice.
 import pLimit from 'p-limit'
 import type { IpamAddress, IpamPrefix } from '#src/contract/ddi/ipam.ts'
-import type { AddressFilter, IpamPage, IpamRows, IpamStore } from '../ddi/ipam-store.ts'
+import type { AddressFilter, IpamLimits, IpamPage, IpamRows, IpamStore } from '../ddi/ipam-store.ts'
 import { createAllocation } from './allocation.ts'
 import { createChanges } from './changes.ts'
 import { createReads, type Listing, type Reads, unexpected } from './reads.ts'
@@ -28,6 +28,14 @@ export interface NetBox extends IpamStore {
 const OLDEST = [4, 2] as const
 const PREFIXES_AT_ONCE = 8
 
+export const NETBOX_LIMITS: IpamLimits = {
+  default_site: false,
+  containers: true,
+  unique_names: true,
+  prefix_details:
+    'as objects of their own: an address described as `gateway`, ranges marked populated, a line `DNS servers: …` of the comments',
+}
+
 export function createNetBox(config: NetBoxConfig, role_slugs: Readonly<Record<string, string>> = {}): NetBox {
   const transport = createNetBoxTransport(config)
   const reads = createReads(transport)
@@ -38,13 +46,7 @@ export function createNetBox(config: NetBoxConfig, role_slugs: Readonly<Record<s
   }
   return {
     kind: 'netbox',
-    limits: {
-      default_site: false,
-      containers: true,
-      unique_names: true,
-      prefix_details:
-        'as objects of their own: an address described as `gateway`, ranges marked populated, a line `DNS servers: …` of the comments',
-    },
+    limits: NETBOX_LIMITS,
     async check(signal) {
       const { api_version = '' } = await transport.send({ method: 'GET', path: 'status/', signal })
       const [major = 0, minor = 0] = api_version.split('.').map(Number)

@@ -5,9 +5,9 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UpstreamError } from '#src/kernel/errors.ts'
-import type { DnsServer, RecordData, ZoneState, ZoneType } from '../ddi/dns-server.ts'
+import type { DnsLimits, DnsServer, ZoneState, ZoneType } from '../ddi/dns-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
-import { bare, changedSets, dotted, RecordSet, recordsOf, valueOf } from './record-form.ts'
+import { bare, changedSets, dotted, RecordSet, recordsOf } from './record-form.ts'
 import { createPowerDnsTransport, type PowerDnsCall, type PowerDnsConfig, type PowerDnsTransport } from './transport.ts'
 
 export interface PowerDnsOptions {
@@ -34,18 +34,6 @@ const ListedZone = Type.Object({
 const Zones = Compile(Type.Array(ListedZone))
 const Zone = Compile(Type.Intersect([ListedZone, Type.Object({ rrsets: Type.Array(RecordSet) })]))
 const Metadata = Compile(Type.Object({ metadata: Type.Array(Type.String()) }))
-const SearchRows = Compile(
-  Type.Array(
-    Type.Object({
-      object_type: Type.String(),
-      name: Type.String(),
-      type: Type.Optional(Type.String()),
-      ttl: Type.Optional(Type.Integer()),
-      content: Type.Optional(Type.String()),
-      zone: Type.Optional(Type.String()),
-    }),
-  ),
-)
 const Statistics = Compile(
   Type.Array(Type.Object({ name: Type.String(), type: Type.String(), value: Type.Optional(Type.Unknown()) })),
 )
@@ -60,6 +48,14 @@ const ZONES_AT_ONCE = 8
 const WRITE_TRIES = 5
 const WRITE_PAUSE_MS = 100
 
+export const POWERDNS_LIMITS: DnsLimits = {
+  record_types: 'any',
+  conversions: { Primary: ['Secondary'], Secondary: ['Primary'], Stub: [], Forwarder: [] },
+  renamable: ['Primary'],
+  pausable: ['Primary'],
+  max_comment_bytes: 255,
+}
+
 export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions): PowerDns {
   const transport = createPowerDnsTransport(config)
   const read: Read = (path, query, signal) =>
@@ -68,13 +64,7 @@ export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions)
   const api: Api = { write: writer(transport), reads, setsOf: (zone) => setsOf(read, zone) }
   return {
     kind: 'powerdns',
-    limits: {
-      record_types: 'any',
-      conversions: { Primary: ['Secondary'], Secondary: ['Primary'], Stub: [], Forwarder: [] },
-      renamable: ['Primary'],
-      pausable: ['Primary'],
-      max_comment_bytes: 255,
-    },
+    limits: POWERDNS_LIMITS,
     ...reads,
     ...zoneChanges(api, options),
     async changeRecords(zone, changes) {
@@ -86,7 +76,7 @@ export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions)
 }
 
 type Read = (path: string, query?: Record<string, string>, signal?: AbortSignal) => Promise<unknown>
-type Reads = Pick<DnsServer, 'check' | 'zones' | 'zone' | 'records' | 'search' | 'queryCount'>
+type Reads = Pick<DnsServer, 'check' | 'zones' | 'zone' | 'records' | 'queryCount'>
 
 interface Api {
   write: Write
@@ -111,10 +101,6 @@ function readsOf(read: Read): Reads {
     async records(zone, { fqdn } = {}, signal) {
       const query = fqdn === undefined ? undefined : { rrset_name: dotted(fqdn) }
       return (await setsOf(read, zone, query, signal)).flatMap(recordsOf)
-    },
-    async search(text, { zone, limit }, signal) {
-      const rows = checked(SearchRows, await read('/search-data', searchQuery(text, limit), signal), 'search')
-      return rows.flatMap((row) => foundRecord(row)).filter((row) => zone === undefined || row.zone === zone)
     },
     async queryCount(zone, signal) {
       const rows = checked(Statistics, await read('/statistics', undefined, signal), 'statistics')
@@ -282,23 +268,6 @@ function apexSets(name: string, { name_servers, hostmaster }: PowerDnsOptions): 
       records: servers.map((server) => ({ content: dotted(server), disabled: false })),
     },
   ]
-}
-
-function searchQuery(text: string, limit: number): Record<string, string> {
-  return { q: `*${text}*`, max: String(limit), object_type: 'record' }
-}
-
-function foundRecord(row: {
-  object_type: string
-  name: string
-  type?: string
-  ttl?: number
-  content?: string
-  zone?: string
-}): (RecordData & { zone: string })[] {
-  const { type, ttl, content, zone } = row
-  if (row.object_type !== 'record' || type === undefined || content === undefined || zone === undefined) return []
-  return [{ fqdn: bare(row.name), type, ttl: ttl ?? 0, comment: '', zone: bare(zone), ...valueOf(type, content) }]
 }
 
 /** Switched on: a zone without a start of authority cannot be made. */

@@ -3,7 +3,14 @@
 import pLimit from 'p-limit'
 import { isInRange, numberOf, subnetOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DhcpLease, DhcpReservation, DhcpScope, DhcpServer, ReservationChange } from '../ddi/dhcp-server.ts'
+import type {
+  DhcpLimits,
+  DhcpLease,
+  DhcpReservation,
+  DhcpScope,
+  DhcpServer,
+  ReservationChange,
+} from '../ddi/dhcp-server.ts'
 import {
   formOf,
   leaseOf,
@@ -26,14 +33,21 @@ export interface TechnitiumDhcp extends DhcpServer {
 
 const SCOPES_AT_ONCE = 4
 
+/** Its file counts exclusions and lengths of texts in one byte, and a failed write of it is only logged there. */
+export const TECHNITIUM_DHCP_LIMITS: DhcpLimits = {
+  lease_step_seconds: 60,
+  max_excluded_ranges: 254,
+  max_text_bytes: 255,
+  single_address_range: false,
+}
+
 export function createTechnitiumDhcp(config: TechnitiumConfig, { log }: { log: Log }): TechnitiumDhcp {
   const transport = createTechnitiumTransport(config, 'DHCP')
   const reads = readsOf(transport)
   const changes = reservationChanges(transport, reads, log)
   return {
     kind: 'technitium',
-    // Its file counts exclusions and lengths of texts in one byte, and a failed write of it is only logged there.
-    limits: { lease_step_seconds: 60, max_excluded_ranges: 254, max_text_bytes: 255, single_address_range: false },
+    limits: TECHNITIUM_DHCP_LIMITS,
     check: async (signal) => void (await reads.list(signal)),
     scopes: async (signal) => (await reads.all(signal)).map(({ row, settings }) => scopeOf(row, settings)),
     async reservations(scope, signal) {

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DnsServer, RecordData, ZoneSettings, ZoneState, ZoneType } from '../ddi/dns-server.ts'
+import type { DnsLimits, DnsServer, RecordData, ZoneSettings, ZoneState, ZoneType } from '../ddi/dns-server.ts'
 import { afterChanges, stepsBetween } from './record-changes.ts'
 import {
   bare,
@@ -69,19 +69,21 @@ const TYPES: Readonly<Record<string, ZoneType>> = {
   SecondaryForwarder: 'Forwarder',
 }
 
+export const TECHNITIUM_DNS_LIMITS: DnsLimits = {
+  record_types: WRITABLE_TYPES,
+  conversions: { Primary: ['Forwarder'], Secondary: ['Primary', 'Forwarder'], Stub: [], Forwarder: ['Primary'] },
+  renamable: ['Primary', 'Forwarder'],
+  pausable: ['Primary', 'Secondary', 'Stub', 'Forwarder'],
+  max_comment_bytes: 255,
+}
+
 export function createTechnitiumDns(config: TechnitiumConfig, options: TechnitiumDnsOptions): TechnitiumDns {
   const transport = createTechnitiumTransport(config, 'DNS')
   const reads = readsOf(transport)
   const writes = recordWrites(transport, reads, options.log)
   return {
     kind: 'technitium',
-    limits: {
-      record_types: WRITABLE_TYPES,
-      conversions: { Primary: ['Forwarder'], Secondary: ['Primary', 'Forwarder'], Stub: [], Forwarder: ['Primary'] },
-      renamable: ['Primary', 'Forwarder'],
-      pausable: ['Primary', 'Secondary', 'Stub', 'Forwarder'],
-      max_comment_bytes: 255,
-    },
+    limits: TECHNITIUM_DNS_LIMITS,
     check: async (signal) => void (await reads.list(signal)),
     async zones(signal) {
       const limit = pLimit(ZONES_AT_ONCE)
@@ -89,7 +91,6 @@ export function createTechnitiumDns(config: TechnitiumConfig, options: Technitiu
     },
     zone: reads.zone,
     records: async (zone, { fqdn } = {}, signal) => recordsOf(await reads.rows(zone, fqdn, signal)),
-    search: (text, of, signal) => search(reads, text, of, signal),
     changeRecords: writes.change,
     ...zoneChanges(transport, reads, writes, options),
     queryCount: (zone, signal) => queryCount(transport, zone, signal),
@@ -150,25 +151,6 @@ async function zoneState(transport: TechnitiumTransport, row: ListedZone, signal
     // Year 1 means that it does not know.
     modified_at: changed.getUTCFullYear() > 1 ? changed : null,
   }
-}
-
-/** It has no search of its own. */
-async function search(
-  reads: Reads,
-  text: string,
-  { zone, limit }: { zone?: string; limit: number },
-  signal?: AbortSignal,
-): Promise<(RecordData & { zone: string })[]> {
-  const zones = zone === undefined ? (await reads.list(signal)).map((row) => bare(row.name)) : [zone]
-  const wanted = text.toLowerCase()
-  const found: (RecordData & { zone: string })[] = []
-  for (const name of zones) {
-    const records = recordsOf(await reads.rows(name, undefined, signal))
-    const fits = records.filter(({ fqdn, value }) => fqdn.includes(wanted) || value.toLowerCase().includes(wanted))
-    found.push(...fits.map((record) => ({ ...record, zone: name })))
-    if (found.length >= limit) break
-  }
-  return found.slice(0, limit)
 }
 
 interface RecordWrites {

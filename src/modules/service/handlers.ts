@@ -17,7 +17,7 @@ export interface ServiceDeps {
   /** What must hold before this replica may serve. */
   checks: () => Promise<Check[]>
   /** Named for people; a subsystem that is down does not make the service unready. */
-  subsystems: () => Check[]
+  subsystems: () => Promise<Check[]>
 }
 
 export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.routes, RequestContext> {
@@ -30,7 +30,7 @@ export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.rout
       if (failed.length > 0) {
         throw new ApiError('NOT_READY', failed.map((check) => `${check.name}: ${check.detail}`).join('; '))
       }
-      return { status: 'ready', checks: [...checks, ...deps.subsystems()] }
+      return { status: 'ready', checks: [...checks, ...(await deps.subsystems())] }
     },
     versionGet: () => ({ version: deps.version, node: process.version, replica_id: deps.replica_id }),
     metricsGet: async () => ({ media_type: deps.metrics.content_type, body: await deps.metrics.text() }),

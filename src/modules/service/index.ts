@@ -3,11 +3,17 @@ import { service } from '#src/contract/service.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Background } from '#src/kernel/background.ts'
 import { type Check, type Module, type Parts, serve } from '../module.ts'
+import { createAddressChecks } from './address-checks.ts'
 import { serviceHandlers } from './handlers.ts'
 import { createReferencePage } from './reference-page.ts'
 
 export function serviceModule(parts: Parts): Module {
-  const subsystems = () => [...subsystemChecks(parts.cloudstack), ...failingTasks(parts.background)]
+  const addresses = createAddressChecks(parts)
+  const subsystems = async () => [
+    ...subsystemChecks(parts.cloudstack),
+    ...(await addresses()),
+    ...failingTasks(parts.background),
+  ]
   return { areas: [serve(service, serviceHandlers({ ...parts, page: createReferencePage(), subsystems }))] }
 }
 

@@ -65,7 +65,7 @@ export function dnsZoneUpdate(deps: DnsDeps) {
       const new_name = body.new_name === undefined ? name : nameOf(body.new_name)
       await checkUpdate(deps, zone, body, new_name)
       if (body.type !== undefined && body.type !== zone.type)
-        await server.convertZone(name, body.type, body.masters ?? zone.masters)
+        await server.convertZone(name, body.type, mastersAfter(zone, body))
       await server.changeZone(name, {
         ...(body.masters === undefined ? {} : { masters: body.masters }),
         ...(body.notify_enabled === undefined ? {} : { notify: body.notify_enabled }),
@@ -101,13 +101,18 @@ async function checkUpdate(
   if (type !== zone.type && !limits.conversions[zone.type].includes(type))
     throw unsupported(`turn a ${zone.type} zone into a ${type} zone`)
   if (body.masters !== undefined || type !== zone.type)
-    checkMasters(body.masters ?? zone.masters, type === 'Secondary', 'body.masters')
+    checkMasters(mastersAfter(zone, body), type === 'Secondary', 'body.masters')
   if (body.status !== undefined && body.status !== 'active' && !limits.pausable.includes(type))
     throw unsupported(`pause a ${type} zone`)
   if (new_name === zone.name) return
   if (!limits.renamable.includes(zone.type)) throw unsupported(`rename a ${zone.type} zone`)
   if ((await server.zone(new_name)) !== undefined)
     throw new ApiError('DNS_ZONE_EXISTS', `Zone ${new_name} already exists.`)
+}
+
+/** A zone that becomes another kind than a copy leaves its masters behind. */
+function mastersAfter(zone: ZoneState, body: In<'dnsZoneUpdate'>['body']): readonly string[] {
+  return body.masters ?? ((body.type ?? zone.type) === 'Secondary' ? zone.masters : [])
 }
 
 function unsupported(what: string): ApiError {

@@ -1,8 +1,15 @@
 // The address store on our own tables, for where the configuration names no other.
 import pLimit from 'p-limit'
-import type { IpamStore, Made } from '#src/drivers/ddi/ipam-store.ts'
+import type { IpamLimits, IpamStore, Made } from '#src/drivers/ddi/ipam-store.ts'
 import type { Database } from '#src/store/database.ts'
 import * as tables from '#src/store/ipam.ts'
+
+export const BUILT_IN_LIMITS: IpamLimits = {
+  default_site: true,
+  containers: false,
+  unique_names: false,
+  prefix_details: 'with the prefix',
+}
 
 export function builtInStore(database: Database): IpamStore {
   const { db } = database
@@ -11,7 +18,7 @@ export function builtInStore(database: Database): IpamStore {
   const prefix = async (id: number) => (await tables.listPrefixes(db, { id }, { page: 1, page_size: 1 })).rows[0]
   return {
     kind: 'built-in',
-    limits: { default_site: true, containers: false, unique_names: false, prefix_details: 'with the prefix' },
+    limits: BUILT_IN_LIMITS,
     check: async () => {},
     sites: (page) => tables.listSites(db, page),
     roles: (page) => tables.listRoles(db, page),
