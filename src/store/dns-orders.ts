@@ -42,6 +42,8 @@ export async function forgetZone(db: Db, name: string): Promise<void> {
 
 /** Ids live on under the new name. */
 export async function renameZoneNotes(db: Db, name: string, new_name: string): Promise<void> {
+  // Of a zone of this name that somebody deleted on the server.
+  await forgetZone(db, new_name)
   await db.updateTable('dns_zone').set({ name: new_name, updated_at: sql`now()` }).where('name', '=', name).execute()
   await db
     .updateTable('dns_record')

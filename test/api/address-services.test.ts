@@ -179,6 +179,16 @@ describe('rejections that nobody foresaw', () => {
   })
 })
 
+test('a zone takes the name of one that was deleted on the server itself', async () => {
+  for (const name of ['first.example', 'second.example'])
+    ok(await lab.call('POST', '/ddi/dns/zones', { name, type: 'Primary' }), 201)
+  const { now } = lab.addresses.state
+  now.zones = now.zones.filter((zone) => zone.name !== 'second.example')
+  lab.addresses.state.changed()
+  ok(await lab.call('PUT', '/ddi/dns/zones/first.example', { name: 'first.example', new_name: 'second.example' }))
+  assert.equal(ok(await lab.call('GET', '/ddi/dns/zones/second.example')).data.zone.name, 'second.example')
+})
+
 test('the disabled scope that a fresh server brings along is shown as it is, is in the way, and can be deleted', async () => {
   const [own] = lab.addresses.state.now.scopes
   assert.ok(own)

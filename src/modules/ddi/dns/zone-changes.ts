@@ -66,21 +66,25 @@ export function dnsZoneUpdate(deps: DnsDeps) {
       await checkUpdate(deps, zone, body, new_name)
       if (body.type !== undefined && body.type !== zone.type)
         await server.convertZone(name, body.type, mastersAfter(zone, body))
-      await server.changeZone(name, {
-        ...(body.masters === undefined ? {} : { masters: body.masters }),
-        ...(body.notify_enabled === undefined ? {} : { notify: body.notify_enabled }),
-        ...(body.transfer_enabled === undefined ? {} : { transfer: body.transfer_enabled }),
-        ...(body.status === undefined ? {} : { enabled: body.status === 'active' }),
-      })
+      // First, because only the server knows every name that it has taken.
+      if (new_name !== name) await server.renameZone(name, new_name)
+      try {
+        await server.changeZone(new_name, {
+          ...(body.masters === undefined ? {} : { masters: body.masters }),
+          ...(body.notify_enabled === undefined ? {} : { notify: body.notify_enabled }),
+          ...(body.transfer_enabled === undefined ? {} : { transfer: body.transfer_enabled }),
+          ...(body.status === undefined ? {} : { enabled: body.status === 'active' }),
+        })
+      } catch (error) {
+        if (new_name !== name) await server.renameZone(new_name, name)
+        throw error
+      }
+      if (new_name !== name) await renameZoneNotes(database.db, name, new_name)
       const note: ZoneWrite = {
         ...(body.comment === undefined ? {} : { comment: body.comment }),
         ...(body.status === undefined ? {} : { status: body.status }),
       }
-      await saveZone(database.db, name, note)
-      if (new_name !== name) {
-        await server.renameZone(name, new_name)
-        await renameZoneNotes(database.db, name, new_name)
-      }
+      await saveZone(database.db, new_name, note)
       const word = body.status === undefined ? 'changed' : body.status
       return {
         success: true,
