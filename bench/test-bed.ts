@@ -11,6 +11,8 @@ export interface TestBed {
   headers: Record<string, string>
   platform: Program
   control: Program
+  /** Of the control plane. */
+  data_dir: string
   connection: { host: string; port: number; user: string; database: string }
   /** Starts the control plane once more on the same database: a second replica, or a new start after `control.stop()`. */
   startControl(): Promise<Program>
@@ -19,7 +21,7 @@ export interface TestBed {
 
 const here = (name: string): string => join(import.meta.dirname, name)
 
-export async function startTestBed(vms: number): Promise<TestBed> {
+export async function startTestBed(vms: number, settings: Record<string, string> = {}): Promise<TestBed> {
   const folder = mkdtempSync(join(tmpdir(), 'gp-bench-'))
   const state_dir = mkdtempSync(join(tmpdir(), 'gp-bench-db-'))
   const postgres = await startEmbeddedPostgres({ state_dir, log: () => {} })
@@ -48,6 +50,7 @@ export async function startTestBed(vms: number): Promise<TestBed> {
         GROUNDPLANE_COMPUTE_URL: platform.ready.url ?? '',
         GROUNDPLANE_COMPUTE_API_KEY: platform.ready.api_key ?? '',
         GROUNDPLANE_COMPUTE_SECRET_KEY: platform.ready.secret_key ?? '',
+        ...settings,
       },
     })
   const control = await startControl()
@@ -59,6 +62,7 @@ export async function startTestBed(vms: number): Promise<TestBed> {
     platform,
     control,
     connection: postgres.connection,
+    data_dir: join(folder, 'control'),
     startControl,
     async stop() {
       await control.stop()

@@ -17,7 +17,17 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
   {
     why: 'Answers from memory: there is nothing that could fail.',
     status: 500,
-    operations: ['rootPage', 'healthGet', 'versionGet', 'metricsGet', 'openapiGet', 'docsPage', 'docsScript'],
+    operations: [
+      'rootPage',
+      'healthGet',
+      'versionGet',
+      'metricsGet',
+      'openapiGet',
+      'docsPage',
+      'docsScript',
+      'cameraPlayerPage',
+      'cameraPlayerFile',
+    ],
   },
   {
     why: 'The documents give every route of the area the same statuses; this one names nothing that could be missing.',

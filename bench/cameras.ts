@@ -1,0 +1,171 @@
+// (j) 200 viewers of one camera: what the bridge adds to each frame's way, what it costs beside the relay, and what a viewer that
+// does not read costs.
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { WebSocket } from 'ws'
+import { createLog } from '#src/kernel/log.ts'
+import { openKeyring } from '#src/kernel/keyring.ts'
+import { createCamStore } from '#src/store/cam-instance.ts'
+import { openDatabase } from '#src/store/database.ts'
+import { NVR_SERVER_NAME } from '#src/drivers/frigate/client.ts'
+import { type Program, startProgram } from './processes.ts'
+import { type BenchResult, median } from './result.ts'
+import { startTestBed, type TestBed } from './test-bed.ts'
+
+const VIEWERS = 200
+const DIRECT = 5
+const PAUSED = 20
+const MEASURE_MS = 20_000
+/** The NVR draws a frame at each of these moments of the clock. */
+const FRAME_EVERY_MS = 100
+
+export async function run(): Promise<BenchResult[]> {
+  const nvr = await startProgram(join(import.meta.dirname, 'nvr-process.ts'), [])
+  const { hostname, port } = new URL(nvr.ready.url ?? '')
+  const bed = await startTestBed(1, { GROUNDPLANE_CAM_NVR_PORT: port })
+  const sockets: WebSocket[] = []
+  try {
+    await storeInstance(bed, {
+      vm_ip_address: hostname,
+      admin_password: nvr.ready.admin_password ?? '',
+      ca_certificate: nvr.ready.ca ?? '',
+    })
+    return [...(await measureViewers(bed, nvr, sockets)), ...(await measurePaused(bed, nvr, sockets))]
+  } finally {
+    for (const socket of sockets) socket.terminate()
+    await bed.stop()
+    await nvr.stop()
+  }
+}
+
+async function measureViewers(bed: TestBed, nvr: Program, sockets: WebSocket[]): Promise<BenchResult[]> {
+  const [bridged, direct]: [number[], number[]] = [[], []]
+  const token = await logIn(nvr)
+  // Viewers are served in the order in which they came: those to compare with are spread among the others.
+  for (let n = 0; n < VIEWERS; n += 1) {
+    sockets.push(await watchBridged(bed, bridged))
+    if (n % (VIEWERS / DIRECT) === VIEWERS / DIRECT / 2) sockets.push(await watchDirect(nvr, token, direct))
+  }
+  await delay(5_000)
+  bridged.length = 0
+  direct.length = 0
+  const [control_before, nvr_before] = [bed.control.cpu_us(), nvr.cpu_us()]
+  await delay(MEASURE_MS)
+  const [control_us, nvr_us] = [bed.control.cpu_us() - control_before, nvr.cpu_us() - nvr_before]
+  const frames = (VIEWERS * MEASURE_MS) / FRAME_EVERY_MS
+  for (const socket of sockets.splice(0)) socket.terminate()
+  return [
+    {
+      name: 'frames that did not come',
+      value: Math.max(0, frames - bridged.length - VIEWERS),
+      unit: `of ${frames}`,
+      limit: 0,
+      against: `${VIEWERS} viewers of one camera, 10 frames a second`,
+    },
+    {
+      name: 'what the bridge adds to the way of a frame, median',
+      value: median(bridged) - median(direct),
+      unit: 'ms',
+      limit: 10,
+      against: `${median(direct).toFixed(1)} ms from the moment it is drawn to ${DIRECT} viewers of the relay itself, in the same run`,
+    },
+    {
+      name: 'processor of the bridge beside the relay',
+      value: (control_us / nvr_us) * 100,
+      unit: '%',
+      limit: 25,
+      against: `bridge ${percentOfCore(control_us)}, relay ${percentOfCore(nvr_us)} of a core`,
+    },
+  ]
+}
+
+async function measurePaused(bed: TestBed, nvr: Program, sockets: WebSocket[]): Promise<BenchResult[]> {
+  // Frames of a better camera: 2 MB a second.
+  await fetch(`${nvr.ready.control_url}/relay`, { method: 'POST', body: JSON.stringify({ padding_bytes: 200_000 }) })
+  const alone: number[] = []
+  sockets.push(await watchBridged(bed, alone))
+  await delay(3_000)
+  const before = bed.control.memory_bytes()
+  const alone_ms = median(alone)
+  for (let n = 0; n < PAUSED; n += 1) {
+    const socket = await watchBridged(bed, [])
+    socket.pause()
+    sockets.push(socket)
+  }
+  alone.length = 0
+  let most = before
+  // Until shortly before they are cut off.
+  for (let second = 0; second < 12; second += 1) {
+    await delay(1_000)
+    most = Math.max(most, bed.control.memory_bytes())
+  }
+  return [
+    {
+      name: 'memory of a viewer that does not read',
+      value: (most - before) / PAUSED / 1e6,
+      unit: 'MB',
+      limit: 8,
+      against: `${PAUSED} of them, each sent 2 MB a second for 12 s`,
+    },
+    {
+      name: 'what they add to the way of a frame to another viewer, median',
+      value: median(alone) - alone_ms,
+      unit: 'ms',
+      limit: 10,
+      against: `${alone_ms.toFixed(1)} ms without them`,
+    },
+  ]
+}
+
+const percentOfCore = (cpu_us: number): string => `${((cpu_us / 1000 / MEASURE_MS) * 100).toFixed(1)} %`
+
+function watchBridged(bed: TestBed, delays: number[]): Promise<WebSocket> {
+  return watch(
+    new WebSocket(`${bed.url.replace('http', 'ws')}/cam/cameras/yard/live`, { headers: bed.headers }),
+    delays,
+  )
+}
+
+function watchDirect(nvr: Program, token: string, delays: number[]): Promise<WebSocket> {
+  const { url = '', ca = '' } = nvr.ready
+  const address = `${url.replace('https', 'wss')}/live/mse/api/ws?src=yard`
+  const headers = { authorization: `Bearer ${token}` }
+  return watch(new WebSocket(address, { ca, servername: NVR_SERVER_NAME, headers }), delays)
+}
+
+/** Notes how long after its moment of the clock each frame came. */
+async function watch(socket: WebSocket, delays: number[]): Promise<WebSocket> {
+  await once(socket, 'open')
+  socket.on('message', (_data, is_binary) => {
+    if (is_binary) delays.push((performance.timeOrigin + performance.now()) % FRAME_EVERY_MS)
+  })
+  socket.send('{"type":"mse","value":"avc1.640029"}')
+  return socket
+}
+
+async function logIn({ ready: { url = '', admin_password, ca } }: Program): Promise<string> {
+  const { Agent, request } = await import('undici')
+  const dispatcher = new Agent({ connect: { ca: ca ?? '', servername: NVR_SERVER_NAME } })
+  const body = JSON.stringify({ user: 'admin', password: admin_password })
+  const headers = { 'content-type': 'application/json', 'x-csrf-token': '1' }
+  const answer = await request(`${url}/api/login`, { method: 'POST', headers, body, dispatcher })
+  await answer.body.dump()
+  await dispatcher.close()
+  return /=([^;]+)/.exec(String(answer.headers['set-cookie']))?.[1] ?? ''
+}
+
+async function storeInstance(
+  { connection, data_dir }: TestBed,
+  reached: { vm_ip_address: string; admin_password: string; ca_certificate: string },
+): Promise<void> {
+  const database = openDatabase({ connection, pool_size: 1, log: createLog({ level: 'error' }) })
+  const store = createCamStore(database, openKeyring(join(data_dir, 'keys')))
+  const id = '0193a5d2-4b1d-7c3e-9f00-5d2c8e1f0a77'
+  const size = { cores: 4, memory_mb: 8192, gpu_count: 0, vgpu_profile_id: '', recording_disk_gb: 200 }
+  await database.transact((trx) =>
+    store.create(trx, { id, name: 'nvr', network_id: 'bench', camera_ip: '192.0.2.11', ...size }),
+  )
+  await store.change(id, { state: 'running', ...reached })
+  await database.close()
+}
