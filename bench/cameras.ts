@@ -130,8 +130,8 @@ function watchBridged(bed: TestBed, delays: number[]): Promise<WebSocket> {
 function watchDirect(nvr: Program, token: string, delays: number[]): Promise<WebSocket> {
   const { url = '', ca = '' } = nvr.ready
   const address = `${url.replace('https', 'wss')}/live/mse/api/ws?src=yard`
-  const headers = { authorization: `Bearer ${token}` }
-  return watch(new WebSocket(address, { ca, servername: NVR_SERVER_NAME, headers }), delays)
+  const options = { ca, servername: NVR_SERVER_NAME, headers: { authorization: `Bearer ${token}` } }
+  return watch(new WebSocket(address, [], options), delays)
 }
 
 /** Notes how long after its moment of the clock each frame came. */

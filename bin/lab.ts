@@ -2,7 +2,6 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
-import { areas } from '#src/contract/index.ts'
 import { startDataCentre } from './data-centre.ts'
 import { watchLauncher } from './launcher.ts'
 
@@ -42,7 +41,6 @@ try {
 /** Every line of "Try" works as printed, from any folder. */
 function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
   const { url, admin_token, dns_port } = centre
-  const has_player = areas.some(({ routes }) => Object.values(routes).some(({ path }) => path === '/cam/player'))
   const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
   return [
     '',
@@ -51,7 +49,7 @@ function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, millisecond
     `  API          ${url}`,
     `  Docs         ${url}/docs`,
     `  Admin token  ${admin_token}`,
-    ...(has_player ? [`  Cameras      ${url}/cam/player`] : []),
+    `  Cameras      ${url}/cam/player`,
     `  DNS          dig @127.0.0.1 -p ${dns_port} www.acme.example`,
     `  Log          ${centre.log_file}`,
     '',

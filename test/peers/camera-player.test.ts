@@ -37,7 +37,10 @@ after(async () => {
 })
 
 /** A page of a user who signed in on it by keyboard alone; `problems` are what the browser complained about. */
-async function openPlayer(query: string): Promise<{ page: Page; problems: string[] }> {
+async function openPlayer(
+  query: string,
+  [username, password] = ['ann', PASSWORD],
+): Promise<{ page: Page; problems: string[] }> {
   const page = await (await browser.newContext()).newPage()
   const problems: string[] = []
   page.on('console', (message) => {
@@ -46,9 +49,9 @@ async function openPlayer(query: string): Promise<{ page: Page; problems: string
   page.on('pageerror', (error) => problems.push(error.message))
   await page.goto(`${lab.url}/cam/player${query}`)
   await page.waitForSelector('#sign-in:not([hidden])')
-  await page.keyboard.type('ann')
+  await page.keyboard.type(username)
   await page.keyboard.press('Tab')
-  await page.keyboard.type(PASSWORD)
+  await page.keyboard.type(password)
   await page.keyboard.press('Enter')
   await page.waitForSelector('.player-video')
   return { page, problems }
@@ -175,8 +178,10 @@ async function at(page: Page): Promise<number> {
   return Number(await page.getAttribute('.player-timeline', 'aria-valuenow'))
 }
 
-test('single frames are shown where nothing else is wanted', { skip }, async () => {
-  const { page, problems } = await openPlayer('?camera=yard&live=jpeg')
+test('single frames are shown where nothing else is wanted, also to who signs in with an API token', {
+  skip,
+}, async () => {
+  const { page, problems } = await openPlayer('?camera=yard&live=jpeg', ['', lab.token])
   await until('a frame is shown', isLive(page, 'jpeg'))
   assert.ok(Number(await page.evaluate(`document.querySelector('.player-image').naturalWidth`)) > 0)
   assert.deepEqual(problems, [])
@@ -188,6 +193,15 @@ test('live video by WebRTC comes from the relay itself', { skip }, async () => {
   await until('live video is shown', isLive(page, 'webrtc'))
   await moves(page)
   assert.deepEqual(problems, [])
+  await page.context().close()
+})
+
+test('where the relay sends nothing for MediaSource, the player goes on to WebRTC by itself', { skip }, async () => {
+  lab.nvr.relay.faults.muted = true
+  const { page } = await openPlayer('?camera=yard')
+  await until('live video is shown', isLive(page, 'webrtc'))
+  await moves(page)
+  lab.nvr.relay.faults.muted = false
   await page.context().close()
 })
 
