@@ -24,6 +24,7 @@ import { createOpenCredentials, type OpenCredentials } from '#src/modules/auth/o
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
 import { ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
 import type { Parts, Watcher } from '#src/modules/module.ts'
+import { createBmcAccess } from '#src/modules/bmc-access.ts'
 import { createNodeAgents } from '#src/modules/node-agents.ts'
 import { createForward } from '#src/modules/nodes/target.ts'
 import { createAuditLog } from '#src/store/audit.ts'
@@ -130,11 +131,15 @@ async function start(
   const { offline_after_ms } = config.nodes
   const agents = createNodeAgents({ ca, offline_after_ms, observe: observed('agent') })
   opened.defer(() => agents.close())
+  const bmcs = createBmcAccess({ config: config.bmc, database, keyring, log, observe: observed('bmc') })
+  opened.defer(() => bmcs.close())
   const own_node = createOwnNode({ config, database, version, log })
   const start_up = createStartUp()
+  let url: string | undefined
   const parts = {
-    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, ipam_store, nvr_clients, agents, own_node, cache, background,
+    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, ipam_store, nvr_clients, agents, bmcs, own_node, cache, background,
     log, metrics, version, document: publishedDocument(version),
+    listening: () => (url === undefined ? undefined : Number(new URL(url).port)),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   } // biome-ignore format: a list of names
   const services = { ...mountServices(parts, open), starting: start_up.state }
@@ -142,7 +147,7 @@ async function start(
   measure(metrics, server, parts)
   followRevocations(cache, open, listener)
   opened.defer(() => server.close())
-  const url = await server.listen(config.listen.host, config.listen.port)
+  url = await server.listen(config.listen.host, config.listen.port)
   log.info({ url, version, replica_id: replica.id }, 'control plane listens')
   await start_up.waitForDatabase(database, log, options.signal)
   const admin_token = await startParts({ ...parts, replica, listener, server, watchers }, options, opened)

@@ -1,5 +1,5 @@
-// The lab's data centre: the embedded database, the simulated platform and address server, and the real control plane in
-// one process.
+// The lab's data centre: the embedded database, the simulated platform, address server and BMCs, and the real control plane
+// in one process.
 import { mkdirSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { homedir } from 'node:os'
@@ -14,6 +14,8 @@ import { startLabAgents } from '../lab/agents.ts'
 import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts'
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
+import { BARE_NETWORK, BARE_NODES, seedBareNodes } from '../lab/redfish/bare-nodes.ts'
+import { startRedfish } from '../lab/redfish/server.ts'
 import { startTechnitium, type TechnitiumLab } from '../lab/technitium/server.ts'
 import { type LabCameras, orderNvr, startLabCameras } from './lab-cameras.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
@@ -62,11 +64,12 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   const state_dir = makeStateFolder(options.state_dir ?? ownStateDir())
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
+  mkdirSync(isoDir(data_dir), { recursive: true, mode: 0o700 })
   const log_file = join(data_dir, 'control.log')
   rotateLog(log_file)
   const { level } = loadConfig(undefined, options.environment ?? {}).log
   const log = createLog({ level, destination: pino.destination({ dest: log_file, sync: false }) })
-  const [postgres, platform, addresses] = await allStarted(
+  const [postgres, platform, addresses, redfish] = await allStarted(
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
       started.defer(() => server.stop())
       return server
@@ -88,6 +91,10 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       started.defer(() => lab.close())
       return lab
     }),
+    startRedfish({ bmcs: BARE_NODES }).then((lab) => {
+      started.defer(() => lab.close())
+      return lab
+    }),
   )
   const cameras = options.cameras ? await startedCameras(platform, data_dir, log, started) : null
   const config = labConfig(options, data_dir, { platform, addresses, cameras })
@@ -98,6 +105,8 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
     admin_token: 'always',
   })
   started.defer(() => control.close())
+  const access = { url: control.url, token: control.admin_token ?? '' }
+  await seedBareNodes({ ...access, redfish, log: (line) => log.warn({}, line) })
   if (options.agents) startAgents(control, data_dir, log, started)
   if (cameras?.fresh) orderInBackground(cameras, control, log, started)
   const { dns_port } = addresses
@@ -128,10 +137,21 @@ function labConfig(
     cam: {
       ...given.cam,
       camera_networks: [...given.cam.camera_networks, ...(cameras === null ? [] : [`${cameras.subnet}.0/24`])],
+      },
+    bmc: {
+      ...given.bmc,
+      allowed_networks: [BARE_NETWORK],
+      iso_dir: given.bmc.iso_dir ?? isoDir(data_dir),
+      follow_ms: 500,
     },
     // The nodes of the lab are its captured hosts: this machine is none of them.
     node: { enabled: false, settings: {} },
   }
+}
+
+/** Images that the bare nodes can be started from: whatever is put there. */
+function isoDir(data_dir: string): string {
+  return join(data_dir, 'images')
 }
 
 /** Waits for all also when one fails, so that the others are known to whoever stops them. */

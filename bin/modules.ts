@@ -8,6 +8,7 @@ import type { Server } from '#src/kernel/http/serve.ts'
 import { alertsModule } from '#src/modules/alerts/index.ts'
 import { authModule } from '#src/modules/auth/index.ts'
 import { camModule } from '#src/modules/cam/index.ts'
+import { bmcModule } from '#src/modules/bmc/index.ts'
 import { computeModule } from '#src/modules/compute/index.ts'
 import { ddiModule } from '#src/modules/ddi/index.ts'
 import { discoveryModule } from '#src/modules/discovery/index.ts'
@@ -37,6 +38,7 @@ const MODULES: readonly ((parts: Parts) => Module)[] = [
   alertsModule,
   nodesModule,
   camModule,
+  bmcModule,
 ]
 
 /** Mounts what every module declares, and answers what they do in the background. */

@@ -12,7 +12,7 @@ export interface CommandName {
 
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
-  'appEvent', 'blockImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
+  'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
   'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamSite', 'ipamVlan', 'nvrPassword', 'remoteKvm',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
@@ -24,6 +24,7 @@ const NOUNS = [
  */
 const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'vm', group: 'vm' },
+  { noun: 'bmc', group: 'bmc' },
   { noun: 'publicIp', group: 'ip' },
   { noun: 'portForwarding', group: 'forward' },
   { noun: 'gpu', group: 'gpu' },

@@ -20,7 +20,7 @@ import { defineArea } from './route.ts'
  * What these events are about belongs to areas that only admins of the whole installation read, so they alone read the
  * events, too.
  */
-export const ADMIN_EVENT_TYPES = ['SESSION', 'TOKEN', 'USER'] as const
+export const ADMIN_EVENT_TYPES = ['BMC_RECORD', 'SESSION', 'TOKEN', 'USER'] as const
 
 export const AppEventStatus = OneOf(['IN_PROGRESS', 'SUCCESS', 'FAILED'], {
   description: 'A start event is IN_PROGRESS; its terminal event, the same row, is SUCCESS or FAILED.',

@@ -122,6 +122,20 @@ const registry_errors = {
   NODE_CREDENTIAL_REJECTED: entry(401, 'The node did not prove who it is'),
 }
 
+const bmc_errors = {
+  BMC_NOT_FOUND: entry(404, 'There is no record of this BMC'),
+  BMC_ADDRESS_NOT_ALLOWED: entry(400, 'The address is not one of the allowed networks of BMCs'),
+  BMC_CREDENTIALS_NOT_FOUND: entry(401, 'No credentials of this BMC are stored or given'),
+  BMC_CREDENTIALS_REJECTED: entry(401, 'The BMC refuses the credentials'),
+  BMC_TLS_PIN_MISMATCH: entry('upstream', 'The BMC shows another certificate than the pinned one'),
+  BMC_UNSUPPORTED: entry(422, 'This BMC does not have this feature'),
+  BMC_REJECTED: entry(400, 'The BMC refused the request'),
+  BMC_JOB_CONFLICT: entry(409, 'Another change of this BMC is under way'),
+  BMC_PIN_CONFLICT: entry(409, 'The BMC shows another certificate than the one to accept'),
+  BMC_CHANGE_FAILED: entry('upstream', 'The BMC accepted the change and then failed'),
+  BOOT_IMAGE_REJECTED: entry(401, 'There is no such boot image, or no more'),
+}
+
 const platform_errors = {
   PROVIDER_NOT_FOUND: entry(404, 'There is no such network service provider'),
   PROVIDER_EXISTS: entry(409, 'The physical network has this network service provider already'),
@@ -263,6 +277,7 @@ export const ERRORS = {
   ...registry_errors,
   ...tenant_errors,
   ...public_ip_errors,
+  ...bmc_errors,
   ...platform_errors,
   ...fleet_errors,
   ...vm_errors,

@@ -9,6 +9,10 @@ import { camInstance } from './cam/instance.ts'
 import { cameraLive } from './cam/live.ts'
 import { cameraPlayer } from './cam/player.ts'
 import { cameraRecordings } from './cam/recordings.ts'
+import { bmcBios } from './bmc/bios.ts'
+import { bmcMachine } from './bmc/machine.ts'
+import { bmcPower } from './bmc/power.ts'
+import { bmcRecords } from './bmc/records.ts'
 import { vmDisks } from './compute/disks.ts'
 import { vmGuests } from './compute/guests.ts'
 import { computeHooks } from './compute/hooks.ts'
@@ -84,6 +88,10 @@ export const areas = [
   nodeRegistry,
   nodeHealth,
   nodeNics,
+  bmcRecords,
+  bmcPower,
+  bmcBios,
+  bmcMachine,
   hostStorage,
   benchmarks,
   cameras,

@@ -30,6 +30,11 @@ export interface Jobs {
     definition: JobDefinition<Deps, Input, State, Result>,
     row: JobRow,
   ): Result | undefined
+  /** What the steps of the job have saved so far. */
+  saved<Deps, Input, State, Result>(
+    definition: JobDefinition<Deps, Input, State, Result>,
+    row: JobRow,
+  ): Promise<Partial<State>>
   find(id: string): Promise<JobRow | undefined>
   /** Its running children are cancelled with it. */
   cancel(id: string, caller: Caller): Promise<JobRow>

@@ -115,6 +115,7 @@ export function createEngine(options: EngineOptions): Engine {
       await held.letGo()
     },
     result: (definition, row) => (row.result === null ? undefined : resultOf(definition, ledger.resultOf(row))),
+    saved: async (_definition, row) => (await ledger.open(row)).state as never,
     signal: ledger.signal,
     async admit<Deps, Input, State, Result>(
       definition: JobDefinition<Deps, Input, State, Result>,

@@ -17,6 +17,7 @@ import type { Metrics } from '#src/kernel/metrics.ts'
 import type { CaStore } from '#src/store/ca.ts'
 import type { Database } from '#src/store/database.ts'
 import type { Stream } from '#src/store/stream.ts'
+import type { BmcAccess } from './bmc-access.ts'
 import type { CredentialCache } from './auth/credential-cache.ts'
 import type { NodeAgents, OwnNode } from './node-agents.ts'
 
@@ -37,6 +38,9 @@ export interface Parts {
   /** Undefined: our own tables. */
   ipam_store: IpamStore | undefined
   agents: NodeAgents
+  bmcs: BmcAccess
+  /** The port listened on; undefined before. */
+  listening: () => number | undefined
   own_node: OwnNode
   cache: CredentialCache
   background: Background

@@ -25,6 +25,7 @@ export const ASSOCIATED_DATA = {
   tenant: (id: string) => `tenant:${id}`,
   cam_instance: 'cam_instance',
   cam_camera: (id: string) => `cam_camera:${id}`,
+  bmc: (bmc_ip: string) => `bmc:${bmc_ip}`,
   idempotency: (caller_id: string, key: string) => `idempotency:${caller_id}:${key}`,
 } as const
 
@@ -37,6 +38,7 @@ const PLACES: readonly EncryptedPlace[] = [
     ASSOCIATED_DATA.idempotency(String(caller_id), String(key)),
   ),
   column('oidc_login', ['state_hash'], 'sealed', () => ASSOCIATED_DATA.oidc_login),
+  column('bmc', ['bmc_ip'], 'password', ([bmc_ip]) => ASSOCIATED_DATA.bmc(String(bmc_ip))),
   column('tenant', ['id'], 'admin_password', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
   column('tenant', ['id'], 'auth_secret', ([id]) => ASSOCIATED_DATA.tenant(String(id))),
   column('cam_instance', ['id'], 'admin_password', () => ASSOCIATED_DATA.cam_instance),

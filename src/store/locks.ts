@@ -26,6 +26,8 @@ export const LOCKS = {
   job_limits: 7_405_012,
   /** Two rotations of the key at once would lose a key. */
   key_rotation: 7_405_009,
+  /** With a hash of its address as second number: changes are sent to a BMC one after the other. */
+  bmc_change: 7_405_030,
   /** With 1 for DHCP and 2 for DNS as second number: servers that cannot compare before they set have one writer. */
   address_server: 7_405_020,
   /** Held by the one replica that collects leases and compares servers with what was ordered. */

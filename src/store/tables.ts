@@ -1,5 +1,6 @@
 // Row types of every table, for Kysely. Each table's SQL stands in the store file of its owner.
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
+import type { BmcInventory } from '#src/contract/bmc/machine.ts'
 
 /** A time: read as Date, written as Date or left to the database clock. */
 type Time = ColumnType<Date, Date | string | undefined, Date | string>
@@ -190,6 +191,39 @@ export interface Tables {
     text: string
     data: JSONColumnType<object | null, string | null, string | null>
     hash: Buffer
+  }
+  bmc: {
+    bmc_ip: string
+    port: number | null
+    username: string | null
+    password: string | null
+    tls_mode: ColumnType<'pin' | 'ca' | 'insecure', 'pin' | 'ca' | 'insecure' | undefined, 'pin' | 'ca' | 'insecure'>
+    fingerprint: string | null
+    certificate: JSONColumnType<
+      { subject: string; issuer: string; valid_from: string; valid_to: string },
+      string | null,
+      string | null
+    > | null
+    pinned_by: string | null
+    pinned_at: NullableTime
+    system_id: string | null
+    created_at: Time
+    updated_at: ColumnType<Date, never, unknown>
+  }
+  bmc_inventory: {
+    id: Generated<string>
+    bmc_ip: string
+    collected_at: Time
+    inventory: Json<Omit<BmcInventory, 'changes'>>
+  }
+  boot_image: {
+    hash: Buffer
+    job_id: string
+    file: string
+    expires_at: ColumnType<Date, Date | string, Date | string>
+    fetched_at: NullableTime
+    fetched_by: string | null
+    fetched_bytes: ColumnType<string, number | undefined, unknown>
   }
   node: {
     node_id: Generated<number>

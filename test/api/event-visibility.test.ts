@@ -15,12 +15,14 @@ const tokens = new Map<string, string>()
 let lab: Lab
 
 before(async () => {
-  lab = await startLab()
+  lab = await startLab({ config: { bmc: { allowed_networks: ['10.1.0.0/16'] } } })
   for (const name of ['viewer', 'operator', 'admin', 'tenant viewer', 'tenant operator', 'tenant admin']) {
     const scope = name.startsWith('tenant ') ? { tenant_id: acme } : {}
     const made = await lab.call('POST', '/auth/tokens', { name, role: name.replace('tenant ', ''), ...scope })
     tokens.set(name, made.body.token)
   }
+  const bmc = { username: 'root', password: 'a BMC password' }
+  assert.equal((await lab.call('PUT', '/vendora-inventory/bmcs/10.1.0.21', bmc)).status, 200)
   const user = { username: 'mira', password: 'correct horse battery', role: 'viewer', tenant_id: acme }
   assert.equal((await lab.call('POST', '/auth/users', user)).status, 201)
   const { username, password } = user

@@ -77,6 +77,7 @@ before(async () => {
       return proxy.url
     },
     config: {
+      bmc: { allowed_networks: ['10.1.0.0/16'] },
       compute: { hook_secret: HOOK_SECRET, tenants_poll_ms: 1000, read_timeout_ms: 500, timeout_ms: 500, states_poll_ms: 600_000, events_poll_ms: 600_000 },
     },
   }) // biome-ignore format: one record

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { type RedfishLab, startRedfish } from '../../lab/redfish/server.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { secretValues } from '#src/kernel/config.ts'
 import { enrolmentToken, enrolNode, sendEnrolment } from '../support/fake-agent.ts'
@@ -39,6 +40,7 @@ before(async () => {
     config: {
       public_url: 'http://localhost',
       compute: { hook_secret: HOOK_SECRET },
+      bmc: { allowed_networks: ['127.0.77.31'], timeout_ms: 3000 },
       auth: {
         cluster_secret: CLUSTER_SECRET,
         oidc: { issuer: provider.issuer, ...oidcClient, roles: { ops: 'operator' }, allow_http: true },
@@ -295,6 +297,43 @@ test('guests, external hosts, directories of tenants and agents bring secrets of
   answers.push({ path: '/configure/nodes/enrol', status: late.reply.status, text: late.reply.text })
   assert.ok(late.reply.status >= 400, 'a token is void once there is a newer one')
   assert.equal((await sendEnrolment(lab, unused)).reply.status, 200)
+})
+
+test('BMCs: stored and given credentials, right and wrong, and the addresses of images', async () => {
+  const password = 'planted-bmc-password-2c8e'
+  const redfish: RedfishLab = await startRedfish({
+    bmcs: [{ name: 'one', profile: 'idrac9-7', host: '127.0.77.31', password }],
+  })
+  const { one } = redfish.bmcs
+  assert.ok(one !== undefined)
+  const { host: bmc_ip, port, username } = one
+  const stored = await ask('PUT', `/vendora-inventory/bmcs/${bmc_ip}`, {
+    username,
+    password: plantAt('bmcPut body.password', password),
+    port,
+  })
+  assert.equal(stored.status, 200, stored.text)
+  const calls: Record<string, [string, object]> = {
+    bmcPowerGet: ['powerstate', {}],
+    bmcBiosGet: ['bios', {}],
+    bmcBiosPendingGet: ['bios/pending', {}],
+    bmcBiosSet: ['bios/patch', { attributes: { BootMode: 'Legacy' } }],
+    bmcInventoryCollect: ['collect', {}],
+    bmcJobsList: ['jobs/list', {}],
+    bmcJobsDelete: ['jobs/deleteall', {}],
+    bmcPowerSet: ['poweraction', { reset_type: 'Nmi' }],
+    bmcRestart: ['bios/restart', {}],
+    bmcFirmwareUpdate: ['bios/update', { image_uri: 'http://10.0.0.5/bios.exe' }],
+    bmcIsoMount: ['iso/mount', { control_node_ip: '127.0.0.1', iso_file: 'x.iso' }],
+  }
+  for (const [operation, [path, body]] of Object.entries(calls)) {
+    const given = { bmc_ip, username, password: plantAt(`${operation} body.password`, password) }
+    await ask('POST', `/vendora-inventory/${path}`, { ...body, ...given })
+    await ask('POST', `/vendora-inventory/${path}`, { ...body, ...given, password: WRONG_PASSWORD })
+  }
+  const capability = plantAt('bootImageGet params.capability', 'planted-capability-91d0')
+  assert.equal((await ask('GET', `/boot/${capability}/x.iso`, undefined, { token: null })).status, 401)
+  await redfish.close()
 })
 
 test('every field of the contract that carries a secret was tried', () => {

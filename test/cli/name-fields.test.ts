@@ -36,6 +36,7 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   'gpuCardList.vendor_id': PCI,
   'gpuCardList.device_id': PCI,
   device_id: SLOT,
+  'bmcPut.system_id': 'a word of the BMC itself, whose systems are not listed here',
   record_id: NO_LIST,
   user_data_id: NO_LIST,
   affinity_group_id: NO_LIST,

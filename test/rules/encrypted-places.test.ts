@@ -7,6 +7,7 @@ import { test } from 'node:test'
 const ENCRYPTERS = [
   'src/jobs/ledger.ts',
   'src/modules/auth/oidc-sign-in.ts',
+  'src/modules/bmc/records.ts',
   'src/modules/tenants/auth-source.ts',
   'src/modules/tenants/create.ts',
   'src/store/ca.ts',

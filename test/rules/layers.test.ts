@@ -16,6 +16,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 /** Files of modules that all areas share. */
 const SHARED_MODULES = [
   'module',
+  'bmc-access',
   'node-agents',
   'operation',
   'platform-rows',

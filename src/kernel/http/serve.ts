@@ -255,9 +255,16 @@ function envelopeBy(request: FastifyRequest): Pick<Area, 'errors' | 'upstream_st
   return request.url.startsWith('/ddi/') ? { errors: 'envelope', upstream_status: 500 } : NO_ROUTE
 }
 
+/** For logs and errors: the address of a callback may itself be the secret that opens it, which is then left out. */
 export function pathOf(request: FastifyRequest): string {
   const end = request.url.indexOf('?')
-  return end === -1 ? request.url : request.url.slice(0, end)
+  const path = end === -1 ? request.url : request.url.slice(0, end)
+  const { route } = request.routeOptions.config
+  return route?.access === 'callback' && hasSecretParam(route) ? route.path : path
+}
+
+function hasSecretParam({ params }: RouteSpec): boolean {
+  return Object.values(params?.properties ?? {}).some((schema) => 'x-secret' in schema)
 }
 
 function writeOneLine(app: FastifyInstance, options: ServerOptions): void {

@@ -7,7 +7,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import { findNode, type NodeRow } from '#src/store/nodes.ts'
 import { type NodeAgents, type OwnNode, sameRequest } from '../node-agents.ts'
-import { addressOf } from './address.ts'
+import { addressOf } from '#src/kernel/ip-address.ts'
 import { found } from './registry.ts'
 
 export interface NodeNicDeps extends ChangeDeps {

@@ -20,7 +20,7 @@ import { credentialHash } from '#src/store/credentials.ts'
 import { rejectionOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import { reportOf } from '#src/store/node-identity.ts'
 import { enrolNode, findNodeById, type NodeRow, renewNode, takeSignedTime, recordHeartbeat } from '#src/store/nodes.ts'
-import { addressOf } from './address.ts'
+import { addressOf } from '#src/kernel/ip-address.ts'
 
 export interface RegistryDeps extends ChangeDeps {
   ca: CaStore

@@ -13,7 +13,7 @@ import { credentialHash } from '#src/store/credentials.ts'
 import { acceptReport, reportOf } from '#src/store/node-identity.ts'
 import { insertEnrolmentToken } from '#src/store/enrolment-tokens.ts'
 import { deleteNode, findNode, insertNode, listNodes, lockNode, type NodeRow, nodeRecordOf } from '#src/store/nodes.ts'
-import { addressOf } from './address.ts'
+import { addressOf } from '#src/kernel/ip-address.ts'
 import { nodeCertificateRenew, nodeEnrol, nodeHeartbeat, type RegistryDeps } from './registry-agents.ts'
 
 export function registryHandlers(deps: RegistryDeps): Handlers<typeof nodeRegistry.routes, RequestContext> {

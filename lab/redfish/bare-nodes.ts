@@ -1,0 +1,38 @@
+/** Six machines that are nothing but a BMC: made known to the lab through the API, as an operator would. */
+import type { ProfileName } from './profiles.ts'
+import type { BmcOptions, RedfishLab, SimulatedBmc } from './server.ts'
+
+const PROFILES: readonly ProfileName[] = ['idrac9-7', 'idrac9-7', 'idrac9-5', 'idrac10', 'generic-2023', 'minimal']
+
+/** Addresses of the loopback network, one for each BMC. */
+export const BARE_NETWORK = '127.0.78.0/24'
+
+export const BARE_NODES: readonly BmcOptions[] = PROFILES.map((profile, index) => ({
+  name: `bare-0${index + 1}`,
+  profile,
+  host: `127.0.78.${index + 11}`,
+}))
+
+export interface SeedOptions {
+  url: string
+  token: string
+  redfish: RedfishLab
+  log: (line: string) => void
+}
+
+/** Registers the nodes and stores the records. Whatever is there stays; ports differ from start to start. */
+export async function seedBareNodes({ url, token, redfish, log }: SeedOptions): Promise<void> {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const send = async (method: string, path: string, body: object): Promise<void> => {
+    const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) })
+    const text = await response.text()
+    if (!response.ok && response.status !== 409) log(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`)
+  }
+  const seed = async ({ name, host, port, username, password, fingerprint }: SimulatedBmc): Promise<void> => {
+    await send('POST', '/configure/nodes', { bmc_ip: host, hostname: name })
+    await send('PUT', `/vendora-inventory/bmcs/${host}`, { username, password, port })
+    // Each start of the lab makes new certificates.
+    await send('POST', `/vendora-inventory/bmcs/${host}/repin`, { fingerprint: fingerprint() })
+  }
+  await Promise.all(Object.values(redfish.bmcs).map(seed))
+}
