@@ -137,7 +137,7 @@ function labConfig(
     cam: {
       ...given.cam,
       camera_networks: [...given.cam.camera_networks, ...(cameras === null ? [] : [`${cameras.subnet}.0/24`])],
-      },
+    },
     bmc: {
       ...given.bmc,
       allowed_networks: [BARE_NETWORK],
