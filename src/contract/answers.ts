@@ -104,6 +104,8 @@ export interface ProxyAnswer {
   tls?: UpstreamTls
   /** Other headers, when the upstream rejects these with 401: it is asked once more. */
   renew?: () => Promise<Record<string, string>>
+  /** How media types begin that the resource may have. Others are no resource, such as a page about an error. */
+  media_types?: readonly string[]
   /** What an answer of the upstream means that is none of the route's. Undefined: what it always means. */
   errorOf?: (status: number) => Promise<Error | undefined> | Error | undefined
 }

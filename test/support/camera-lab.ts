@@ -14,9 +14,11 @@ export interface CameraLab extends Lab {
   nvr: NvrLab
   /** The control API of the NVR: lab/nvr/README.md. */
   nvrControl(path: string, body?: Record<string, unknown>): Promise<void>
-  /** Lets the service meet another NVR, such as one of another version. */
-  useNvr(nvr: NvrLab): Promise<void>
+  /** Lets the service meet another NVR, on another address and the same port. */
+  useNvr(nvr: ReachableNvr): Promise<void>
 }
+
+type ReachableNvr = Pick<NvrLab, 'url' | 'ca' | 'admin_password'>
 
 export const NVR_INSTANCE_ID = '0193a5d2-4b1d-7c3e-9f00-5d2c8e1f0a77'
 
@@ -34,10 +36,7 @@ export async function startCameraLab(nvr_options: StartNvrOptions = {}, options:
       const answer = await fetch(`${cameras.nvr.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
       if (!answer.ok) throw new Error(`the NVR's control API refuses ${path}: ${await answer.text()}`)
     },
-    async useNvr(other: NvrLab) {
-      cameras.nvr = other
-      await writeInstance(lab, other)
-    },
+    useNvr: (other: ReachableNvr) => writeInstance(lab, other),
     close: closeBoth(lab, nvr),
   })
   await writeInstance(lab, nvr)
@@ -58,7 +57,7 @@ function closeBoth(lab: Lab, nvr: NvrLab): () => Promise<void> {
 }
 
 /** What provisioning leaves in the database, but for a machine of the platform: nobody watches the state of this NVR. */
-async function writeInstance(lab: Lab, nvr: NvrLab): Promise<void> {
+async function writeInstance(lab: Lab, nvr: ReachableNvr): Promise<void> {
   const log = createLog({ level: 'error' })
   const database = openDatabase({ connection: lab.database.connection, pool_size: 2, log })
   try {

@@ -123,11 +123,7 @@ export const cameraRecordings = defineArea({
         id: CameraId,
         path: Type.String({ minLength: 1, maxLength: 200, description: 'Path below the recording.' }),
       }),
-      ok: {
-        200: Media('*/*', 'Playlist, initialisation segment or media segment.'),
-        206: PartOfMedia('*/*'),
-        304: NotModified,
-      },
+      ok: { 200: Media('*/*', 'Playlist, initialisation segment or media segment.'), 206: PartOfMedia('*/*') },
       example: { params: { id: 'front', path: 'start/1763606400/end/1763610000/master.m3u8' } },
     },
     cameraSegmentList: {

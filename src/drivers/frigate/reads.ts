@@ -33,7 +33,6 @@ const readers = {
 }
 
 const NOT_FOUND = 404
-const VERSION_MS = 60_000
 
 export type FrigateReads = ReturnType<typeof readsOf>
 
@@ -50,7 +49,13 @@ export function readsOf(transport: NvrTransport) {
   const window = (camera: string, from: number, to: number): string =>
     `/api/preview/${camera}/start/${decimal(from)}/end/${decimal(to)}`
   return {
-    version: createVersion(transport),
+    /** `0.17.2-3d4dd3a`; another one after an upgrade, which nobody announces. */
+    async version(signal?: AbortSignal): Promise<string> {
+      const { bytes } = await transport.call('version', '/api/version', { signal })
+      const [text] = /^\d+\.\d+[\w.+-]*/.exec(bytes.toString('latin1', 0, 100).trim()) ?? []
+      if (text !== undefined) return text
+      throw new UpstreamError({ upstream: 'NVR', operation: 'version', failure: 'error', detail: 'no version' })
+    },
     config: (options: Options = {}) => json('config', '/api/config', options),
     stats: (options: Options = {}) => json('stats', '/api/stats', options),
     events: (query: Query, signal: AbortSignal) =>
@@ -81,20 +86,6 @@ export function readsOf(transport: NvrTransport) {
       if (String(headers['content-type']).startsWith('image/') && bytes.length > 0) return bytes
       throw new UpstreamError({ upstream: 'NVR', operation, failure: 'error', detail: 'the answer is no image' })
     },
-  }
-}
-
-/** `0.17.2-3d4dd3a`, as text. It changes with a restart only, and is asked for on many calls. */
-function createVersion(transport: NvrTransport): (signal?: AbortSignal) => Promise<string> {
-  let known: { text: string; until: number } | undefined
-  return async (signal) => {
-    if (known !== undefined && performance.now() < known.until) return known.text
-    const { bytes } = await transport.call('version', '/api/version', { signal })
-    const [text] = /^\d+\.\d+[\w.+-]*/.exec(bytes.toString('latin1', 0, 100).trim()) ?? []
-    if (text === undefined)
-      throw new UpstreamError({ upstream: 'NVR', operation: 'version', failure: 'error', detail: 'no version' })
-    known = { text, until: performance.now() + VERSION_MS }
-    return text
   }
 }
 

@@ -116,8 +116,8 @@ export const SummaryDay = Type.Object({
 export const PreviewRow = Type.Object({ camera: Text, src: Text, type: Text, start: Figure, end: Figure })
 export const MotionRow = Type.Object({ start_time: Figure, motion: Figure, camera: Text })
 export const FaceLibrary = Type.Record(Text, Names)
-/** `{success, message}`, `{message}` or `{detail}`; only its words are of use. */
-export const MessageAnswer = Type.Object({ message: Type.Optional(Text) })
+/** Of every change that was made, and of most that were not. */
+export const MessageAnswer = Type.Object({ message: Text })
 
 /** Reads an answer; one of another form is a failure of the NVR, and never half an answer of ours. */
 export function reader<T extends TSchema>(schema: T): (operation: string, bytes: Buffer) => Static<T> {

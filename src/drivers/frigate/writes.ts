@@ -22,7 +22,11 @@ export function writesOf(transport: NvrTransport) {
       accept: [BAD_REQUEST, NOT_FOUND, UNPROCESSABLE],
       ...request,
     })
-    if (status === 200) return { done: true }
+    if (status === 200) {
+      // The status counts, not `success`; but it must be the NVR that says it.
+      readMessage(operation, bytes)
+      return { done: true }
+    }
     return { done: false, status, words: wordsOf(operation, bytes) }
   }
   return {
@@ -74,7 +78,7 @@ export function writesOf(transport: NvrTransport) {
 
 function wordsOf(operation: string, bytes: Buffer): string {
   try {
-    return readMessage(operation, bytes).message ?? ''
+    return readMessage(operation, bytes).message
   } catch {
     return ''
   }

@@ -36,6 +36,7 @@ export function createProxy(): Proxy {
       const path = upstreamPath(answer)
       const response = await askAuthorized(agents.of(answer.tls), path, answer, call, request)
       if (!(response.statusCode in call.route.ok)) throw await refused(response, answer, call, reply)
+      if (!isExpected(response, answer)) throw wrongMedia(response, answer, call)
       for (const name of ANSWER_HEADERS) {
         const value = response.headers[name]
         if (value !== undefined) reply.header(name, value)
@@ -149,6 +150,18 @@ async function refused(
   const range = headers['content-range']
   if (typeof range === 'string') reply.header('content-range', range)
   return new ApiError('RANGE_NOT_SATISFIABLE')
+}
+
+function isExpected({ statusCode, headers }: Dispatcher.ResponseData, { media_types }: ProxyAnswer): boolean {
+  if (media_types === undefined || statusCode === 304) return true
+  const type = String(headers['content-type'])
+  return media_types.some((beginning) => type.startsWith(beginning))
+}
+
+function wrongMedia({ body, headers }: Dispatcher.ResponseData, { subsystem }: ProxyAnswer, { operation }: ProxyCall) {
+  discard(body)
+  const detail = `the answer is ${String(headers['content-type'])}`
+  return new UpstreamError({ upstream: subsystem, operation, failure: 'error', detail })
 }
 
 function discard(body: Dispatcher.ResponseData['body']): void {

@@ -37,23 +37,26 @@ export function readUploads(app: FastifyInstance): void {
   app.addContentTypeParser(FORM, async (request: FastifyRequest, payload: IncomingMessage) => {
     const { route } = request.routeOptions.config
     if (route?.kind !== 'multipart') throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body as application/json.')
-    if (request.headers['content-encoding'] !== undefined)
-      throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the form without Content-Encoding.')
-    const files = fileFields(route)
-    const limit = files.reduce((sum, { max_bytes }) => sum + max_bytes, 0)
-    const bytes = await readBounded(payload, limit + FRAME_BYTES, Number(request.headers['content-length'] ?? 0))
-    if (bytes === undefined) throw tooLarge(limit)
-    return { form: await parseForm(bytes, request.headers['content-type'] ?? '', files) }
+    // What fails in here would be answered with the end of the connection, which takes the answer with it.
+    return readForm(request, payload, fileFields(route)).then(
+      (form): Read => ({ form }),
+      (problem: unknown): Read => ({ problem }),
+    )
   })
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.headers['content-type']?.startsWith(FORM) === true) boundTheRest(request, reply)
+    if (request.headers['content-type']?.startsWith(FORM) === true) lingerForAnswer(request, reply)
     done()
   })
 }
 
+/** What the parser leaves for the handler. */
+type Read = { form: Form } | { problem: unknown }
+
 /** What a route of kind `multipart` was sent. */
 export function uploadedForm(body: unknown): Form {
-  if (typeof body === 'object' && body !== null && 'form' in body) return body.form as Form
+  const is_read = typeof body === 'object' && body !== null
+  if (is_read && 'form' in body) return body.form as Form
+  if (is_read && 'problem' in body) throw body.problem
   throw new ApiError('UNSUPPORTED_MEDIA_TYPE', `Send the body as ${FORM}.`)
 }
 
@@ -65,6 +68,19 @@ interface FileField {
 function fileFields(route: RouteSpec): FileField[] {
   const { properties = {} } = (route.body ?? {}) as { properties?: Record<string, { 'x-max-bytes'?: number }> }
   return Object.entries(properties).map(([name, field]) => ({ name, max_bytes: field['x-max-bytes'] ?? 0 }))
+}
+
+async function readForm(
+  { headers }: FastifyRequest,
+  payload: IncomingMessage,
+  files: readonly FileField[],
+): Promise<Form> {
+  if (headers['content-encoding'] !== undefined)
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the form without Content-Encoding.')
+  const limit = files.reduce((sum, { max_bytes }) => sum + max_bytes, 0)
+  const bytes = await readBounded(payload, limit + FRAME_BYTES, Number(headers['content-length'] ?? 0))
+  if (bytes === undefined) throw tooLarge(limit)
+  return parseForm(bytes, headers['content-type'] ?? '', files)
 }
 
 /** Undefined: there is more than the limit, which is not read. */
@@ -105,15 +121,21 @@ function tooLarge(limit: number): ApiError {
 }
 
 /**
- * A client that still sends while it is answered must be read on, or its connection breaks before it reads the answer.
- * Node reads on without end, so the end is set here.
+ * A client that still sends while it is answered must be read on, or its connection breaks before it reads the answer. It is read
+ * to its end, or to the end that is set here; only then the connection ends, if the client asked for that.
  */
-function boundTheRest({ raw }: FastifyRequest, reply: FastifyReply): void {
+function lingerForAnswer({ raw }: FastifyRequest, reply: FastifyReply): void {
+  const asks_to_close = raw.httpVersion === '1.0' || raw.headers.connection?.toLowerCase() === 'close'
+  const leave = (): void => void (asks_to_close && raw.socket.end())
+  reply.header('connection', 'keep-alive')
   reply.raw.once('finish', () => {
+    if (raw.complete) return leave()
     let discarded = 0
+    raw.once('end', leave)
     raw.on('data', (chunk: Buffer) => {
       discarded += chunk.length
       if (discarded > MAX_DISCARDED_BYTES) raw.destroy()
     })
+    raw.resume()
   })
 }

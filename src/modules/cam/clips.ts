@@ -3,15 +3,22 @@ import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import type { BytesAnswer } from '#src/contract/answers.ts'
 import type { Frigate } from '#src/drivers/frigate/client.ts'
+import { UpstreamError } from '#src/kernel/errors.ts'
+
+const MP4 = 'video/mp4'
 
 /** Undefined: nothing is recorded there. Versions differ in how they say so, and all of them may also send nothing at all. */
 export async function openClip(nvr: Frigate, path: string, signal: AbortSignal): Promise<BytesAnswer | undefined> {
-  const { statusCode, body } = await nvr.transport.open('clip', path, {
+  const { statusCode, headers, body } = await nvr.transport.open('clip', path, {
     signal,
     accept: [400, 404],
     timeout_ms: 30_000,
   })
-  if (statusCode === 200 && (await hasBytes(body))) return { media_type: 'video/mp4', body }
+  if (statusCode === 200 && (await hasBytes(body))) {
+    if (headers['content-type'] === MP4) return { media_type: MP4, body }
+    body.on('error', () => {}).destroy()
+    throw new UpstreamError({ upstream: 'NVR', operation: 'clip', failure: 'error', detail: 'the answer is no MP4' })
+  }
   body.on('error', () => {}).destroy()
   return undefined
 }

@@ -24,7 +24,11 @@ export function fileProxy({ currentNvr }: CamDeps) {
       throw invalidField('path.path', 'is no path of a file below clips, as other answers give it')
     const missing = new ApiError('CAM_CLIP_NOT_FOUND', `File ${params.path} not found.`)
     // A folder is answered with a redirect to its listing, which is nobody's business.
-    return proxyOf(await currentNvr(), ['clips', ...parts], signal, [301, 403, 404], async () => missing)
+    return {
+      ...(await proxyOf(await currentNvr(), ['clips', ...parts], signal)),
+      media_types: ['video/', 'image/', 'multipart/byteranges'],
+      errorOf: (status) => ([301, 403, 404].includes(status) ? missing : undefined),
+    }
   }
 }
 
@@ -36,30 +40,22 @@ export function hlsProxy({ currentNvr }: CamDeps) {
     if (Number(start) >= Number(end)) throw invalidField('path.path', `${start} must be before ${end}`)
     const nvr = await currentNvr()
     const id = await requireCamera(nvr, params.id, signal)
-    return proxyOf(nvr, ['vod', id, ...params.path.split('/')], signal, [404], async () => {
-      // While the NVR starts, it answers this instead of a failure.
-      await requireUp(nvr, signal)
-      return new ApiError('CAM_RECORDING_NOT_FOUND', `Camera ${id} has no recordings from ${start} to ${end}.`)
-    })
+    return {
+      ...(await proxyOf(nvr, ['vod', id, ...params.path.split('/')], signal)),
+      media_types: ['application/vnd.apple.mpegurl', 'video/'],
+      async errorOf(status) {
+        if (status !== 404) return undefined
+        // While the NVR starts, it answers this instead of a failure.
+        await requireUp(nvr, signal)
+        return new ApiError('CAM_RECORDING_NOT_FOUND', `Camera ${id} has no recordings from ${start} to ${end}.`)
+      },
+    }
   }
 }
 
-async function proxyOf(
-  nvr: Frigate,
-  path: readonly string[],
-  signal: AbortSignal,
-  missing_statuses: readonly number[],
-  missing: () => Promise<ApiError>,
-): Promise<ProxyAnswer> {
+async function proxyOf(nvr: Frigate, path: readonly string[], signal: AbortSignal): Promise<ProxyAnswer> {
   const { origin, tls } = nvr.transport.settings
-  return {
-    subsystem: 'NVR',
-    origin,
-    tls,
-    path,
-    ...(await nvr.authorize(signal)),
-    errorOf: async (status) => (missing_statuses.includes(status) ? missing() : undefined),
-  }
+  return { subsystem: 'NVR', origin, tls, path, ...(await nvr.authorize(signal)) }
 }
 
 async function requireUp(nvr: Frigate, signal: AbortSignal): Promise<void> {
