@@ -41,6 +41,8 @@ export interface DataCentre {
   stopped_vm: string
   /** UDP and TCP. */
   dns_port: number
+  /** Control API of the address server: plays its DHCP clients. */
+  dhcp_clients_url: string
   close(): Promise<void>
 }
 
@@ -109,8 +111,15 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   await seedBareNodes({ ...access, redfish, log: (line) => log.warn({}, line) })
   if (options.agents) startAgents(control, data_dir, log, started)
   if (cameras?.fresh) orderInBackground(cameras, control, log, started)
-  const { dns_port } = addresses
-  return { url: control.url, admin_token: control.admin_token ?? '', log_file, stopped_vm: 'runner-02', dns_port }
+  const { dns_port, control_url: dhcp_clients_url } = addresses
+  return {
+    url: control.url,
+    admin_token: control.admin_token ?? '',
+    log_file,
+    stopped_vm: 'runner-02',
+    dns_port,
+    dhcp_clients_url,
+  }
 }
 
 /** What the environment says, with what the lab itself is made of laid over it. */

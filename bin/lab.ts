@@ -40,7 +40,7 @@ try {
 
 /** Every line of "Try" works as printed, from any folder. */
 function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
-  const { url, admin_token, dns_port } = centre
+  const { url, admin_token, dns_port, dhcp_clients_url } = centre
   const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
   return [
     '',
@@ -51,6 +51,7 @@ function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, millisecond
     `  Admin token  ${admin_token}`,
     `  Cameras      ${url}/cam/player`,
     `  DNS          dig @127.0.0.1 -p ${dns_port} www.acme.example`,
+    `  DHCP client  curl -s ${dhcp_clients_url}/obtain -d '{"scope":"acme-office","mac":"52:54:00:30:00:aa"}'`,
     `  Log          ${centre.log_file}`,
     '',
     'Try:',

@@ -13,7 +13,7 @@ export interface CommandName {
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamSite', 'ipamVlan', 'nvrPassword', 'remoteKvm',
+  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan', 'nvrPassword', 'remoteKvm',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
 

@@ -54,6 +54,10 @@ async function valueOf(field: Field, given: readonly string[] | boolean, termina
   if (field.shape.base64 && text.startsWith('@')) {
     return (await readFile(text.slice(1)).catch(unreadable(text.slice(1)))).toString('base64')
   }
+  // A document of one word says nothing, so a file name cannot be mistaken for it.
+  if (field.shape.document && /^@\S+$/.test(text)) {
+    return await readFile(text.slice(1), 'utf8').catch(unreadable(text.slice(1)))
+  }
   return parseValue(field.shape, text, flag)
 }
 

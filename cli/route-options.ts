@@ -184,6 +184,7 @@ function description(field: Field): string {
   if (shape.kind === 'boolean') parts.push(`--no-${field.word} for false`)
   if (isSecret(field)) parts.push('- asks for it')
   if (shape.base64) parts.push('@FILE encodes a file')
+  if (shape.document) parts.push('@FILE reads a file')
   if (shape.fallback !== undefined) parts.push(`default ${JSON.stringify(shape.fallback)}`)
   const text = parts.filter((part) => part !== '').join('; ')
   return field.required && !field.positional ? `${text}${text === '' ? '' : ' '}(required)` : text

@@ -22,6 +22,8 @@ export interface Shape {
   file: boolean
   /** Text that carries bytes in Base64. */
   base64: boolean
+  /** A text that usually stands in a file. */
+  document: boolean
   secret: boolean
 }
 
@@ -57,6 +59,7 @@ function plainShape(source: Json): Shape {
     title: typeof source.title === 'string' ? source.title : undefined,
     file: source.format === 'binary' || source.contentEncoding === 'binary',
     base64: source.contentEncoding === 'base64',
+    document: source.contentEncoding === undefined && source.contentMediaType !== undefined,
     secret: source['x-secret'] === true || source.format === 'password',
   }
 }

@@ -1,5 +1,7 @@
 // Every group of commands against the real service in front of the simulated platform, with names in place of ids.
 import assert from 'node:assert/strict'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { commandName } from '../../cli/command-names.ts'
 import { fieldsOf } from '../../cli/fields.ts'
@@ -7,6 +9,7 @@ import { seededId, wellKnown } from '../../lab/site.ts'
 import { areas } from '#src/contract/index.ts'
 import { routeEffect } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import type { CliResult } from './cli-process.ts'
 import { runHere } from './in-process.ts'
 
@@ -50,6 +53,26 @@ test('every list of the platform that needs no input is a table', async () => {
     assert.equal(code, refused[operation] ?? 0, `${group} ${command}: ${stderr}`)
     if (code === 0) assert.ok(stdout.trim() !== '' || stderr.includes('(none)'), `${group} ${command}: ${stderr}`)
   }
+})
+
+test('addresses are kept from the command line: a zone goes through a file, an address is taken and released', async () => {
+  const folder = tempFolder('gp-zone-')
+  const file = join(folder, 'lab.zone')
+  writeFileSync(file, await done('dns-zone export lab.example'))
+  assert.match(readFileSync(file, 'utf8'), /kvm-01 3600 IN A 10\.20\.0\.11/)
+  appendFileSync(file, 'from-a-file 60 IN A 10.20.0.77\n')
+  await done(`dns-zone import lab.example --overwrite --zone-file @${file}`)
+  assert.match(await done('dns-record list --zone-name lab.example --search from-a-file'), /10\.20\.0\.77/)
+  assert.equal((await run(`dns-zone import lab.example --zone-file @${file}.missing`)).code, 2)
+
+  await done('ipam-site create --slug berlin --name Berlin')
+  await done('ipam-role create --slug guest --name Guest')
+  await done('ipam-prefix create 10.77.0.0/29 --gateway 10.77.0.1')
+  const [prefix] = JSON.parse(await done('ipam-prefix list --json')).data.prefixes
+  assert.match(await done(`ipam-address allocate ${prefix.id} --owner-kind node --owner-id n1`), /10\.77\.0\.2/)
+  const [address] = JSON.parse(await done('ipam-address list --owner-id n1 --json')).data.addresses
+  await done(`ipam-address release ${address.id}`)
+  assert.match(await done('ipam-role list'), /guest/)
 })
 
 test('a forwarding rule is made, listed and removed by the names of address, machine and rule', async () => {

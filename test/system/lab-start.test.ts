@@ -2,6 +2,7 @@
 // nothing behind, and the next start knows everything that was acknowledged.
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { Resolver } from 'node:dns/promises'
 import { chmodSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -103,6 +104,24 @@ test('one command starts it, and each of the three commands that it prints works
   const started = /vm start --wait (\S+)/.exec(first.commands[2] ?? '')?.[1]
   const { body } = await first.call('POST', '/compute/vms/byName', { name: started })
   assert.equal(body.state, 'Running', outputs[2])
+})
+
+test('its name server answers what the API just made, and a client gets a lease that the API shows', async () => {
+  assert.ok(first !== undefined)
+  const { call, child } = first
+  const [, port = ''] = /dig @127\.0\.0\.1 -p (\d+)/.exec(child.output()) ?? []
+  const resolver = new Resolver({ timeout: 5000, tries: 2 })
+  resolver.setServers([`127.0.0.1:${port}`])
+  const record = { zone: 'lab.example', name: 'made-now', type: 'A', value: '10.20.0.78' }
+  assert.equal((await call('POST', '/ddi/dns/records', record)).status, 201)
+  assert.deepEqual(await resolver.resolve4('made-now.lab.example'), ['10.20.0.78'])
+  const [, command = ''] = /^ +DHCP client +(curl .+)$/m.exec(child.output()) ?? []
+  const { stdout } = spawnSync('sh', ['-c', command], { encoding: 'utf8', timeout: COMMAND_TIMEOUT_MS })
+  const { answer } = JSON.parse(stdout) as { answer: { type: string; ip: string } }
+  assert.equal(answer.type, 'ACK', stdout)
+  const leases = await call('GET', '/ddi/dhcp/leases/52:54:00:30:00:aa')
+  assert.equal(leases.status, 200, leases.text)
+  assert.ok(leases.text.includes(answer.ip), leases.text)
 })
 
 test('killed with SIGKILL it leaves no program of its state folder running', { timeout: 60_000 }, async () => {

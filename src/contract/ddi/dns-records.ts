@@ -227,6 +227,7 @@ export const ZoneImport = Closed(
     zone_file: Type.String({
       minLength: 1,
       maxLength: 1_500_000,
+      contentMediaType: 'text/dns',
       description: 'Zone file of RFC 1035, without $INCLUDE.',
     }),
     overwrite: Flag('Replace the records of names and types that the file has; otherwise they must be new.'),
