@@ -38,6 +38,8 @@ export interface AddressService {
 
 /** Of the requests, and of the jobs: what a process has for both together in production is as many. */
 const POOL = 16
+/** Long enough for a server to start again between the tries of a job. */
+const WAIT_FACTOR = 0.3
 
 /** With a connection it is one replica of several on that database. */
 export async function startAddressService(
@@ -63,6 +65,7 @@ export async function startAddressService(
     keyring: testKeyring(),
     bound,
     pool_size: POOL,
+    wait_factor: WAIT_FACTOR,
   })
   const cloudstack = noPlatform(log)
   const change = { database, replica_id: jobs.replica_id }

@@ -47,13 +47,15 @@ export interface ProcessOptions {
   crash?: Crash
   slots?: number
   pool_size?: number
+  /** Of the waits between tries; next to nothing when left out. */
+  wait_factor?: number
   /** That waiting jobs go by. */
   clock?: () => Date
 }
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, crash, at = crash?.at, slots, clock, pool_size = 4 } = options
+  const { connection, keyring, bound, crash, at = crash?.at, slots, clock, pool_size = 4, wait_factor = 0.001 } = options
   const database = options.database ?? openDatabase({ connection, pool_size, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
@@ -61,7 +63,7 @@ export async function startJobProcess(options: ProcessOptions): Promise<JobProce
   const background = createBackground(log, metrics)
   const replica = createReplica(database, background)
   const engine = createEngine({
-    database: crash === undefined ? database : untilDead(database, crash), keyring, replica, stream, listener, background, log, metrics, wait_factor: 0.001, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
+    database: crash === undefined ? database : untilDead(database, crash), keyring, replica, stream, listener, background, log, metrics, wait_factor, ...(at && { at }), ...(slots !== undefined && { slots }), ...(clock && { clock }),
   }) // biome-ignore format: short names
   for (const job of bound) engine.register(job)
   await replica.start()

@@ -20,8 +20,8 @@ export interface PowerDnsServer {
   dns_port: number
   /** Asks it over the wire. */
   resolver: Resolver
-  /** What its API answers to a path below the server. */
-  raw(path: string): Promise<unknown>
+  /** What its API answers to a path below the server; reads when no method is named. */
+  raw(path: string, method?: string, body?: unknown): Promise<unknown>
   /** Away, and back. */
   pause(): Promise<void>
   resume(): Promise<void>
@@ -35,13 +35,18 @@ export function powerDnsMissing(): string | false {
   return existsSync('/usr/bin/sqlite3') ? false : 'needs sqlite3'
 }
 
-export async function startPowerDns(): Promise<PowerDnsServer> {
+const POSTGRES_BACKEND = '/usr/lib/x86_64-linux-gnu/pdns/libgpgsqlbackend.so'
+
+export function powerDnsPostgresMissing(): string | false {
+  return existsSync(POSTGRES_BACKEND) ? false : 'needs pdns-backend-pgsql'
+}
+
+/** `backend`: where it keeps its zones, in its own words; in SQLite when left out. */
+export async function startPowerDns(backend?: Record<string, string>): Promise<PowerDnsServer> {
   const folder = tempFolder('gp-pdns-')
   const children = createChildren()
-  const database = join(folder, 'pdns.db')
-  execFileSync('sqlite3', [database], { input: readFileSync(SCHEMA) })
   const [dns_port, web_port] = [await freeTcpPort(), await freeTcpPort()]
-  await writeFile(join(folder, 'pdns.conf'), settings({ folder, database, dns_port, web_port }))
+  await writeFile(join(folder, 'pdns.conf'), settings({ folder, dns_port, web_port }, backend ?? sqliteIn(folder)))
   const url = `http://127.0.0.1:${web_port}`
   const run = async (): Promise<Child> => {
     const child = children.start(PROGRAM, [`--config-dir=${folder}`], { cwd: folder })
@@ -58,8 +63,17 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
     config: { url, api_key: KEY, timeout_ms: 10_000 },
     dns_port,
     resolver,
-    raw: async (path) =>
-      (await fetch(`${url}/api/v1/servers/localhost${path}`, { headers: { 'x-api-key': KEY } })).json(),
+    async raw(path, method = 'GET', body) {
+      const sent = body === undefined ? {} : { body: JSON.stringify(body) }
+      const answer = await fetch(`${url}/api/v1/servers/localhost${path}`, {
+        method,
+        headers: { 'x-api-key': KEY },
+        ...sent,
+      })
+      const text = await answer.text()
+      if (!answer.ok) throw new Error(`${method} ${path}: ${text}`)
+      return text === '' ? undefined : JSON.parse(text)
+    },
     async pause() {
       await child.end('SIGTERM')
     },
@@ -72,12 +86,20 @@ export async function startPowerDns(): Promise<PowerDnsServer> {
   }
 }
 
-function settings(at: { folder: string; database: string; dns_port: number; web_port: number }): string {
-  const lines: Record<string, string | number> = {
+function sqliteIn(folder: string): Record<string, string> {
+  const database = join(folder, 'pdns.db')
+  execFileSync('sqlite3', [database], { input: readFileSync(SCHEMA) })
+  return {
     launch: 'gsqlite3',
-    'gsqlite3-database': at.database,
+    'gsqlite3-database': database,
     'gsqlite3-pragma-foreign-keys': 'yes',
-    'gsqlite3-pragma-synchronous': 0,
+    'gsqlite3-pragma-synchronous': '0',
+  }
+}
+
+function settings(at: { folder: string; dns_port: number; web_port: number }, backend: Record<string, string>): string {
+  const lines: Record<string, string | number> = {
+    ...backend,
     'local-address': '127.0.0.1',
     'local-port': at.dns_port,
     'socket-dir': at.folder,

@@ -21,7 +21,8 @@ export interface RealServers {
   resolve: AddressBench['resolve']
   /** Kea's own words. */
   ask(command: string, args?: unknown): Promise<unknown>
-  /** As somebody does who changes Kea's configuration by hand. */
+  /** As somebody does who changes Kea's configuration by hand: all subnets, or that of one scope. */
+  editAll(edit: (subnets: Subnet[]) => Subnet[]): Promise<void>
   editScope(scope: string, edit: (subnet: Subnet) => void): Promise<void>
   close(): Promise<void>
 }
@@ -45,6 +46,11 @@ export async function startRealServers(
     const answer = await raw.send(command, args)
     if (answer.result !== 0 && answer.result !== 3) throw new Error(`${command}: ${answer.text}`)
     return answer.arguments
+  }
+  const editAll = async (edit: (subnets: Subnet[]) => Subnet[]): Promise<void> => {
+    const { Dhcp4 } = (await ask('config-get')) as { Dhcp4: { subnet4: Subnet[] } }
+    await ask('config-set', { Dhcp4: { ...Dhcp4, subnet4: edit(Dhcp4.subnet4) } })
+    await ask('config-write')
   }
   return {
     kea,
@@ -70,12 +76,12 @@ export async function startRealServers(
         return undefined
       }
     },
-    async editScope(scope, edit) {
-      const { Dhcp4 } = (await ask('config-get')) as { Dhcp4: { subnet4: Subnet[] } }
-      Dhcp4.subnet4.filter((subnet) => subnet['user-context']?.name === scope).forEach(edit)
-      await ask('config-set', { Dhcp4 })
-      await ask('config-write')
-    },
+    editAll,
+    editScope: (scope, edit) =>
+      editAll((subnets) => {
+        subnets.filter((subnet) => subnet['user-context']?.name === scope).forEach(edit)
+        return subnets
+      }),
     async close() {
       for (const end of ends) await end()
       await kea.close()
@@ -87,6 +93,9 @@ export async function startRealServers(
 export interface Subnet {
   relay?: unknown
   reservations?: object[]
+  'valid-lifetime'?: number
+  'min-valid-lifetime'?: number
+  'max-valid-lifetime'?: number
   'user-context'?: { name?: string }
 }
 

@@ -3,7 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
-import { numberOf } from '#src/kernel/ipv4.ts'
+import { numberOf, subnetOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { DhcpLimits, DhcpLease, DhcpReservation, DhcpServer } from '../ddi/dhcp-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
@@ -139,12 +139,15 @@ function scopeChanges({
   find,
 }: Access): Pick<DhcpServer, 'createScope' | 'updateScope' | 'deleteScope'> {
   return {
-    createScope: (scope) =>
-      cycle((dhcp4) => {
-        const subnet: KeaSubnet = { id: nextId(dhcp4), subnet: scope.network, reservations: [] }
+    async createScope(scope) {
+      const rows = await allLeases(kea, undefined)
+      await cycle((dhcp4) => {
+        const id = formerId(dhcp4, rows, scope.network) ?? nextId(dhcp4)
+        const subnet: KeaSubnet = { id, subnet: scope.network, reservations: [] }
         writeScope(subnet, scope)
         dhcp4.subnet4 = [...(dhcp4.subnet4 ?? []), subnet]
-      }),
+      })
+    },
     updateScope: (name, scope) => cycle((dhcp4) => writeScope(subnetByName(dhcp4, name), scope)),
     async deleteScope(name) {
       const { subnet } = await find(name)
@@ -212,6 +215,17 @@ async function follow(peer: KeaTransport, dhcp4: Dhcp4): Promise<void> {
   const theirs = dhcp4Of((await ask(peer, 'config-get')).arguments)
   const { subnet4 = [], 'shared-networks': shared = [], 'client-classes': classes = [] } = dhcp4
   await setConfig(peer, { ...theirs, subnet4, 'shared-networks': shared, 'client-classes': classes })
+}
+
+/** Whoever removes a subnet by hand leaves its leases; under their id they are held again. */
+function formerId(dhcp4: Dhcp4, rows: readonly Static<typeof Lease>[], network: string): number | undefined {
+  const taken = new Set(subnetsOf(dhcp4).map((subnet) => subnet.id))
+  const subnet = subnetOf(network)
+  const left = rows.find((row) => {
+    const at = numberOf(row['ip-address'])
+    return !taken.has(row['subnet-id']) && subnet !== undefined && at > subnet.network && at < subnet.broadcast
+  })
+  return left?.['subnet-id']
 }
 
 /** An id that no lease can still point to: leases outlive subnets, so ids are counted up and never used again. */

@@ -4,6 +4,7 @@ import { Pool } from 'pg'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { addressOf, numberOf } from '#src/kernel/ipv4.ts'
 import type { DhcpReservation, ReservationChange } from '../ddi/dhcp-server.ts'
+import { RejectionError } from '../ddi/rejection.ts'
 import type { KeaSubnet } from './config-form.ts'
 import { reservationOf, writeReservation } from './scope-form.ts'
 
@@ -96,6 +97,10 @@ export function databaseStore(
             )
           }
           for (const { mac, ip, hostname, comment } of put) {
+            const sql = 'select from hosts where dhcp4_subnet_id = $1 and ipv4_address = $2'
+            // The schema lets an address be reserved for two clients.
+            if ((await client.query(sql, [subnet_id, numberOf(ip)])).rowCount !== 0)
+              throw taken(`${ip} is reserved for another client of the subnet`, ip)
             await client.query(
               `insert into hosts (dhcp_identifier, dhcp_identifier_type, dhcp4_subnet_id, ipv4_address, hostname, user_context)
                values ($1, 0, $2, $3, $4, $5)`,
@@ -119,10 +124,15 @@ function bytesOf(mac: string): Buffer {
   return Buffer.from(mac.replaceAll(':', ''), 'hex')
 }
 
+function taken(detail: string, sent: string): RejectionError {
+  return new RejectionError({ upstream: 'DHCP', operation: 'hosts change', status: 1, detail, sent })
+}
+
 async function guarded<T>(operation: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
+    if (error instanceof RejectionError) throw error
     const detail = error instanceof Error ? error.message : 'the query failed'
     throw new UpstreamError({ upstream: 'DHCP', operation, failure: 'unavailable', detail, cause: error })
   }

@@ -193,7 +193,7 @@ function zoneChanges({ write, reads, setsOf: sets }: Api, options: PowerDnsOptio
 
 type Write = (call: Omit<PowerDnsCall, 'signal'>) => Promise<unknown>
 
-/** One write at a time, and once more while the server's database is locked. */
+/** One write at a time, and once more while the server's database is locked, or when nobody knows what became of whole sets. */
 function writer(transport: PowerDnsTransport): Write {
   const turn = pLimit(1)
   return (call) =>
@@ -202,11 +202,17 @@ function writer(transport: PowerDnsTransport): Write {
         try {
           return await transport.send(call)
         } catch (error) {
-          if (!(error instanceof UpstreamError) || error.status !== 500 || tried === WRITE_TRIES) throw error
+          const again = error instanceof UpstreamError && (error.status === 500 || isLost(error, call))
+          if (!again || tried === WRITE_TRIES) throw error
           await pause(WRITE_PAUSE_MS * tried)
         }
       }
     })
+}
+
+/** A set written twice is the same set. */
+function isLost({ failure }: UpstreamError, { method }: Omit<PowerDnsCall, 'signal'>): boolean {
+  return method === 'PATCH' && failure === 'unavailable'
 }
 
 async function zoneState(read: Read, row: Static<typeof ListedZone>, signal?: AbortSignal): Promise<ZoneState> {
