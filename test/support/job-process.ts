@@ -55,7 +55,17 @@ export interface ProcessOptions {
 
 export async function startJobProcess(options: ProcessOptions): Promise<JobProcess> {
   const log = createLog({ level: 'error', destination: new Writable({ write: (_chunk, _encoding, done) => done() }) })
-  const { connection, keyring, bound, crash, at = crash?.at, slots, clock, pool_size = 4, wait_factor = 0.001 } = options
+  const {
+    connection,
+    keyring,
+    bound,
+    crash,
+    at = crash?.at,
+    slots,
+    clock,
+    pool_size = 4,
+    wait_factor = 0.001,
+  } = options
   const database = options.database ?? openDatabase({ connection, pool_size, log })
   const listener = createListener(connection, log)
   const stream = createStream(database, listener, log)
