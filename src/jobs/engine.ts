@@ -179,6 +179,7 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
       const { type, steps } = job.definition
       const names = steps.map(({ name }) => name)
       if (new Set(names).size < names.length) throw new Error(`two steps of the job ${type} have one name`)
+      if (known.has(type)) throw new Error(`two jobs are of the type ${type}; rename one of them`)
       known.set(type, job)
     },
     bound,

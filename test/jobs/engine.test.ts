@@ -69,6 +69,12 @@ test('a job that undoes itself leaves nothing behind, whichever step fails', asy
   assert.equal(await failEverywhere(walk('undo')), 3)
 })
 
+test('a process with two jobs of one type does not start', async () => {
+  const { bound } = await walk('stop').make()
+  const starting = startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound, bound] })
+  await assert.rejects(starting, /two jobs are of the type test\.build; rename one of them/)
+})
+
 test('every step may run twice', () => repeatEverywhere(walk('stop')))
 
 test('a frozen process that wakes up writes nothing: the job belongs to the one that took it over', async () => {

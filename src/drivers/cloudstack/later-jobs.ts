@@ -1,7 +1,9 @@
 // Whether a later job of the platform explains that a change of ours is not visible: jobs of one machine wait for
-// each other there, and the next one may have begun, or ended, before we look.
+// each other there, and the next one may have begun, or ended, before we look. The platform lists pending jobs alone, so
+// those that have ended are found by their events.
 import type { CloudStack } from './client.ts'
 import { textOf } from './fields.ts'
+import { WHOLE_SCOPE } from './lists.ts'
 import { type Postcondition, type Observation, subjectsOf } from './postcondition.ts'
 
 interface Change {
@@ -21,11 +23,15 @@ export async function wasReplaced(
   const own = await cloudstack.queryJob(job_id, { signal })
   if (own === undefined || own.created_at === null) return false
   const subjects = subjectsOf(postcondition, made_id)
-  // The list knows no filter by resource, and its times have whole seconds.
-  const args = { listall: true, startdate: `${own.created_at.slice(0, 19)}Z` }
-  for await (const rows of cloudstack.listPages('listAsyncJobs', args, 'asyncjobs', { signal })) {
-    if (rows.some((row) => textOf(row, 'jobid') !== job_id && subjects.has(textOf(row, 'jobinstanceid') ?? '')))
-      return true
+  // Times there have whole seconds, and a filter by resource wants its type.
+  const args = { ...WHOLE_SCOPE, startdate: `${own.created_at.slice(0, 19)}Z` }
+  const began = new Set<string>()
+  for await (const rows of cloudstack.listPages('listEvents', args, 'event', { signal })) {
+    for (const row of rows.filter((one) => subjects.has(textOf(one, 'resourceid') ?? ''))) {
+      const first_id = textOf(row, 'parentid')
+      // All events of a job follow its first one; ours has one, too.
+      if (first_id !== null && began.add(first_id).size > 1) return true
+    }
   }
   return false
 }
