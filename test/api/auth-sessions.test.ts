@@ -67,12 +67,14 @@ test('who signs in again with the cookie of an ended session gets a new one', as
   assert.equal(answer.status, 200)
 })
 
-test('a wrong password and an unknown name get the same answer after about the same time', async () => {
+test('a wrong password and an unknown name get the same answer after about the same work', async () => {
   await makeUser('nina', 'viewer')
+  // Time of the processor, which other programs do not lengthen.
   const attempt = async (username: string): Promise<{ ms: number; answer: CallAnswer }> => {
-    const started = performance.now()
+    const before_attempt = process.cpuUsage()
     const answer = await call(service.url, 'POST', '/auth/login', { body: { username, password: 'wrong password 1' } })
-    return { ms: performance.now() - started, answer }
+    const { user, system } = process.cpuUsage(before_attempt)
+    return { ms: (user + system) / 1000, answer }
   }
   const known = await attempt('nina')
   const unknown = await attempt('nobody')

@@ -1,9 +1,9 @@
 // Limits: how often a caller may call, an address sign in, and an address guess.
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Reply } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { until } from '../support/until.ts'
 
 const BURST = 25
 const LOGINS = 4
@@ -51,11 +51,9 @@ suite('limits', () => {
     const { let_in, refused } = await useUp(() => ask(greedy), [200])
     assert.ok(let_in >= BURST && let_in <= BURST + 2, `${let_in} were let in`)
     const retry_after_s = assertTooMany(refused)
-    const refused_at = performance.now()
     assert.equal((await ask(modest)).status, 200)
-    await until('the caller is let in again', async () => (await ask(greedy)).status === 200)
-    const waited_s = (performance.now() - refused_at) / 1000
-    assert.ok(waited_s <= retry_after_s + 1, `told ${retry_after_s} s, waited ${waited_s} s`)
+    await pause(retry_after_s * 1000)
+    assert.equal((await ask(greedy)).status, 200)
   })
 
   test('a caller is limited as itself on every route, whichever it calls', async () => {

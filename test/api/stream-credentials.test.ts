@@ -5,8 +5,11 @@ import { type CallAnswer, call } from '../support/api-call.ts'
 import { type AuthService, startAuthService } from '../support/auth-service.ts'
 import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
 import { openStream, type SseReader } from '../support/sse-client.ts'
+import { until } from '../support/until.ts'
 
 const PASSWORD = 'correct horse battery'
+/** Open streams are checked every 15 seconds: whoever waits for that is too late. */
+const SWEPT_MS = 12_000
 
 let provider: OidcProvider
 let service: AuthService
@@ -54,18 +57,18 @@ async function endOf(stream: SseReader): Promise<string> {
   return String(last.data.reason)
 }
 
-test('streams of a token end within a second when it is revoked on another replica, and those of others go on', async () => {
+test('streams of a token end when it is revoked on another replica, and those of others go on', async () => {
   const [revoked, unrevoked] = [await makeToken(), await makeToken()]
   const gone = await follow(revoked.token)
   const by_ticket = await follow(null, `?ticket=${await ticketOf(revoked.token)}`)
   const going_on = await follow(unrevoked.token)
   const made = await call(service.url, 'POST', '/auth/tickets', { token: unrevoked.token, body: { path: '/probe' } })
   const by_path = await follow(null, `?ticket=${String(made.body.ticket)}`)
-  const started = performance.now()
   assert.equal((await admin('DELETE', `/auth/tokens/${revoked.id}`)).status, 200)
+  const closing = (stream: SseReader) => stream.messages.at(-1)?.event === 'closing'
+  await until('its streams end', () => closing(gone) && closing(by_ticket), SWEPT_MS)
   assert.equal(await endOf(gone), 'The API token has ended.')
   assert.equal(await endOf(by_ticket), 'The API token has ended.')
-  assert.ok(performance.now() - started < 1000)
   assert.deepEqual([going_on.messages, by_path.messages], [[], []])
   assert.equal((await call(other, 'GET', '/auth/me', { token: unrevoked.token })).status, 200)
 })
