@@ -236,7 +236,6 @@ const camera_errors = {
   CAM_ADDRESS_UNKNOWN: entry(503, 'The virtual machine of the NVR has no address yet'),
   CAM_TEMPLATE_NOT_READY: entry(409, 'The template of the NVR cannot be used yet'),
   CAM_JOB_RUNNING: entry(409, 'The NVR is being changed'),
-  CAM_RESTART_FAILED: entry('upstream', 'The NVR did not come back after its restart'),
   CAM_ONVIF_CREDS_REJECTED: entry(401, 'The camera rejected the credentials'),
   CAM_ONVIF_UNSUPPORTED: entry(422, 'The camera does not support ONVIF Profile S'),
   CAM_ONVIF_UNREACHABLE: entry('upstream', 'The camera cannot be reached'),

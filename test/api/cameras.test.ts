@@ -118,6 +118,18 @@ test('recording off is answered at once and is a restart that the event follows 
   assert.deepEqual([again.status, again.body.restarting, again.body.status], [200, false, 'SUCCESS'], again.text)
 })
 
+test('whoever waits for recording learns that the NVR refuses the configuration, and everything is as before', async () => {
+  const fault = { command: '/api/config/set', code: 400, text: 'Error parsing config.', times: 1 }
+  await lab.nvrControl('fail', fault)
+  const headers = { prefer: 'wait=20' }
+  const reply = await lab.call('POST', '/cam/cameras/gate/recording', { enabled: false }, { headers })
+  refused(reply, 400, 'CAM_CONFIG_REJECTED')
+  assert.match(reply.body.detail, /gate does not record/)
+  assert.ok(!reply.text.includes('Error parsing'))
+  assert.equal(await stateOf(), 'running')
+  assert.deepEqual([lab.nvr.phase(), (await shown('gate'))['record_enabled']], ['ready', true])
+})
+
 test('a login that expires is renewed once for all calls, and nobody notices', async () => {
   assert.equal((await lab.call('GET', '/cam/stats')).status, 200)
   await lab.nvrControl('expire-sessions')

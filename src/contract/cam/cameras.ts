@@ -60,7 +60,8 @@ export const CameraRecordingResult = Type.Object(
     ...switches,
     record_enabled: Type.Boolean({ description: 'What is wanted: it holds when the NVR has restarted.' }),
     restarting: Type.Boolean({
-      description: 'The NVR restarts: its streams drop for about 30 seconds. False: nothing had to change.',
+      description:
+        'The NVR restarts: its streams drop for about 30 seconds. False: nothing had to change, or it is back.',
     }),
     status: OneOf(['IN_PROGRESS', 'SUCCESS'], { description: 'IN_PROGRESS until the stream is back.' }),
     job_id: Type.Union([Type.String(), Type.Null()], {

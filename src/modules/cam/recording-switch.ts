@@ -1,5 +1,6 @@
 // Turns recording on or off: the NVR reads that at its start only, so it restarts, which a job follows to its end.
 import type { CameraRecordingResult } from '#src/contract/cam/cameras.ts'
+import { throwIfFailed } from '#src/jobs/run.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordOperation } from '../operation.ts'
@@ -41,5 +42,8 @@ export async function setRecording(
       },
     })
   }
-  return { ...answer, restarting: true, status: 'IN_PROGRESS', job_id: ctx.operation_id }
+  const job = await jobs.wait(ctx.operation_id, { timeout_ms: ctx.wait_seconds * 1000, signal: ctx.signal })
+  throwIfFailed(job)
+  const done = job.job_status === 'completed'
+  return { ...answer, restarting: !done, status: done ? 'SUCCESS' : 'IN_PROGRESS', job_id: ctx.operation_id }
 }
