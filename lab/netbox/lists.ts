@@ -24,7 +24,7 @@ export function listOf(state: NetBoxState, kind: KindName, url: URL, host: strin
   const address = (changes: Record<string, number>): string => {
     const next = new URLSearchParams([...query].sort(([a], [b]) => (a < b ? -1 : 1)))
     for (const [name, value] of Object.entries(changes)) next.set(name, String(value))
-    return `http://${host}${url.pathname}?${next}`
+    return `http://${host}${url.pathname}?${next.toString()}`
   }
   const shown = (page: Row[]): Shown[] => page.map((row) => chosen(state, kind, row, host, query))
   if (start !== null) {

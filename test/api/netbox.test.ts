@@ -152,4 +152,15 @@ describe('NetBox', () => {
     refused(await lab.call('POST', path(), {}), 500, 'IPAM_ERROR')
     assert.deepEqual(addresses(), ['10.70.0.1/29', '10.70.0.2/29'])
   })
+
+  test('every route says that the store is away', async () => {
+    await netbox.close()
+    const routes: [string, string, unknown?][] = [
+      ['POST', '/sites', { slug: 'a', name: 'A' }], ['POST', '/roles', { slug: 'a', name: 'A' }], ['POST', '/vlans', { vid: 5, name: 'A' }],
+      ['POST', '/prefixes', { cidr: '10.74.0.0/24' }], ['POST', '/prefixes/1/addresses', {}], ['GET', '/prefixes/1'],
+      ...['sites', 'roles', 'vlans', 'prefixes', 'addresses'].flatMap((kind): [string, string][] => [['GET', `/${kind}`], ['DELETE', `/${kind}/1`]]),
+    ] // biome-ignore format: one route a place
+    for (const [method, route, body] of routes)
+      refused(await lab.call(method, `${IPAM}${route}`, body), 500, 'IPAM_UNAVAILABLE')
+  })
 })

@@ -124,7 +124,7 @@ async function createPrefix(parts: Parts, make: Make, wanted: NewPrefix) {
     }
     return (await parts.prefix(made.id)) ?? 'exists'
   } catch (error) {
-    // Also after a lost answer: what stands there now is read, not remembered.
+    // Also after a lost answer: what stands there now is read, not remembered. What cannot be deleted then is listed like any other.
     const same = await samePrefix(reads, wanted.cidr).catch(() => undefined)
     if (same !== undefined) await dropPrefix(parts, same).catch(() => undefined)
     throw error
