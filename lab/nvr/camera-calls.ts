@@ -1,4 +1,5 @@
 /** Calls for one camera's still images: the latest frame and the previews. */
+import { mayRead, requireCamera } from './camera-access.ts'
 import { image, imageType } from './event-calls.ts'
 import { type Answer, type Call, failure, json, queryInteger, Rejection, type Route, route } from './http-call.ts'
 import { previewFileName, previewFrames, previewFrameTime, previewsBetween } from './previews.ts'
@@ -29,7 +30,7 @@ async function latest(call: Call): Promise<Answer> {
   if (camera === undefined) throw failure(404, 'Camera not found')
   const { width, height } = camera.detect
   if (given < 0) {
-    throw new Rejection(400, `Invalid height / width requested :: ${given} / ${Math.floor((given * width) / height)}`)
+    throw new Rejection(400, `Invalid height / width requested :: ${given} / ${Math.trunc((given * width) / height)}`)
   }
   const boxes = Number(query.get('bbox') ?? 0) !== 0
   const bytes = await latestImage(nvr, camera, { type, quality, boxes, ...(given > 0 ? { height: given } : {}) })
@@ -37,12 +38,13 @@ async function latest(call: Call): Promise<Answer> {
 }
 
 function previews(call: Call): Answer {
-  const { nvr, params } = call
+  const { nvr, params, caller } = call
   const { from_s, to_s } = timesOf(call)
   const id = params['camera'] ?? ''
   if (id !== 'all' && nvr.camera(id) === undefined && nvr.release === '0.17') {
     throw new Rejection(403, { detail: 'Access denied for camera' })
   }
+  if (!mayRead(nvr, caller, id)) throw new Rejection(403, { detail: 'Access denied for camera' })
   const cameras = id === 'all' ? [...nvr.cameras.keys()] : [id]
   const found = cameras.flatMap((camera) => previewsBetween(nvr, camera, from_s, to_s))
   if (found.length === 0) throw failure(404, 'No previews found.')
@@ -57,8 +59,9 @@ function previews(call: Call): Answer {
   )
 }
 
-async function previewFrame({ nvr, params }: Call): Promise<Answer> {
+async function previewFrame({ nvr, params, caller }: Call): Promise<Answer> {
   const name = params['file'] ?? ''
+  requireCamera(nvr, caller, /^preview_(.+)-/.exec(name)?.[1] ?? '')
   if (nvr.release === '0.17' && !name.startsWith('preview_')) throw failure(400, 'Invalid preview filename')
   const found = previewFrameTime(nvr, name)
   if (found === null) throw failure(404, 'Image file not found')

@@ -191,7 +191,15 @@ function complete(config: JsonObject, release: Release): JsonObject {
   const auth = { ...objectAt(config, 'auth') }
   if (release === '0.17') auth['roles'] = { ...objectAt(auth, 'roles'), admin: [], viewer: [] }
   const safe = release === '0.17' ? { safe_mode: false } : {}
-  return { ...config, version: config['version'] ?? `${release}-0`, ...safe, auth, go2rtc, cameras }
+  return {
+    ...config,
+    version: config['version'] ?? `${release}-0`,
+    ...safe,
+    auth,
+    go2rtc,
+    cameras,
+    plus: { enabled: false },
+  }
 }
 
 function masked(urls: Json): Json {

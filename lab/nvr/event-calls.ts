@@ -6,7 +6,7 @@ import { type Answer, type Call, failure, json, queryFloat, queryInteger, Reject
 import { CONTENT_TYPES, type ImageType } from './images.ts'
 import type { JsonObject } from './json.ts'
 import { clipOf } from './recording-calls.ts'
-import { piecesBetween } from './recordings.ts'
+import { hasRecording } from './recordings.ts'
 import type { RelayFaults } from './relay.ts'
 import type { CameraState, NvrState } from './state.ts'
 import { eventSnapshot, eventThumbnail } from './stills.ts'
@@ -144,7 +144,7 @@ function hasSnapshot(nvr: NvrState, pass: Pass): boolean {
 }
 
 function hasClip(nvr: NvrState, pass: Pass): boolean {
-  return isRunning(pass) || piecesBetween(nvr, pass.camera, pass.start_s, pass.end_s).length > 0
+  return isRunning(pass) || hasRecording(nvr, pass.camera, pass.start_s, pass.end_s)
 }
 
 function eventRow(nvr: NvrState, pass: Pass): JsonObject {

@@ -10,12 +10,12 @@ const NO_FACE = 'no-face.jpg'
 
 export function faceRoutes(): Route[] {
   return [
-    route('GET', '/faces', 'admin', ({ nvr }) =>
+    route('GET', '/faces', 'admin-since-0.17', ({ nvr }) =>
       json(Object.fromEntries([...nvr.faces].map(([name, files]) => [name, [...files.keys()]]))),
     ),
     route('POST', '/faces/:name/create', 'admin', create),
     route('POST', '/faces/:name/register', 'admin', register),
-    route('POST', '/faces/train/:name/classify', 'admin', classify),
+    route('POST', '/faces/train/:name/classify', 'admin-since-0.17', classify),
   ]
 }
 

@@ -30,8 +30,8 @@ export interface Answer {
 
 export type Handler = (call: Call) => Answer | Promise<Answer>
 
-/** Who may call: anybody logged in, admins, or those whose role has the camera that the path names. */
-export type Access = 'everybody' | 'anyone' | 'admin' | 'camera'
+/** Who may call: anybody logged in, admins (some since 0.17 only), or those whose role has the camera that the path names. */
+export type Access = 'everybody' | 'anyone' | 'admin' | 'admin-since-0.17' | 'camera'
 
 export interface Route {
   method: string

@@ -1,4 +1,5 @@
 /** Calls about recordings: segments, summaries, clips, and the list that HLS is made from. */
+import { requireCamera } from './camera-access.ts'
 import { type Answer, type Call, failure, floatIn, json, queryFloat, Rejection, type Route, route, uncaught } from './http-call.ts' // biome-ignore format: one line
 import type { RelayFaults } from './relay.ts'
 import { fragmentsOf, type Piece, piecesBetween, recordingEncoder, segmentRow, segmentsBetween, summary } from './recordings.ts' // biome-ignore format: one line
@@ -18,7 +19,7 @@ export function recordingRoutes(faults: () => RelayFaults): Route[] {
     route('GET', '/:camera/start/:start/end/:end/clip.mp4', 'camera', (call) =>
       clipOf(call.nvr, call.params['camera'] ?? '', timesOf(call), faults()),
     ),
-    route('GET', '/vod/:camera/start/:start/end/:end', 'camera', vodAnswer),
+    route('GET', '/vod/:camera/start/:start/end/:end', 'anyone', vodAnswer),
   ]
 }
 
@@ -68,6 +69,7 @@ async function* clipParts(
 function vodAnswer(call: Call): Answer {
   const { from_s, to_s } = timesOf(call)
   const id = call.params['camera'] ?? ''
+  requireCamera(call.nvr, call.caller, id)
   const pieces = piecesBetween(call.nvr, id, from_s, to_s)
   if (pieces.length === 0) throw new Rejection(404, { success: false, message: 'No recordings found.' })
   const durations = pieces.map((piece) => Math.round((piece.to_s - piece.from_s) * 1000))

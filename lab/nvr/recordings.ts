@@ -49,6 +49,15 @@ export function segmentsBetween(nvr: NvrState, camera: string, from_s: number, t
   return segments
 }
 
+/** Whether any segment of the time is on the disk. */
+export function hasRecording(nvr: NvrState, camera: string, from_s: number, to_s: number): boolean {
+  const written_s = Date.now() / 1000 - WRITTEN_AFTER_S
+  for (let at_s = Math.floor(from_s / SEGMENT_S) * SEGMENT_S; at_s <= to_s; at_s += SEGMENT_S) {
+    if (at_s + SEGMENT_S <= written_s && nvr.recorded(camera, at_s, at_s + SEGMENT_S)) return true
+  }
+  return false
+}
+
 function segment(start_s: number, end_s: number, passes: readonly Pass[], first: number, chance: number): Segment {
   let objects = 0
   for (let index = first; index < passes.length; index++) {

@@ -151,7 +151,7 @@ function checkAccess(nvr: NvrState, { access }: Route, caller: Caller, camera: s
   const denied = newer
     ? 'Access denied. A user with the admin role is required.'
     : `Role ${role} not authorized. Required: admin`
-  if (access === 'admin') throw new Rejection(403, { detail: denied })
+  if (access === 'admin' || (access === 'admin-since-0.17' && newer)) throw new Rejection(403, { detail: denied })
   if (!newer || camera === undefined) return
   requireCamera(nvr, caller, camera)
   if (nvr.camera(camera) === undefined) throw new Rejection(403, { detail: denied })

@@ -1,7 +1,7 @@
 /** Calls about the NVR itself: version, configuration, restart, statistics, its log. */
 import { isMap, parseDocument } from 'yaml'
 import { readConfigFile } from './config-file.ts'
-import { type Answer, type Call, failure, json, jsonBody, missingField, type Route, route, uncaught, unprocessable } from './http-call.ts' // biome-ignore format: one line
+import { type Answer, type Call, failure, json, jsonBody, missingField, Rejection, type Route, route, uncaught, unprocessable } from './http-call.ts' // biome-ignore format: one line
 import { at, isObject, type Json, type JsonObject, objectAt } from './json.ts'
 import { changePassword, login, profile } from './sessions.ts'
 import { type CameraState, type NvrState, VERSIONS } from './state.ts'
@@ -17,7 +17,10 @@ export function systemRoutes(restart: () => void): Route[] {
   return [
     route('GET', '/', 'everybody', () => text('Frigate is running. Alive and healthy!')),
     route('POST', '/login', 'everybody', login),
-    route('GET', '/auth/first_time_login', 'everybody', () => json({ admin_first_time_login: false })),
+    route('GET', '/auth/first_time_login', 'everybody', ({ nvr }) => {
+      if (nvr.release === '0.16') throw new Rejection(404, { detail: 'Not Found' })
+      return json({ admin_first_time_login: false })
+    }),
     route('GET', '/profile', 'anyone', profile),
     route('PUT', '/users/:user/password', 'anyone', changePassword),
     route('GET', '/users', 'admin', ({ nvr }) =>
@@ -25,7 +28,7 @@ export function systemRoutes(restart: () => void): Route[] {
     ),
     route('GET', '/version', 'anyone', ({ nvr }) => text(VERSIONS[nvr.release])),
     route('GET', '/config', 'anyone', ({ nvr }) => json(liveConfig(nvr))),
-    route('GET', '/config/raw', 'admin', ({ nvr }) => ({ ...text(JSON.stringify(nvr.file)) })),
+    route('GET', '/config/raw', 'admin-since-0.17', ({ nvr }) => ({ ...text(JSON.stringify(nvr.file)) })),
     route('PUT', '/config/set', 'admin', setConfig),
     route('POST', '/config/save', 'admin', async (call) => saveConfig(call, restarting)),
     route('POST', '/restart', 'admin', () => restarting('Restarting (this can take up to one minute)...')),
@@ -68,6 +71,7 @@ async function setConfig(call: Call): Promise<Answer> {
   const changes = [...query].map(([key, value]): [string[], Json] => [key.split('.'), pythonLiteral(value)])
   const from_body = nvr.release === '0.17' && changes.length === 0 ? leaves(objectAt(body, 'config_data'), []) : []
   const all = [...changes, ...from_body].filter(([path]) => path.join('') !== '')
+  if (from_body.some(([, value]) => value === null)) throw failure(400, INVALID)
   if (all.length === 0 && nvr.release === '0.17') throw failure(400, 'No configuration data provided')
   const keys = all.map(([path]) => path.join('.'))
   const file = parseDocument(nvr.file)

@@ -89,9 +89,10 @@ function receive(receiver: Receiver, caller: Caller, text: string): boolean {
   if (topic.endsWith('set')) return setSwitch(receiver, parts, payload)
   if (topic === 'onConnect') announce(nvr, publish)
   else if (topic === 'restart') restart()
-  else if (topic === 'audioTranscriptionState') publish('audio_transcription_state', '"idle"')
-  else if (QUESTIONS[topic] !== undefined) publish(QUESTIONS[topic], '{}')
-  else if (INTERNAL_TOPICS.includes(topic)) return topic !== 'insert_preview'
+  else if (topic === 'audioTranscriptionState' && nvr.release === '0.17') publish('audio_transcription_state', '"idle"')
+  else if (QUESTIONS[topic] !== undefined && (nvr.release === '0.17' || topic !== 'birdseyeLayout')) {
+    publish(QUESTIONS[topic], '{}')
+  } else if (INTERNAL_TOPICS.includes(topic)) return topic !== 'insert_preview'
   else if (parts.at(-1) !== 'ptz') publish(topic, payload)
   return true
 }
