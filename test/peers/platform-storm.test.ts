@@ -55,7 +55,7 @@ async function killOn(random: () => number, stop: AbortSignal): Promise<number> 
 
 for (const seed of SEEDS) {
   test(`seed ${seed}: orders at replicas that are killed are done once or not at all, and have one end`, {
-    timeout: 400_000,
+    timeout: 200_000,
   }, async (t) => {
     const random = randomOf(seed)
     const stop = new AbortController()

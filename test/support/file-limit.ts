@@ -1,6 +1,7 @@
 // Loaded into every test file by scripts/run-tests: ends a file that does not end by itself, and says what keeps it. The
 // runner's own time-out is for a test; it waits for ever for a file that left a connection or a timer open.
-const LIMIT_MS = 300_000
+/** Longer than the storms of test/peers may take together. */
+const LIMIT_MS = 500_000
 
 if (process.env['NODE_TEST_CONTEXT'] !== undefined && process.argv[1]?.endsWith('.test.ts')) {
   // Without a claim of its own on the process.
