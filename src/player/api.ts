@@ -5,8 +5,6 @@ export interface Api {
   url(path: string, query?: Readonly<Record<string, string | number>>): string
   get<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>
   socket(path: string): WebSocket
-  /** Media elements follow addresses of their own accord, and know of no ticket. */
-  readonly has_ticket: boolean
 }
 
 /** A call that was answered, but not with what was asked for. */
@@ -38,9 +36,6 @@ export function createApi(ticket: () => string | undefined = () => undefined): A
       const socket = new WebSocket(url(path).replace(/^http/, 'ws'))
       socket.binaryType = 'arraybuffer'
       return socket
-    },
-    get has_ticket() {
-      return ticket() !== undefined
     },
   }
 }

@@ -2,7 +2,7 @@
 import type Hls from 'hls.js'
 import type { Api } from './api.ts'
 
-/** `auto`: hls.js where the browser has no HLS of its own, or where each address needs the ticket. */
+/** `auto`: hls.js where the browser has no HLS of its own. */
 export type HlsChoice = 'auto' | 'native' | 'hls.js'
 
 export interface Segment {
@@ -32,7 +32,7 @@ export async function playRecording(
   const [first] = spans
   if (first === undefined) throw new Error('There is no recording at this time.')
   const playlist = `${path}/hls/start/${from}/end/${until}/master.m3u8`
-  const is_native = hls === 'native' || (hls === 'auto' && !api.has_ticket && video.canPlayType(HLS_TYPE) !== '')
+  const is_native = hls === 'native' || (hls === 'auto' && video.canPlayType(HLS_TYPE) !== '')
   const release = is_native ? playNative(video, api.url(playlist), failed) : await playHls(video, api, playlist, failed)
   video.play().catch(() => {})
   return { now: () => wallTime(spans, video.currentTime), stop: release }

@@ -111,6 +111,28 @@ test('a ticket for the cameras opens live view as often as wanted, one for anoth
   assert.equal(answer.statusCode, 401)
 })
 
+test('a player that only follows addresses plays a recording with a ticket, and nothing without one', async () => {
+  const { ticket } = (await lab.call('POST', '/auth/tickets', { path: '/cam/cameras/gate/recording' })).body as {
+    ticket: string
+  }
+  const now = Math.floor(Date.now() / 1000)
+  const start = `/cam/cameras/gate/recording/hls/start/${now - 120}/end/${now - 60}/master.m3u8`
+  const get = async (address: URL): Promise<string> => {
+    const answer = await fetch(address)
+    assert.equal(answer.status, 200, address.pathname)
+    return answer.text()
+  }
+  const master = new URL(`${start}?ticket=${ticket}`, lab.url)
+  const linesOf = (text: string): string[] => text.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
+  const [index = ''] = linesOf(await get(master))
+  const list = await get(new URL(index, master))
+  const [init = ''] = [...list.matchAll(/URI="([^"]+)"/g)].map((match) => match[1] ?? '')
+  for (const name of [init, ...linesOf(list)]) await get(new URL(name, master))
+  assert.equal((await fetch(new URL(start, lab.url))).status, 401)
+  assert.equal((await fetch(new URL(start.replace('gate', 'yard') + `?ticket=${ticket}`, lab.url))).status, 401)
+  assert.ok(!lab.logs().includes(ticket))
+})
+
 test('the feed tells what cameras see, and what a client sends into it orders nothing', async (t) => {
   const viewer = await watch(t, '/cam/events/stream')
   viewer.socket.send('{"topic":"restart","payload":""}')

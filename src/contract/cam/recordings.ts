@@ -123,6 +123,15 @@ export const cameraRecordings = defineArea({
         id: CameraId,
         path: Type.String({ minLength: 1, maxLength: 200, description: 'Path below the recording.' }),
       }),
+      query: Type.Object({
+        ticket: Type.Optional(
+          Type.String({
+            pattern: '^gpp_[A-Za-z0-9_-]{43}$',
+            'x-extension': true,
+            description: 'Ticket for a path (POST /auth/tickets): every address in the playlists carries it on.',
+          }),
+        ),
+      }),
       ok: { 200: Media('*/*', 'Playlist, initialisation segment or media segment.'), 206: PartOfMedia('*/*') },
       example: { params: { id: 'front', path: 'start/1763606400/end/1763610000/master.m3u8' } },
     },

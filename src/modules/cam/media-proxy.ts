@@ -33,7 +33,10 @@ export function fileProxy({ currentNvr }: CamDeps) {
 }
 
 export function hlsProxy({ currentNvr }: CamDeps) {
-  return async ({ params }: Input<Routes['cameraHlsGet']>, { signal }: RequestContext): Promise<ProxyAnswer> => {
+  return async (
+    { params, query: { ticket } }: Input<Routes['cameraHlsGet']>,
+    { signal }: RequestContext,
+  ): Promise<ProxyAnswer> => {
     const [, start, end] = HLS_PATH.exec(params.path) ?? []
     if (start === undefined || end === undefined)
       throw invalidField('path.path', 'begin with start/{unix seconds}/end/{unix seconds}/master.m3u8')
@@ -42,6 +45,8 @@ export function hlsProxy({ currentNvr }: CamDeps) {
     const id = await requireCamera(nvr, params.id, signal)
     return {
       ...(await proxyOf(nvr, ['vod', id, ...params.path.split('/')], signal)),
+      // The NVR puts the query of a playlist behind every address in it. A player can send a ticket in no other way.
+      ...(ticket === undefined ? {} : { query: { ticket } }),
       media_types: ['application/vnd.apple.mpegurl', 'video/'],
       async errorOf(status) {
         if (status !== 404) return undefined
