@@ -25,14 +25,18 @@ const FORGET_MS = 10_000
 export function createOverlay(canvas: HTMLCanvasElement, size: DetectSize, delay_ms: () => number): Overlay {
   const tracks = new Map<string, Track>()
   let frame = 0
+  let is_blank = true
   const draw = (): void => {
     frame = requestAnimationFrame(draw)
     const brush = canvas.getContext('2d')
     if (brush === null) return
     if (canvas.width !== canvas.clientWidth) canvas.width = canvas.clientWidth
     if (canvas.height !== canvas.clientHeight) canvas.height = canvas.clientHeight
+    const detections = current(tracks, performance.now() - delay_ms())
+    if (is_blank && detections.length === 0) return
+    is_blank = detections.length === 0
     brush.clearRect(0, 0, canvas.width, canvas.height)
-    for (const detection of current(tracks, performance.now() - delay_ms())) {
+    for (const detection of detections) {
       outline(brush, detection, canvas.width / size.width, canvas.height / size.height)
     }
   }
