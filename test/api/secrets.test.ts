@@ -3,9 +3,11 @@ import assert from 'node:assert/strict'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { startCamera } from '../../lab/camera/server.ts'
 import { type RedfishLab, startRedfish } from '../../lab/redfish/server.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { secretValues } from '#src/kernel/config.ts'
+import { seedNvr } from '../support/camera-lab.ts'
 import { enrolmentToken, enrolNode, sendEnrolment } from '../support/fake-agent.ts'
 import { type CallOptions, type Reply } from '../support/http.ts'
 import { oidcClient, type OidcProvider, startOidcProvider } from '../support/oidc-provider.ts'
@@ -40,6 +42,7 @@ before(async () => {
     config: {
       public_url: 'http://localhost',
       compute: { hook_secret: HOOK_SECRET },
+      cam: { camera_networks: ['127.0.77.32/32'] },
       bmc: { allowed_networks: ['127.0.77.31'], timeout_ms: 3000 },
       auth: {
         cluster_secret: CLUSTER_SECRET,
@@ -334,6 +337,35 @@ test('BMCs: stored and given credentials, right and wrong, and the addresses of 
   const capability = plantAt('bootImageGet params.capability', 'planted-capability-91d0')
   assert.equal((await ask('GET', `/boot/${capability}/x.iso`, undefined, { token: null })).status, 401)
   await redfish.close()
+})
+
+test('cameras and their NVR: passwords in probes and orders, right and wrong, and in what admins are shown', async () => {
+  const [ip, username, password] = ['127.0.77.32', 'viewer', 'planted-camera-password-4e1b']
+  const camera = await startCamera({ address: ip, username, password })
+  const probe = { ip, username, password: plantAt('cameraProbe body.password', password) }
+  const { status, body, text } = await ask('POST', '/cam/cameras/probe', probe)
+  assert.equal(status, 200, text)
+  plantAt('cameraProbe answer.main_stream_url', body.main_stream_url)
+  plantAt('cameraProbe answer.sub_stream_url', body.sub_stream_url)
+  plantAt('cameraProbe answer.profiles[].uri', body.profiles[0].uri)
+  // The camera's own name of a profile; only its field is called like a secret.
+  planted.add('cameraProbe answer.profiles[].token')
+  assert.equal((await ask('POST', '/cam/cameras/probe', { ...probe, password: WRONG_PASSWORD })).status, 401)
+  await camera.close()
+  const login = { camera_ip: ip, username, password }
+  const nvr_password = 'planted-nvr-password-93ac'
+  const size = { cores: 2, memory_mb: 2048, gpu_count: 0, vgpu_profile_id: '', recording_disk_gb: 10 }
+  const orders: [string, string, object][] = [
+    ['cameraCreate body.password', '/cam/cameras', { id: 'planted', ...login, password: plantAt('cameraCreate body.password', password) }],
+    ['nvrInitialize body.password', '/cam/initialize', { ...login, ...size, network_id: 'nowhere', password: plantAt('nvrInitialize body.password', password) }],
+    ['nvrPasswordRotate body.new_password', '/cam/current/admin-password', { new_password: plantAt('nvrPasswordRotate body.new_password', nvr_password) }],
+    ['nvrPasswordVerify body.password', '/cam/current/admin-password/verify', { password: plantAt('nvrPasswordVerify body.password', nvr_password) }],
+  ] // biome-ignore format: a table
+  for (const [field, path, sent] of orders) assert.ok((await ask('POST', path, sent)).status >= 400, field)
+  await seedNvr(lab, { url: 'https://127.0.77.33:1', ca: 'none', admin_password: nvr_password })
+  const shown = await ask('GET', '/cam/current')
+  assert.equal(plantAt('nvrGet answer.nvr_admin_password', shown.body.nvr_admin_password), nvr_password)
+  assert.equal((await ask('GET', '/cam/stats')).status, 502)
 })
 
 test('every field of the contract that carries a secret was tried', () => {

@@ -36,10 +36,10 @@ export async function startCameraLab(nvr_options: StartNvrOptions = {}, options:
       const answer = await fetch(`${cameras.nvr.control_url}/${path}`, { method: 'POST', body: JSON.stringify(body) })
       if (!answer.ok) throw new Error(`the NVR's control API refuses ${path}: ${await answer.text()}`)
     },
-    useNvr: (other: ReachableNvr) => writeInstance(lab, other),
+    useNvr: (other: ReachableNvr) => seedNvr(lab, other),
     close: closeBoth(lab, nvr),
   })
-  await writeInstance(lab, nvr)
+  await seedNvr(lab, nvr)
   return cameras
 }
 
@@ -57,7 +57,7 @@ function closeBoth(lab: Lab, nvr: NvrLab): () => Promise<void> {
 }
 
 /** What provisioning leaves in the database, but for a machine of the platform: nobody watches the state of this NVR. */
-async function writeInstance(lab: Lab, nvr: ReachableNvr): Promise<void> {
+export async function seedNvr(lab: Lab, nvr: ReachableNvr): Promise<void> {
   const log = createLog({ level: 'error' })
   const database = openDatabase({ connection: lab.database.connection, pool_size: 2, log })
   try {
