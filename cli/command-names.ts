@@ -13,7 +13,7 @@ export interface CommandName {
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan', 'nvrPassword', 'remoteKvm',
+  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan', 'remoteKvm',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
 
@@ -31,6 +31,8 @@ const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'vgpuProfile', group: 'gpu', prefix: 'profile' },
   { noun: 'guestNetwork', group: 'network' },
   { noun: 'network', group: 'network' },
+  { noun: 'camera', group: 'camera' },
+  { noun: 'nvr', group: 'nvr' },
 ]
 
 /** Groups that read better, or that are words of the program itself. */
@@ -56,6 +58,9 @@ export const GROUP_ALIASES: Readonly<Record<string, string>> = {
 /** Operations whose command is not the rest of their name. */
 const COMMANDS: Readonly<Record<string, string>> = {
   eventStream: 'follow',
+  cameraEventStreamOpen: 'watch',
+  cameraLatestGet: 'snapshot',
+  cameraClipGet: 'clip',
   nodeHealthRead: 'health',
   fleetHealthRead: 'health',
 }

@@ -4,14 +4,19 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Job } from '#src/contract/jobs.ts'
 import type { CamInstance } from '#src/contract/cam/instance.ts'
+import { type CameraLab, startCamera } from '../../lab/camera/server.ts'
+import { addCameraSite, type CameraSite } from '../../lab/nvr/camera-site.ts'
+import { type NvrMachines, runNvrMachines } from '../../lab/nvr/machines.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
-import { type NvrSite, startNvrSite } from '../support/nvr-site.ts'
 import { until } from '../support/until.ts'
 import { onDatabase } from '../support/test-database.ts'
 
 const CAMERA_PASSWORD = 'p %@:/{}é"\'#'
 let lab: Lab
-let site: NvrSite
+let site: CameraSite
+let machines: NvrMachines
+let camera: CameraLab
+const TEMPLATE = 'groundplane-nvr'
 
 before(async () => {
   lab = await startLab({
@@ -25,15 +30,27 @@ before(async () => {
       },
     },
   })
-  site = startNvrSite(lab.platform, { ready: false })
+  const subnet = `127.${20 + (process.pid % 40)}.${Math.floor(process.pid / 40) % 250}`
+  site = addCameraSite(lab.platform.state, { template: TEMPLATE, subnet })
+  // The tests register it themselves.
+  const { templates } = lab.platform.state.tables
+  for (const { id } of templates.filter(({ name }) => name === TEMPLATE)) templates.remove(id)
+  camera = await startCamera({
+    address: `${site.subnet}.201`,
+    username: 'viewer',
+    password: CAMERA_PASSWORD,
+    lock_after: 3,
+  })
+  machines = runNvrMachines(lab.platform, { template: TEMPLATE, restart: { down_ms: 100, starting_ms: 100 } })
 })
 after(async () => {
-  await site.stop()
+  await machines.close()
+  await camera.close()
   await lab.close()
 })
 
 const order = (change: Record<string, unknown> = {}) => ({
-  camera_ip: '192.0.2.31', username: 'viewer', password: CAMERA_PASSWORD, network_id: site.network_id, vgpu_profile_id: '', cores: 2, memory_mb: 4096,
+  camera_ip: camera.address, username: 'viewer', password: CAMERA_PASSWORD, network_id: site.network_id, vgpu_profile_id: '', cores: 2, memory_mb: 4096,
   gpu_count: 0, recording_disk_gb: 50, ...change,
 }) // biome-ignore format: one record
 
@@ -61,12 +78,30 @@ test('without an NVR there is nothing to be shown, retried or deleted', async ()
   assert.equal((await lab.call('POST', '/cam/current/admin-password/ack')).status, 404)
   const create = await lab.call('POST', '/cam/cameras', {
     id: 'yard',
-    camera_ip: '192.0.2.40',
+    camera_ip: `${site.subnet}.250`,
     username: 'a',
     password: 'b',
   })
   assert.deepEqual([create.status, create.body.code], [404, 'CAM_NOT_INITIALIZED'])
   assert.equal((await lab.call('DELETE', '/cam/cameras/yard')).status, 404)
+})
+
+test('a probe answers the streams with the login inside, and tells apart what it cannot probe', async () => {
+  const probe = (ip: string, password: string) =>
+    lab.call('POST', '/cam/cameras/probe', { ip, username: 'viewer', password })
+  const { status, body } = await probe(camera.address, CAMERA_PASSWORD)
+  assert.deepEqual([status, body.model, body.profiles.length], [200, '1080', 2])
+  assert.ok(
+    body.main_stream_url.startsWith(`rtsp://viewer:p%20%25%40%3A%2F%7B%7D%C3%A9%22%27%23@${camera.address}:8554/`),
+  )
+  const wrong = await probe(camera.address, 'wrong')
+  assert.deepEqual([wrong.status, wrong.body.code], [401, 'CAM_ONVIF_CREDS_REJECTED'])
+  assert.ok(!wrong.text.includes('viewer') && camera.logins.failures === 1)
+  camera.model.mode = 'no-media'
+  assert.deepEqual([(await probe(camera.address, 'x')).status, camera.logins.failures], [422, 1])
+  camera.model.mode = 'normal'
+  const nobody = await probe(`${site.subnet}.250`, 'x')
+  assert.deepEqual([nobody.status, nobody.body.code], [502, 'CAM_ONVIF_UNREACHABLE'])
 })
 
 test('an order that cannot be carried out is refused before anything is made', async () => {
@@ -80,7 +115,7 @@ test('an order that cannot be carried out is refused before anything is made', a
     assert.deepEqual([probe.status, probe.body.code], [400, 'CAM_ADDRESS_REFUSED'], camera_ip)
   }
   assert.deepEqual(await refused({ main_stream_url: 'rtsp://8.8.8.8/x' }), [400, 'CAM_ADDRESS_REFUSED'])
-  for (const main_stream_url of ['exec:ls', 'rtsp://camera.example/x', 'rtsp://192.0.2.31/a b']) {
+  for (const main_stream_url of ['exec:ls', 'rtsp://camera.example/x', 'rtsp://127.0.0.1/a b']) {
     assert.deepEqual(await refused({ main_stream_url }), [400, 'CAM_INVALID_REQUEST_PAYLOAD'], main_stream_url)
   }
   assert.deepEqual(await refused({ network_id: 'none' }), [400, 'NETWORK_NOT_FOUND'])
@@ -92,7 +127,10 @@ test('an order that cannot be carried out is refused before anything is made', a
 test('a provisioning without a template says so, and goes on when the template is there', async () => {
   const template = async (method = 'GET') => (await lab.call(method, '/cam/template')).body
   assert.equal((await template()).state, 'missing')
-  const accepted = await lab.call('POST', '/cam/initialize', order())
+  const login = { username: 'viewer', password: CAMERA_PASSWORD }
+  const probed = await lab.call('POST', '/cam/cameras/probe', { ip: camera.address, ...login })
+  const { main_stream_url, sub_stream_url } = probed.body
+  const accepted = await lab.call('POST', '/cam/initialize', order({ main_stream_url, sub_stream_url }))
   assert.equal(accepted.status, 202, accepted.text)
   assert.deepEqual([accepted.body.state, accepted.body.status], ['provisioning', 'IN_PROGRESS'])
   assert.equal((await job(accepted.body.job_id)).job_status, 'failed')
@@ -127,10 +165,9 @@ test('a provisioning without a template says so, and goes on when the template i
 })
 
 test('the passwords of camera and NVR are in the NVR alone, and shown to admins alone', async () => {
-  const [nvr] = site.booted.values()
-  assert.ok(
-    nvr?.state.file.includes('rtsp://viewer:p%20%25%40%3A%2F%7B%7D%C3%A9%22%27%23@192.0.2.31/Streaming/Channels/101'),
-  )
+  const [nvr] = machines.running.values()
+  assert.ok(nvr?.state.file.includes('rtsp://viewer:p%20%25%40%3A%2F%7B%7D%C3%A9%22%27%23@'))
+  assert.ok(nvr?.state.file.includes('camera-1_live') === false, 'H.264 is shown as it is')
   const row = await current()
   const password = row?.nvr_admin_password ?? ''
   assert.equal(password, nvr?.state.users.get('admin')?.password)
@@ -154,7 +191,7 @@ test('a password that the NVR refuses changes nothing; a new one with all kinds 
   const rotated = await rotate(`${CAMERA_PASSWORD}-long`)
   assert.deepEqual([rotated.status, rotated.body], [200, { admin_password_acknowledged: true }], rotated.text)
   assert.notEqual((await current())?.nvr_admin_password, before)
-  const [nvr] = site.booted.values()
+  const [nvr] = machines.running.values()
   assert.equal(nvr?.state.users.get('admin')?.password, `${CAMERA_PASSWORD}-long`)
   const verify = (password: string) => lab.call('POST', '/cam/current/admin-password/verify', { password })
   assert.deepEqual([(await verify('wrong')).status, (await verify('wrong')).body.code], [401, 'CAM_PASSWORD_REJECTED'])
@@ -165,28 +202,28 @@ test('a password that the NVR refuses changes nothing; a new one with all kinds 
 })
 
 test('cameras are added and removed while what people wrote into the configuration stays', async () => {
-  const [nvr] = site.booted.values()
+  const [nvr] = machines.running.values()
   if (nvr === undefined) throw new Error('no NVR')
   nvr.state.file = nvr.state.file.replace('mqtt:', '# by hand\nmqtt:')
-  const camera = {
+  const yard = {
     id: 'yard',
     name: 'Yard: "é"',
-    camera_ip: '192.0.2.40',
+    camera_ip: `${site.subnet}.250`,
     username: 'viewer',
     password: CAMERA_PASSWORD,
     camera_manufacturer: 'AXIS Communications',
   }
-  assert.equal((await lab.call('POST', '/cam/cameras', { ...camera, id: 'x_sub' })).status, 400)
+  assert.equal((await lab.call('POST', '/cam/cameras', { ...yard, id: 'x_sub' })).status, 400)
   assert.equal(
-    (await lab.call('POST', '/cam/cameras', { ...camera, camera_ip: '127.200.0.1' })).body.code,
+    (await lab.call('POST', '/cam/cameras', { ...yard, camera_ip: '127.200.0.1' })).body.code,
     'CAM_ADDRESS_REFUSED',
   )
-  const added = await lab.call('POST', '/cam/cameras', camera)
+  const added = await lab.call('POST', '/cam/cameras', yard)
   assert.equal(added.status, 202, added.text)
   assert.equal((await job(added.body.job_id)).job_status, 'completed')
-  assert.ok(nvr.state.file.includes('# by hand') && nvr.state.file.includes('192.0.2.40/axis-media/media.amp'))
+  assert.ok(nvr.state.file.includes('# by hand') && nvr.state.file.includes('.250/axis-media/media.amp'))
   assert.deepEqual([...nvr.state.cameras.keys()], ['camera-1', 'yard'])
-  assert.equal((await lab.call('POST', '/cam/cameras', camera)).body.code, 'CAM_CAMERA_EXISTS')
+  assert.equal((await lab.call('POST', '/cam/cameras', yard)).body.code, 'CAM_CAMERA_EXISTS')
   const removed = await lab.call('DELETE', '/cam/cameras/yard')
   assert.equal((await job(removed.body.job_id)).job_status, 'completed')
   assert.deepEqual([...nvr.state.cameras.keys()], ['camera-1'])
@@ -195,13 +232,13 @@ test('cameras are added and removed while what people wrote into the configurati
 })
 
 test('a configuration that the NVR does not accept leaves it as it was', async () => {
-  const [nvr] = site.booted.values()
+  const [nvr] = machines.running.values()
   if (nvr === undefined) throw new Error('no NVR')
   const good = nvr.state.file
   nvr.state.file = good.replace('mqtt:', 'unknown_key: 1\nmqtt:')
   const added = await lab.call('POST', '/cam/cameras', {
     id: 'yard',
-    camera_ip: '192.0.2.40',
+    camera_ip: `${site.subnet}.250`,
     username: 'a',
     password: 'b',
   })
@@ -218,7 +255,7 @@ test('a configuration that the NVR does not accept leaves it as it was', async (
 })
 
 test('the state follows the machine and the NVR, and reaches the stream of events', async () => {
-  const [nvr] = site.booted.values()
+  const [nvr] = machines.running.values()
   const row = await current()
   if (nvr === undefined || row === null) throw new Error('no NVR')
   const is = (state: string) => until(`the NVR to be ${state}`, async () => (await current())?.state === state)
@@ -227,7 +264,7 @@ test('the state follows the machine and the NVR, and reaches the stream of event
   assert.match((await current())?.error_message ?? '', /does not answer/)
   assert.equal((await lab.call('POST', '/cam/current/admin-password/verify', { password: 'x' })).body.code, 'CAM_STATE')
   assert.equal(
-    (await lab.call('POST', '/cam/cameras', { id: 'a', camera_ip: '192.0.2.9', username: 'a', password: 'b' })).body
+    (await lab.call('POST', '/cam/cameras', { id: 'a', camera_ip: '127.0.0.9', username: 'a', password: 'b' })).body
       .code,
     'CAM_STATE',
   )

@@ -27,6 +27,8 @@ interface Made<Fixture> {
   fixture: Fixture
   bound: BoundJob
   input: unknown
+  /** Kinds of jobs that it starts as its children. */
+  children?: readonly BoundJob[]
   /** The database for the job; one of its own when left out. */
   connection?: Connection
 }
@@ -79,8 +81,8 @@ export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<str
   const points: string[] = []
   await using database = databaseOfWalk()
   for (;;) {
-    const { fixture, bound, input, ...made } = await walk.make()
-    const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound] }
+    const { fixture, bound, input, children = [], ...made } = await walk.make()
+    const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound, ...children] }
     const crash = crashAt(points.length + 1)
     const first = await startJobProcess({ ...place, crash })
     walking = crash
@@ -180,10 +182,11 @@ function withStep(
 
 /** One run of a job in a process of its own, to its end. */
 async function runOnce<Fixture>(
-  { bound, input, ...made }: Omit<Made<Fixture>, 'fixture'>,
+  { bound, input, children = [], ...made }: Omit<Made<Fixture>, 'fixture'>,
   database: ReturnType<typeof databaseOfWalk>,
 ): Promise<JobRow> {
-  const process = await startJobProcess({ ...(await database.of(made)), keyring: testKeyring(), bound: [bound] })
+  const known = [bound, ...children]
+  const process = await startJobProcess({ ...(await database.of(made)), keyring: testKeyring(), bound: known })
   try {
     return await ended(process, (await admit(process, bound, input)).id)
   } finally {

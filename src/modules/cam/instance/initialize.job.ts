@@ -8,6 +8,7 @@ import { NVR_SERVER_NAME } from '#src/drivers/frigate/client.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { changeOnce, Submissions } from '#src/jobs/submit-once.ts'
 import { createCa, issueServerCertificate } from '#src/kernel/certificates.ts'
+import type { Config } from '#src/kernel/config.ts'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { CamCameraRow, CamInstanceChange, CamInstanceRow } from '#src/store/cam-instance.ts'
@@ -20,7 +21,7 @@ import { machineOf, offeringsFor, zoneOfNetwork } from './platform.ts'
 import { readTemplate } from './template.ts'
 import { ADDRESS_PLACEHOLDER, userData } from './user-data.ts'
 
-export type NvrJobDeps = Pick<CamDeps, 'config' | 'cloudstack' | 'cam_store' | 'currentNvr'>
+export type NvrJobDeps = Pick<CamDeps, 'cloudstack' | 'cam_store' | 'currentNvr'> & { config: Pick<Config, 'cam'> }
 
 export const NvrJobInput = Type.Object({ instance_id: Type.String() })
 export type NvrJobInput = Static<typeof NvrJobInput>
@@ -213,7 +214,7 @@ async function readAddress(run: InitializeRun): Promise<void> {
   await change(run, { vm_ip_address: machine.ip, state: 'configuring' })
 }
 
-const BOOT_POLL_MS = 2000
+const BOOT_POLL_MS = 500
 
 /** A password that is rejected is not set yet: the first boot sets it when the NVR answers. */
 async function awaitLogin(run: InitializeRun): Promise<void> {
@@ -261,13 +262,14 @@ const FRAMES_WITHIN_MS = 60_000
 
 /** An NVR without frames is there all the same: it tries the camera again and again. */
 async function awaitFrames(run: InitializeRun): Promise<void> {
-  const { currentNvr } = run.deps
+  const { currentNvr, config } = run.deps
   const since = run.state.frames_since_ms ?? Date.now()
   if (run.state.frames_since_ms === undefined) await run.save({ frames_since_ms: since })
   const camera = await firstCamera(run)
   const nvr = await currentNvr()
   const frames = await untilAnswered(run.signal, () => hasFrames(nvr, camera.id, run.signal), { even_refused: true })
-  if (!frames && Date.now() - since < FRAMES_WITHIN_MS) await run.repeatAfter(FRAMES_POLL_MS)
+  const within_ms = Math.min(FRAMES_WITHIN_MS, config.cam.boot_minutes * 60_000)
+  if (!frames && Date.now() - since < within_ms) await run.repeatAfter(FRAMES_POLL_MS)
   if (!frames) await run.note('WARN', NO_FRAMES)
   await run.save({ frames })
   await change(run, {

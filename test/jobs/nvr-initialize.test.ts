@@ -1,0 +1,100 @@
+// Making the NVR when it fails, in every way: never two machines, never a lost password, nothing that nobody knows of, and a retry
+// goes on. Its process killed at every point: test/peers/nvr-crash-walk.test.ts.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wellKnown } from '../../lab/site.ts'
+import { bindJob, type BoundJob } from '#src/jobs/define.ts'
+import { nvrInitializeJob } from '#src/modules/cam/instance/initialize.job.ts'
+import { failEverywhere, repeatEverywhere } from '../support/job-harness.ts'
+import { goesOn, isRunning, made, make, run, shared, TEMPLATE, walk } from '../support/nvr-walk.ts'
+import { until } from '../support/until.ts'
+
+test('whichever step fails, nothing is left that nobody knows of, and a retry goes on with the same machine', async () => {
+  assert.equal(await failEverywhere(walk), nvrInitializeJob.steps.length)
+})
+
+test('every step of making an NVR may run twice', () => repeatEverywhere(walk))
+
+test('a machine that cannot be made, and a network without addresses, leave no machine that nobody knows of', async () => {
+  const { deps, platform } = await shared
+  const { fixture, bound, ...more } = await make()
+  const { hosts } = platform.state.tables
+  const up = [...hosts.values()]
+  for (const host of up) hosts.put({ ...host, resourcestate: 'Disabled' })
+  const failed = await run(bound, fixture.id, more)
+  for (const host of up) hosts.put(host)
+  assert.deepEqual([failed.job_status, failed.failed_step], ['failed', 'machine'])
+  assert.deepEqual(await made(), [])
+  await goesOn(fixture, failed, 'a machine that finds no host')
+  const other = await make({ network_id: wellKnown.networks['storage-l2'] })
+  const without = await run(other.bound, other.fixture.id, other)
+  assert.deepEqual([without.failed_step, without.failure_code], ['address', 'CAM_ADDRESS_UNKNOWN'])
+  const row = await deps.cam_store.instance()
+  assert.deepEqual(
+    (await made()).map(({ id }) => id),
+    [row?.vm_id],
+  )
+  const full = await make()
+  const network = platform.state.tables.networks.get((await shared).site.network_id)
+  if (network === null) throw new Error('no network')
+  platform.state.tables.networks.put({ ...network, guestvmcidr: '192.0.2.0/31' })
+  const refused = await run(full.bound, full.fixture.id, full)
+  platform.state.tables.networks.put(network)
+  assert.equal(refused.failed_step, 'machine')
+  await goesOn(full.fixture, refused, 'a network that is full')
+})
+
+test('an NVR in safe mode is a failure that a retry passes once the file is right; a camera that is gone is none', async () => {
+  const { machines, deps } = await shared
+  const { fixture, bound, ...more } = await make()
+  const broken = withBefore(bound, 'verify', async () => {
+    const [nvr] = machines.running.values()
+    if (nvr === undefined) throw new Error('no NVR')
+    nvr.state.file = `unknown_key: 1\n${nvr.state.file}`
+    nvr.state.boot()
+  })
+  const failed = await run(broken, fixture.id, more)
+  assert.deepEqual([failed.failed_step, failed.failure_code], ['verify', 'CAM_CONFIG_REJECTED'])
+  const [nvr] = machines.running.values()
+  if (nvr === undefined) throw new Error('no NVR')
+  nvr.state.file = nvr.state.file.replace('unknown_key: 1\n', '')
+  nvr.state.boot()
+  await goesOn(fixture, failed, 'safe mode')
+  const gone = await make()
+  const dark = withBefore(gone.bound, 'frames', async () => {
+    const camera = [...machines.running.values()][0]?.state.cameras.get('gate')
+    if (camera !== undefined) camera.offline = true
+  })
+  const job = await run(dark, gone.fixture.id, gone)
+  assert.match(job.status, /sends no frames/)
+  const row = await deps.cam_store.instance()
+  assert.equal(row?.state, 'running')
+  assert.match(row?.next_action ?? '', /Check camera gate at 127\./)
+})
+
+/** Something happens just before the act of the step. */
+function withBefore(bound: BoundJob, name: string, happens: () => Promise<void>): BoundJob {
+  const steps = bound.definition.steps.map((step) =>
+    step.name === name
+      ? { ...step, run: async (one: Parameters<typeof step.run>[0]) => happens().then(() => step.run(one)) }
+      : step,
+  )
+  return bindJob({ ...bound.definition, steps }, bound.deps)
+}
+
+test('the template is waited for while it is downloaded', async () => {
+  const { platform } = await shared
+  const { tables } = platform.state
+  const { fixture, bound, ...more } = await make()
+  const [template] = tables.templates.filter(({ name }) => name === TEMPLATE)
+  if (template === undefined) throw new Error('no template')
+  tables.templates.put({ ...template, isready: false, status: '42% Downloaded', downloadstate: 'DOWNLOAD_IN_PROGRESS' })
+  const job = run(bound, fixture.id, more)
+  const { database } = await shared
+  await until('the job to wait without a process', async () => {
+    const jobs = database.db.selectFrom('job').select('wake_at').where('job_status', '=', 'running')
+    return (await jobs.where('epoch', '>', 1).executeTakeFirst())?.wake_at instanceof Date
+  })
+  tables.templates.put(template)
+  await isRunning(fixture, await job, 'a template that arrives')
+})
