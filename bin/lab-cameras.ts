@@ -90,9 +90,16 @@ export async function orderNvr(
   }
   const [first, ...more] = CAMERAS
   const size = { vgpu_profile_id: '', cores: 2, memory_mb: 4096, gpu_count: 0, recording_disk_gb: 100 }
-  const camera_ip = `${subnet}.${first.host}`
-  await ended(await call('POST', '/cam/initialize', { camera_ip, ...LOGIN, network_id, ...size }))
+  await ended(await call('POST', '/cam/initialize', { ...cameraAt(`${subnet}.${first.host}`), network_id, ...size }))
   for (const { id, host } of more) {
-    await ended(await call('POST', '/cam/cameras', { id, camera_ip: `${subnet}.${host}`, ...LOGIN }))
+    await ended(await call('POST', '/cam/cameras', { id, ...cameraAt(`${subnet}.${host}`) }))
   }
+}
+
+/** Its streams are at no vendor's usual place. */
+function cameraAt(camera_ip: string) {
+  const [main = '', sub = ''] = DEFAULT_MODEL.profiles.map(
+    ({ path }) => `rtsp://${camera_ip}:${DEFAULT_MODEL.rtsp_port}${path}`,
+  )
+  return { camera_ip, ...LOGIN, main_stream_url: main, sub_stream_url: sub }
 }
