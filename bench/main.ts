@@ -14,6 +14,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   fleet: () => import('./fleet.ts'),
   agent: () => import('./agent.ts'),
   abuse: () => import('./abuse.ts'),
+  bmc: () => import('./bmc.ts'),
   cameras: () => import('./cameras.ts'),
 }
 

@@ -1,4 +1,5 @@
 // Connections to BMCs, one for each BMC and user, used by everybody and closed when nobody has used them for a while.
+import { createSecureContext, type SecureContext } from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '#src/kernel/log.ts'
 import { type Bmc, createBmc } from './bmc.ts'
@@ -43,6 +44,7 @@ const CONNECTIONS_MOST = 2000
 export function createRedfish({ allowed_networks, timeout_ms, retry_ms, log, observe }: RedfishOptions): Redfish {
   const allowed = allowedNetworks(allowed_networks)
   const rejected = createRejectedSecrets()
+  let context: SecureContext | undefined
   const open = new LRUCache<string, Bmc>({
     max: CONNECTIONS_MOST,
     ttl: IDLE_MS,
@@ -59,7 +61,8 @@ export function createRedfish({ allowed_networks, timeout_ms, retry_ms, log, obs
       const known = open.get(keyOf(address))
       if (known !== undefined) return known
       const { bmc_ip, port, tls, credentials, system_id } = address
-      const endpoint = { address: bmc_ip, port, tls }
+      context ??= createSecureContext()
+      const endpoint = { address: bmc_ip, port, tls, secure_context: context }
       const client = createClient({ endpoint, credentials, rejected, timeout_ms, retry_ms, log, observe })
       const bmc = createBmc(client, { system_id, log })
       open.set(keyOf(address), bmc)

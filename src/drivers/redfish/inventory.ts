@@ -113,7 +113,9 @@ interface Member {
 async function members({ bmc, signal }: Walk, path: string | null): Promise<Member[]> {
   const found: Member[] = []
   for (const one of await membersOf(bmc.client, path, { signal })) {
-    found.push({ path: one, document: await bmc.client.get(one, { signal, optional: true }) })
+    // One that is listed and not there is no reason to lose the others.
+    const document = await optional(bmc.client, one, { signal })
+    if (Object.keys(document).length > 0) found.push({ path: one, document })
   }
   return found
 }

@@ -28,7 +28,10 @@ export async function readMediaSlots(bmc: Bmc, options: ReadOptions = {}): Promi
       throw error
     })
     const slots: MediaSlot[] = []
-    for (const path of paths) slots.push(slotOf(path, await bmc.client.get(path, options)))
+    for (const path of paths) {
+      const document = await optional(bmc.client, path, options)
+      if (Object.keys(document).length > 0) slots.push(slotOf(path, document))
+    }
     if (slots.length > 0) return slots
   }
   return []

@@ -2,7 +2,7 @@
 // credentials, is written.
 import type { X509Certificate } from 'node:crypto'
 import { isIPv6 } from 'node:net'
-import type { TLSSocket } from 'node:tls'
+import type { SecureContext, TLSSocket } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import { RedfishError } from './redfish-error.ts'
 
@@ -24,6 +24,8 @@ export interface Endpoint {
   address: string
   port: number
   tls: TlsPolicy
+  /** Shared by all connections: one of its own costs each of them more than all the rest. */
+  secure_context?: SecureContext
 }
 
 export interface Exchange {
@@ -59,7 +61,7 @@ const IDLE_MS = 30_000
 
 export function createTransport(endpoint: Endpoint): Transport {
   const origin = `https://${isIPv6(endpoint.address) ? `[${endpoint.address}]` : endpoint.address}:${endpoint.port}`
-  const connect = pinnedConnector(endpoint.tls)
+  const connect = pinnedConnector(endpoint)
   const common = { connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_ANSWER_BYTES }
   let reads: Pool | undefined
   let writes: Pool | undefined
@@ -134,13 +136,14 @@ function reasonOf(error: unknown): string {
   return typeof code === 'string' ? code : error.message
 }
 
-function pinnedConnector(tls: TlsPolicy): buildConnector.connector {
+function pinnedConnector({ tls, secure_context }: Endpoint): buildConnector.connector {
   const base = buildConnector({
     timeout: CONNECT_TIMEOUT_MS,
     // A resumed session would skip the check of the certificate.
     maxCachedSessions: 0,
     allowH2: false,
     rejectUnauthorized: tls.mode === 'ca',
+    ...(secure_context === undefined || tls.mode === 'ca' ? {} : { secureContext: secure_context }),
     // Certificates of BMCs rarely carry their address; who has the key of one that the CA issued is one of ours.
     ...(tls.mode === 'ca' ? { ca: tls.ca, checkServerIdentity: () => undefined } : {}),
   })

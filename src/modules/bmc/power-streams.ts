@@ -1,4 +1,5 @@
 // Live power states: one poller for each watched BMC, however many watch it. Nobody watches, nobody polls.
+import pLimit from 'p-limit'
 import type { PowerMessage } from '#src/contract/bmc/power.ts'
 import type { SseClient, StreamSource } from '#src/contract/answers.ts'
 import type { Bmc } from '#src/drivers/redfish/bmc.ts'
@@ -41,6 +42,7 @@ export interface PowerStreamOptions {
 
 const WATCHERS_A_BMC = 50
 const BMCS_MOST = 500
+const POLLS_AT_ONCE = 32
 const HURRY_MS = 2000
 const HURRY_FOR_MS = 120_000
 const BACKOFF_MOST_MS = 60_000
@@ -50,6 +52,8 @@ const TIMEOUT_MS = 15_000
 
 export function createPowerStreams({ bmcs, watch_ms, log }: PowerStreamOptions): PowerStreams {
   const all = new Map<string, Watched>()
+  // After a start of the service, hundreds of handshakes at once would all time out.
+  const limit = pLimit(POLLS_AT_ONCE)
   let stopped = false
 
   const send = (watched: Watched, event: string, data: unknown): void => {
@@ -81,7 +85,7 @@ export function createPowerStreams({ bmcs, watch_ms, log }: PowerStreamOptions):
   const schedule = (watched: Watched, after_ms: number): void => {
     clearTimeout(watched.timer)
     watched.timer = setTimeout(() => {
-      poll(watched)
+      limit(() => poll(watched))
         .catch((err: unknown) => log.error({ err }, 'power poller failed'))
         .finally(() => {
           if (!stopped && watched.clients.size > 0) schedule(watched, pauseOf(watched, watch_ms))

@@ -1,0 +1,49 @@
+// Watches 500 BMCs as the service does, in a process of its own, so that its processor time and memory can be read.
+import { createRedfish } from '#src/drivers/redfish/connections.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { createPowerStreams } from '#src/modules/bmc/power-streams.ts'
+
+const [port = '0', count = '0'] = process.argv.slice(2)
+const log = createLog({ level: 'silent' })
+const redfish = createRedfish({ allowed_networks: ['127.0.0.0/8'], timeout_ms: 10_000, retry_ms: 500, log })
+let pinned = ''
+const bmcs = {
+  open: async ({ bmc_ip }: { bmc_ip: string }) =>
+    redfish.open({
+      bmc_ip,
+      port: Number(port),
+      system_id: null,
+      credentials: { username: 'root', password: 'bench' },
+      tls: { mode: 'pin', pin: async ({ fingerprint }) => (pinned ||= fingerprint) },
+    }),
+}
+const streams = createPowerStreams({ bmcs, watch_ms: 10_000, log })
+const known = new Set<string>()
+process.on('message', (asked) => {
+  global.gc?.()
+  const { user, system } = process.cpuUsage()
+  if (asked === 'start') void start()
+  else
+    process.send?.({
+      cpu_ms: (user + system) / 1000,
+      memory_bytes: process.memoryUsage().rss,
+      known: known.size,
+      polled: streams.polled(),
+    })
+})
+
+async function start(): Promise<void> {
+  for (let n = 0; n < Number(count); n += 1) {
+    const bmc_ip = `127.9.${Math.floor(n / 250)}.${(n % 250) + 1}`
+    // Two watchers each: they share the poller.
+    for (let watcher = 0; watcher < 2; watcher += 1) {
+      const source = await streams.watch({ bmc_ip, by: 'bench' })
+      source.open({
+        send: () => Boolean(known.add(bmc_ip)),
+        drained: () => Promise.resolve(),
+        end: () => {},
+        closed: false,
+      })
+    }
+  }
+}
