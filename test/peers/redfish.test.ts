@@ -1,0 +1,161 @@
+// The driver against a Redfish service that others wrote (sushy-emulator of PyPI), and our simulated BMC against a client that
+// others wrote (python3-sushy of Debian).
+import assert from 'node:assert/strict'
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
+import { closeServer, listenOn } from '../../lab/control.ts'
+import { selfSigned } from '../../lab/redfish/certificate.ts'
+import { startRedfish } from '../../lab/redfish/server.ts'
+import type { Bmc } from '#src/drivers/redfish/bmc.ts'
+import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts'
+import { readInventory } from '#src/drivers/redfish/inventory.ts'
+import { bootSlot, ejectMedia, insertMedia, readSlot, setBootOnce } from '#src/drivers/redfish/media.ts'
+import { readPower, sendReset } from '#src/drivers/redfish/power.ts'
+import { createLog } from '#src/kernel/log.ts'
+import { FAST } from '../support/bmc-site.ts'
+import { freeTcpPort } from '../support/free-port.ts'
+import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
+
+/** Where scripts/install-peers puts it. */
+const EMULATOR = '/opt/groundplane-peers/sushy-tools-2.2.0/bin/sushy-emulator'
+const no_emulator = existsSync(EMULATOR)
+  ? false
+  : `${EMULATOR} is not installed: scripts/install-peers could not reach PyPI`
+const SUSHY = '/usr/lib/python3/dist-packages/sushy'
+const no_client = existsSync(SUSHY) ? false : 'python3-sushy is not installed'
+const MAC = '00:11:22:33:44:55'
+
+let redfish: Redfish
+before(() => {
+  redfish = createRedfish({
+    allowed_networks: ['127.0.81.0/24'],
+    timeout_ms: 20_000,
+    retry_ms: 200,
+    log: createLog({ level: 'silent' }),
+  })
+})
+after(() => redfish.close())
+
+async function startEmulator(): Promise<{ bmc: Bmc; child: ChildProcess }> {
+  const folder = tempFolder('gp-sushy-')
+  const { key, cert } = await selfSigned('sushy')
+  const [host, port] = ['127.0.81.1', await freeTcpPort()]
+  writeFileSync(join(folder, 'key.pem'), key)
+  writeFileSync(join(folder, 'cert.pem'), cert)
+  const system = {
+    uuid: '27946b59-9e44-4fa7-8e91-f3527a1ef094',
+    name: 'fake1',
+    power_state: 'Off',
+    external_notifier: false,
+    nics: [{ mac: MAC, ip: '172.22.0.100' }],
+  }
+  writeFileSync(
+    join(folder, 'emulator.conf'),
+    `SUSHY_EMULATOR_STATE_DIR = ${JSON.stringify(folder)}\nSUSHY_EMULATOR_FAKE_SYSTEMS = [${JSON.stringify(system).replaceAll('false', 'False')}]\n`,
+  )
+  const child = spawn(
+    EMULATOR,
+    [
+      '--fake',
+      '--interface',
+      host,
+      '--port',
+      String(port),
+      '--config',
+      join(folder, 'emulator.conf'),
+      '--ssl-certificate',
+      join(folder, 'cert.pem'),
+      '--ssl-key',
+      join(folder, 'key.pem'),
+    ],
+    { cwd: folder, stdio: 'ignore', env: { ...process.env, TMPDIR: folder } },
+  )
+  const credentials = { username: 'admin', password: 'example-pass' }
+  const bmc = redfish.open({ bmc_ip: host, port, system_id: null, credentials, tls: { mode: 'insecure' } })
+  await until('the emulator answers', async () => (await bmc.client.root({ once: true })) !== undefined)
+  return { bmc, child }
+}
+
+test('sushy-emulator: found by links, inventory without failure, power on and off verified, an image really fetched and ejected', {
+  skip: no_emulator,
+  timeout: 120_000,
+}, async () => {
+  const { bmc, child } = await startEmulator()
+  const hits: string[] = []
+  const images = createServer((request, response) => {
+    hits.push(request.url ?? '')
+    response.end('an image')
+  })
+  const url = `${await listenOn(images, { host: '127.0.0.1', port: 0 })}/boot/secret/small.iso`
+  try {
+    const inventory = await readInventory(bmc)
+    assert.equal(inventory.nics[0]?.mac, MAC)
+    assert.equal(bmc.client.login(), 'basic')
+    await sendReset(bmc, 'On')
+    await until('the machine is on', async () => (await readPower(bmc)).power_on === true, 60_000)
+    const slot = await bootSlot(bmc)
+    await insertMedia(bmc, slot, url, 20_000)
+    assert.deepEqual(hits, ['/boot/secret/small.iso'])
+    assert.equal((await readSlot(bmc, slot.path)).inserted, true)
+    assert.equal((await setBootOnce(bmc)).enabled, 'Continuous', 'the emulator knows no single boot')
+    await ejectMedia(bmc, slot)
+    await ejectMedia(bmc, slot)
+    assert.equal((await readSlot(bmc, slot.path)).inserted, false)
+    await sendReset(bmc, 'ForceOff')
+    await until('the machine is off', async () => (await readPower(bmc)).power_on === false, 60_000)
+  } finally {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    await closeServer(images)
+  }
+})
+
+const CLIENT = `
+import sys, time, sushy, urllib3
+urllib3.disable_warnings()
+root = sushy.Sushy(sys.argv[1], username=sys.argv[2], password=sys.argv[3], verify=False)
+system = root.get_system()
+print('power', system.power_state)
+print('bios', system.bios.attributes['BootMode'])
+system.bios.set_attribute('BootMode', 'Legacy', apply_time=sushy.APPLY_TIME_ON_RESET)
+system.reset_system(sushy.RESET_FORCE_RESTART)
+media = [m for m in root.get_manager().virtual_media.get_members() if sushy.VIRTUAL_MEDIA_CD in m.media_types][0]
+media.insert_media(sys.argv[4])
+media.refresh()
+print('inserted', media.inserted)
+media.eject_media()
+for _ in range(100):
+    system.refresh(force=True)
+    system.bios.refresh(force=True)
+    if system.bios.attributes['BootMode'] == 'Legacy':
+        break
+    time.sleep(0.1)
+print('bios', system.bios.attributes['BootMode'])
+`
+
+test('python3-sushy drives our simulated BMC: power, BIOS through a job, media fetched and ejected', {
+  skip: no_client,
+  timeout: 90_000,
+}, async () => {
+  const lab = await startRedfish({ bmcs: [{ name: 'one', profile: 'idrac9-5', host: '127.0.81.2' }], speed: FAST })
+  const { one } = lab.bmcs
+  assert.ok(one !== undefined)
+  const images = createServer((_request, response) => response.end('an image'))
+  const url = `${await listenOn(images, { host: '127.0.0.1', port: 0 })}/small.iso`
+  const script = join(tempFolder('gp-sushy-client-'), 'client.py')
+  writeFileSync(script, CLIENT)
+  try {
+    const args = [script, `https://${one.host}:${one.port}`, one.username, one.password, url]
+    const { stdout } = await promisify(execFile)('/usr/bin/python3', args, { env: { PATH: '/usr/bin:/bin' } })
+    assert.deepEqual(stdout.trim().split('\n'), ['power PowerState.ON', 'bios Uefi', 'inserted True', 'bios Legacy'])
+  } finally {
+    await closeServer(images)
+    await lab.close()
+  }
+})
