@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bindJob } from '#src/jobs/define.ts'
 import { cameraRecordingSetJob, type RecordingJobDeps } from '#src/modules/cam/recording-set.job.ts'
-import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashEverywhere, failEverywhere, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
 
 interface Fixture {
   /** What the NVR's file says, and with what it runs since its last start. */
@@ -22,13 +22,12 @@ const depsOf = (fixture: Fixture): RecordingJobDeps => {
     currentNvr: async () => ({
       config: async () => ({ cameras: { gate: camera(fixture.runs) } }),
       stats: async () => ({ cameras: { gate: { camera_fps: 5 } } }),
-      setRecord: async (_camera, enabled) => {
-        fixture.file = enabled
-        return { done: true }
-      },
-      restart: async () => {
-        fixture.runs = fixture.file
-      },
+      setRecord: (_camera, enabled) =>
+        send('setRecord', () => {
+          fixture.file = enabled
+          return { done: true }
+        }),
+      restart: () => send('restart', () => void (fixture.runs = fixture.file)),
     }),
     cam_store: {
       changeIn: async (_trx, _publish, _id, { state = '' }) => {
@@ -53,7 +52,8 @@ const walk: Walk<Fixture> = {
 }
 
 test('recording is changed and the NVR restarted, or the file is as before, whatever crashes or fails', async () => {
-  await crashEverywhere(walk)
+  const points = await crashEverywhere(walk)
+  for (const point of ['setRecord:sent', 'restart:sent']) assert.ok(points.includes(point), point)
   await failEverywhere(walk)
   await repeatEverywhere(walk)
 })
