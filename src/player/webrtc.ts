@@ -25,7 +25,7 @@ export function startWebrtc(video: HTMLVideoElement, socket: WebSocket, shown: (
     for (const candidate of candidates.splice(0)) await peer.addIceCandidate(candidate)
   }
   const failed = (error: unknown): void => end(String(error))
-  socket.addEventListener('open', () => open().catch(failed))
+  socket.addEventListener('open', () => void open().catch(failed))
   socket.addEventListener('message', ({ data }: MessageEvent<string>) => {
     const { type, value } = JSON.parse(data) as { type: string; value: string }
     receive(type, value).catch(failed)

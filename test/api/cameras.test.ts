@@ -157,7 +157,7 @@ async function callAll(): Promise<Map<string, Reply>> {
       const query = new URLSearchParams(
         Object.entries(example.query ?? {}).map(([name, value]): [string, string] => [name, String(value)]),
       )
-      const url = `${filled}${query.size === 0 ? '' : `?${query}`}`
+      const url = `${filled}${query.size === 0 ? '' : `?${query.toString()}`}`
       const reply = kind === 'multipart' ? await upload(url) : await lab.call(method, url, example.body)
       return [operation, reply] as const
     }),
