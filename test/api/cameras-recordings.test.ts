@@ -67,7 +67,10 @@ test('the summary has the newest day first, in the time zone of the caller, and 
   const { status, body, text } = await gate('recording/summary?timezone=Asia/Tokyo')
   assert.equal(status, 200, text)
   const days = body.map(({ day }: { day: string }) => day)
-  assert.deepEqual(days, [...days].sort((a, b) => b.localeCompare(a)))
+  assert.deepEqual(
+    days,
+    [...days].sort((a, b) => b.localeCompare(a)),
+  )
   const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Tokyo' }).format(new Date())
   assert.equal(days[0], today)
   const reply = await gate('recording/summary?timezone=Mars/Base')
