@@ -142,6 +142,13 @@ test('a client that leaves in the middle of a clip ends it on the NVR, too', asy
   await until('the NVR streams nothing', () => lab.nvr.open.streams === 0)
 })
 
+test('who asks for the head of a clip alone leaves nothing running on the NVR', async () => {
+  await lab.nvrControl('relay', { padding_bytes: 200_000 })
+  const head = await raw(clip(HOUR_AGO - 1000, HOUR_AGO), {}, 'HEAD')
+  assert.deepEqual([head.status, head.headers['content-type'], head.bytes.length], [200, 'video/mp4', 0])
+  await until('the NVR streams nothing', () => lab.nvr.open.streams === 0, 10_000)
+})
+
 test('HLS plays from the first playlist to the segments by its own relative addresses', async () => {
   const base = `/cam/cameras/gate/recording/hls/start/${HOUR_AGO}/end/${HOUR_AGO + 30}/`
   const master = await raw(`${base}master.m3u8`)

@@ -1,5 +1,6 @@
 // Sends bytes of our own: whole, the one range that was asked for (RFC 9110, 14), or not again when the client has them.
 import { createHash } from 'node:crypto'
+import { Readable } from 'node:stream'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { BytesAnswer } from '#src/contract/answers.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
@@ -19,6 +20,11 @@ export function sendBytes(
     const tag = `W/"${createHash('sha256').update(body).digest('base64url')}"`
     reply.header('etag', tag)
     if (has(request, tag)) return reply.code(304).send()
+  }
+  // Nobody reads it, and what makes it would go on.
+  if (request.method === 'HEAD' && body instanceof Readable) {
+    body.on('error', () => {}).destroy()
+    return reply.send()
   }
   // Of a stream the length is not known.
   if (!(206 in route.ok) || !isText(body)) return reply.send(body)
