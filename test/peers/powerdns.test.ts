@@ -102,6 +102,12 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
     assert.deepEqual(await server.resolver.resolve4(`swap.${ZONE}`), ['10.77.0.60'])
   })
 
+  test('a name between the zone and a deeper one exists, though nothing else is rectified', async () => {
+    await add(record({ fqdn: `deep.down.${ZONE}`, type: 'A', value: '10.77.0.81' }))
+    await assert.rejects(server.resolver.resolve4(`down.${ZONE}`), { code: 'ENODATA' })
+    await assert.rejects(server.resolver.resolve4(`up.${ZONE}`), { code: 'ENOTFOUND' })
+  })
+
   test('a zone that is off answers nobody, and again when it is on', async () => {
     await dns.changeZone(ZONE, { enabled: false })
     assert.equal((await dns.zone(ZONE))?.enabled, false)
@@ -124,6 +130,7 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
     await dns.renameZone(ZONE, 'office.example')
     assert.equal(await dns.zone(ZONE), undefined)
     assert.deepEqual(await server.resolver.resolve4('web.office.example'), ['10.77.0.60'])
+    await assert.rejects(server.resolver.resolve4('down.office.example'), { code: 'ENODATA' })
     await dns.deleteZone('office.example')
     assert.deepEqual(await dns.zones(), [])
   })

@@ -5,7 +5,7 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UpstreamError } from '#src/kernel/errors.ts'
-import type { DnsLimits, DnsServer, ZoneState, ZoneType } from '../ddi/dns-server.ts'
+import type { DnsLimits, DnsServer, RecordChange, ZoneState, ZoneType } from '../ddi/dns-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
 import { bare, changedSets, dotted, RecordSet, recordsOf } from './record-form.ts'
 import { createPowerDnsTransport, type PowerDnsCall, type PowerDnsConfig, type PowerDnsTransport } from './transport.ts'
@@ -32,7 +32,13 @@ const ListedZone = Type.Object({
   masters: Type.Optional(Type.Array(Type.String())),
 })
 const Zones = Compile(Type.Array(ListedZone))
-const Zone = Compile(Type.Intersect([ListedZone, Type.Object({ rrsets: Type.Array(RecordSet) })]))
+const ZoneDetail = Type.Object({
+  ...ListedZone.properties,
+  rrsets: Type.Array(RecordSet),
+  dnssec: Type.Optional(Type.Boolean()),
+  api_rectify: Type.Optional(Type.Boolean()),
+})
+const Zone = Compile(ZoneDetail)
 const Metadata = Compile(Type.Object({ metadata: Type.Array(Type.String()) }))
 const Statistics = Compile(
   Type.Array(Type.Object({ name: Type.String(), type: Type.String(), value: Type.Optional(Type.Unknown()) })),
@@ -68,8 +74,13 @@ export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions)
     ...reads,
     ...zoneChanges(api, options),
     async changeRecords(zone, changes) {
-      const rrsets = changedSets(await api.setsOf(zone), changes)
-      if (rrsets.length > 0) await api.write({ method: 'PATCH', path: zonePath(zone), body: { rrsets } })
+      const { sets, must_rectify } = await zoneBefore(read, zone, changes)
+      const rrsets = changedSets(sets, changes)
+      if (rrsets.length === 0) return
+      const path = zonePath(zone)
+      if (must_rectify) await api.write({ method: 'PUT', path, body: { api_rectify: true } })
+      await api.write({ method: 'PATCH', path, body: { rrsets } })
+      if (must_rectify) await api.write({ method: 'PUT', path, body: { api_rectify: false } })
     },
     close: () => transport.close(),
   }
@@ -113,15 +124,49 @@ function readsOf(read: Read): Reads {
   }
 }
 
+/** More names are as long to ask for as the whole zone. */
+const MOST_NAMES = 50
+
+/**
+ * The sets of the names that change, because a large zone takes seconds to read. A zone of ours is not rectified by each
+ * change, which takes as long; one that is signed must be, and one with a name of several labels, whose parents exist then.
+ */
+async function zoneBefore(
+  read: Read,
+  zone: string,
+  changes: readonly RecordChange[],
+): Promise<{ sets: RecordSet[]; must_rectify: boolean }> {
+  const names = new Set(
+    changes.flatMap((change) => [
+      ...('old' in change ? [change.old.fqdn] : []),
+      ...('record' in change ? [change.record.fqdn] : []),
+    ]),
+  )
+  const queries = names.size > MOST_NAMES ? [undefined] : [...names].map((name) => ({ rrset_name: dotted(name) }))
+  const answers = await Promise.all(queries.map((query) => zoneOf(read, zone, query)))
+  const is_deep = [...names].some((name) => name.slice(0, -zone.length - 1).includes('.'))
+  const must_rectify = answers.some((one) => one.api_rectify === false && (is_deep || one.dnssec === true))
+  return { sets: answers.flatMap((one) => one.rrsets), must_rectify }
+}
+
 async function setsOf(
   read: Read,
   zone: string,
   query?: Record<string, string>,
   signal?: AbortSignal,
 ): Promise<RecordSet[]> {
+  return (await zoneOf(read, zone, query, signal)).rrsets
+}
+
+async function zoneOf(
+  read: Read,
+  zone: string,
+  query?: Record<string, string>,
+  signal?: AbortSignal,
+): Promise<Static<typeof ZoneDetail>> {
   const found = await read(zonePath(zone), query, signal)
   if (found === undefined) throw gone(zone)
-  return checked(Zone, found, 'zone').rrsets
+  return checked(Zone, found, 'zone')
 }
 
 type ZoneChanges = Pick<
@@ -146,7 +191,15 @@ function zoneChanges({ write, reads, setsOf: sets }: Api, options: PowerDnsOptio
     await write({ method: 'PATCH', path: zonePath(name), body: { rrsets } })
   }
   const create = async (name: string, kind: string, masters: readonly string[], rrsets: unknown[]): Promise<void> => {
-    const body = { name: dotted(name), kind, masters, soa_edit_api: SERIAL_RULE, nameservers: [], rrsets }
+    const body = {
+      name: dotted(name),
+      kind,
+      masters,
+      soa_edit_api: SERIAL_RULE,
+      api_rectify: false,
+      nameservers: [],
+      rrsets,
+    }
     await write({ method: 'POST', path: '/zones', body })
   }
   const copy = async (name: string): Promise<void> =>
@@ -182,7 +235,10 @@ function zoneChanges({ write, reads, setsOf: sets }: Api, options: PowerDnsOptio
       const moved = (await sets(name)).map((set) => movedSet(set, name, new_name))
       await create(new_name, kindOf(zone.type, zone.notify), zone.masters, moved)
       if (zone.transfer) await setTransfer(new_name, true)
-      if (!zone.enabled) await setEnabled(new_name, false)
+      // Only a change rectifies, and names between the zone and deeper ones exist by that.
+      await write({ method: 'PUT', path: zonePath(new_name), body: { api_rectify: true } })
+      await setEnabled(new_name, zone.enabled)
+      await write({ method: 'PUT', path: zonePath(new_name), body: { api_rectify: false } })
       await write({ method: 'DELETE', path: zonePath(name) })
     },
     deleteZone: async (name) => void (await write({ method: 'DELETE', path: zonePath(name) })),

@@ -42,7 +42,7 @@ async function publish(deps: DnsDeps, wish: PublishName): Promise<AddressName & 
         `${record.fqdn} leads to ${taken.value} already; choose another name or delete that record.`,
       )
     await server.changeRecords(zone, [{ action: 'add', record }])
-    contents.forget(zone)
+    contents.changed(zone, [record.fqdn])
   }
   if (note !== undefined && note.fqdn !== record.fqdn)
     await withdraw(deps, { ip_address, dns_zone: zone, record_id: note.id })
@@ -82,7 +82,7 @@ async function withdraw(
       // The PTR first: after a crash in between, who repeats this finds it by the name that still stands.
       await dropPtr(deps, ip_address, old.fqdn)
       await server.changeRecords(zone.name, [{ action: 'delete', old }])
-      contents.forget(zone.name)
+      contents.changed(zone.name, [old.fqdn])
       gone.push({ fqdn: old.fqdn, record_id: id })
     }
   }

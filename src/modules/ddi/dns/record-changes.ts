@@ -147,9 +147,16 @@ async function idOf(deps: DnsDeps, zone: string, old: BulkOperation['old_record'
 async function write(deps: DnsDeps, zone: string, changes: readonly RecordChange[]): Promise<void> {
   try {
     await deps.server.changeRecords(zone, changes)
-  } finally {
+    deps.contents.changed(zone, changes.flatMap(namesOf))
+  } catch (error) {
     deps.contents.forget(zone)
+    throw error
   }
+}
+
+function namesOf(change: RecordChange): string[] {
+  if (change.action === 'delete') return [change.old.fqdn]
+  return change.action === 'update' ? [change.old.fqdn, change.record.fqdn] : [change.record.fqdn]
 }
 
 /** Without a start of authority and a name server a zone is answered by nobody. */

@@ -23,7 +23,7 @@ export async function makePtr(
   if (there.some((row) => row.fqdn === name && row.type === 'CNAME')) return `${name} is a CNAME`
   if (there.some((row) => row.fqdn === name && row.type === 'PTR' && row.value === fqdn)) return undefined
   await deps.server.changeRecords(zone, [{ action: 'add', record: ptrOf(name, fqdn, ttl) }])
-  deps.contents.forget(zone)
+  deps.contents.changed(zone, [name])
   return undefined
 }
 
@@ -36,7 +36,7 @@ export async function dropPtr(deps: ReverseDeps, address: string, fqdn: string):
   const old = rows.find((row) => row.fqdn === name && row.type === 'PTR' && row.value === fqdn)
   if (old === undefined) return false
   await deps.server.changeRecords(zone, [{ action: 'delete', old }])
-  deps.contents.forget(zone)
+  deps.contents.changed(zone, [name])
   return true
 }
 

@@ -5,31 +5,82 @@ import type { DnsServer, RecordData, ZoneState } from '#src/drivers/ddi/dns-serv
 export interface ZoneContents {
   /** Sorted by name, type and value. */
   of(zone: ZoneState, signal?: AbortSignal): Promise<readonly RecordData[]>
-  /** After a change of ours, in case the server gives it the same serial. */
+  /** After a change of ours, which raised the serial by one: these names are read again, and not the whole zone. */
+  changed(zone: string, fqdns: readonly string[]): void
+  /** After one of which that is not known. */
   forget(zone: string): void
 }
 
+interface Cached {
+  serial: number
+  records: readonly RecordData[]
+  /** Changes of ours since, and the names that they touched. */
+  changes: number
+  names: ReadonlySet<string>
+}
+
 const MOST_RECORDS = 400_000
+/** More of them are as long to ask for as a large zone. */
+const MOST_NAMES = 50
 
 export function createZoneContents(server: DnsServer): ZoneContents {
-  const cache = new LRUCache<string, { serial: number; records: readonly RecordData[] }>({
+  const cache = new LRUCache<string, Cached>({
     maxSize: MOST_RECORDS,
     sizeCalculation: ({ records }) => records.length + 1,
   })
   return {
     async of(zone, signal) {
-      const cached = cache.get(zone.name)
-      if (cached !== undefined && zone.serial !== null && cached.serial === zone.serial) return cached.records
-      const records = sorted(await server.records(zone.name, {}, signal))
-      if (zone.serial !== null) cache.set(zone.name, { serial: zone.serial, records })
+      const { name, serial } = zone
+      const cached = cache.get(name)
+      const is_known =
+        cached !== undefined && cached.serial + cached.changes === serial && cached.names.size <= MOST_NAMES
+      if (is_known && cached.changes === 0) return cached.records
+      const records = is_known
+        ? await refreshed(server, name, cached, signal)
+        : sorted(await server.records(name, {}, signal))
+      if (serial !== null) cache.set(name, { serial, records, changes: 0, names: new Set() })
       return records
+    },
+    changed(zone, fqdns) {
+      const cached = cache.get(zone)
+      if (cached === undefined) return
+      cache.set(zone, { ...cached, changes: cached.changes + 1, names: new Set([...cached.names, ...fqdns]) })
     },
     forget: (zone) => void cache.delete(zone),
   }
 }
 
+/** The touched names, and the zone's own with its start of authority, as they are now. */
+async function refreshed(
+  server: DnsServer,
+  zone: string,
+  { records, names }: Cached,
+  signal?: AbortSignal,
+): Promise<RecordData[]> {
+  const touched = new Set([...names, zone])
+  const now = await Promise.all([...touched].map((fqdn) => server.records(zone, { fqdn }, signal)))
+  const next = records.filter((record) => !touched.has(record.fqdn))
+  for (const record of now.flat().filter(({ fqdn }) => touched.has(fqdn))) next.splice(placeOf(record, next), 0, record)
+  return next
+}
+
+function placeOf(record: RecordData, among: readonly RecordData[]): number {
+  const key = order(record)
+  let [low, high] = [0, among.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    const at = among[middle]
+    if (at !== undefined && order(at) < key) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function order(record: RecordData): string {
+  return `${record.fqdn} ${record.type} ${record.value}`
+}
+
 function sorted(records: RecordData[]): RecordData[] {
-  const order = (record: RecordData): string => `${record.fqdn} ${record.type} ${record.value}`
   return records
     .map((record): [string, RecordData] => [order(record), record])
     .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
