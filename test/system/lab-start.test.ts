@@ -43,7 +43,7 @@ interface StartedLab {
 
 /** In a process group of its own, as a terminal does it: Ctrl-C reaches every program of the group. */
 async function startLab(environment: Record<string, string> = {}): Promise<StartedLab> {
-  const child = children.start(process.execPath, [PROGRAM, '--port', '0', '--state', state_dir], {
+  const child = children.start(process.execPath, [PROGRAM, '--port', '0', '--state', state_dir, '--no-cameras'], {
     cwd: folder,
     detached: true,
     env: { ...process.env, ...environment },
