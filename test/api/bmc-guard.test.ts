@@ -130,6 +130,18 @@ test('records: stored, listed, shown without secrets, tested, deleted; an unknow
   )
 })
 
+test('what the BMC itself refuses is 400 with its reason for operators, and what is not configured names the setting', async () => {
+  const text = 'The value is not supported.'
+  generic.faults.add({ kind: 'status', match: 'POST .*Reset', status: 400, message_id: 'Base.1.12.Refused', text })
+  const refused = await site.ask(generic, 'poweraction', { reset_type: 'ForceRestart' })
+  assert.equal(codeOf(refused), '400 BMC_REJECTED')
+  assert.match(refused.body.upstream_message, /not supported/)
+  delete site.lab.config.bmc.iso_dir
+  const unset = await site.ask(generic, 'iso/mount', BMC_CALLS['iso/mount'])
+  assert.equal(codeOf(unset), '500 BMC_NOT_CONFIGURED')
+  assert.match(unset.body.detail, /bmc\.iso_dir/)
+})
+
 test('the power stream: one poller for all watchers, a message for every change and every trouble, none when nobody watches', async () => {
   const url = `${site.lab.url}/vendora-inventory/powerstate/sse?bmc_ip=${newest.host}`
   const first = await openStream(url, site.lab.token)
