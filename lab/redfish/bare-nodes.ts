@@ -26,10 +26,12 @@ export async function seedBareNodes({ url, token, redfish, log }: SeedOptions): 
   const send = async (method: string, path: string, body: object): Promise<void> => {
     const response = await fetch(`${url}${path}`, { method, headers, body: JSON.stringify(body) })
     const text = await response.text()
-    if (!response.ok && response.status !== 409) log(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`)
+    if (!response.ok) log(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`)
   }
   const seed = async ({ name, host, port, username, password, fingerprint }: SimulatedBmc): Promise<void> => {
-    await send('POST', '/configure/nodes', { bmc_ip: host, hostname: name })
+    const known = await fetch(`${url}/configure/nodes/${host}`, { headers })
+    await known.body?.cancel()
+    if (known.status === 404) await send('POST', '/configure/nodes', { bmc_ip: host, hostname: name })
     await send('PUT', `/vendora-inventory/bmcs/${host}`, { username, password, port })
     // Each start of the lab makes new certificates.
     await send('POST', `/vendora-inventory/bmcs/${host}/repin`, { fingerprint: fingerprint() })
