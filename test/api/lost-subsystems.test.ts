@@ -110,6 +110,7 @@ for (const { fate, code, title } of FAILURES) {
     const tried = asking.filter(
       ({ operation }) => !(mute && PATIENT.has(operation)) && !(lost && operation === OUTLASTS),
     )
+    await back()
     const wrong = await wrongOf(
       tried,
       () => fate,
@@ -121,6 +122,7 @@ for (const { fate, code, title } of FAILURES) {
 
 test('while the platform breaks every connection, what stands in our own records is answered', async () => {
   const local = routes.filter(({ operation }) => OWN_RECORDS.has(operation) && operation !== 'publicIpDnsSet')
+  await back()
   const wrong = await wrongOf(
     local,
     () => 'refuse',
@@ -139,6 +141,7 @@ test('a change that the platform fails at is 500 and its event FAILED, and the e
   assert.equal(changing.length, AT_THE_CHANGE.size)
   const ids = new Map<string, string>()
   const atChange = (command: string): Fate => (READ.test(command) ? 'pass' : 'error')
+  await back()
   const wrong = await wrongOf(changing, atChange, async ({ operation, route }) => {
     const reply = await send(operation, route)
     ids.set(operation, reply.headers.get('x-correlation-id') ?? '')
@@ -154,6 +157,7 @@ test('a change that the platform fails at is 500 and its event FAILED, and the e
 })
 
 test('without its database every route answers 500 in our words, and nothing is changed on the platform', async () => {
+  await back()
   const needing = routes.filter(
     ({ area, operation, route }) =>
       !WITHOUT_DATABASE.has(operation) &&
@@ -230,7 +234,6 @@ async function wrongOf(
   attempt: (one: Named) => Promise<string | undefined>,
 ): Promise<string[]> {
   const wrong: string[] = []
-  await back()
   for (let first = 0; first < tried.length; first += AT_ONCE) {
     const part = tried.slice(first, first + AT_ONCE)
     proxy.behave(fate)

@@ -38,7 +38,7 @@ const ROWS: Record<string, string> = {
 
 /** Tables that hold one row for each thing that exists, or rows that people make and want to keep. */
 const BOUNDED = [
-  'alert_copy', 'api_token', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ipam_address', 'ipam_pending',
+  'alert_copy', 'api_token', 'bmc', 'bmc_inventory', 'boot_image', 'cam_camera', 'cam_instance', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ipam_address', 'ipam_pending',
   'ipam_prefix', 'ipam_range', 'ipam_role', 'ipam_site', 'ipam_vlan', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
   'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'revoked_certificate', 'setting', 'tenant',
   'user_account', 'vm_state',

@@ -167,6 +167,10 @@ test('callers come and go: tokens, passwords, sessions, tickets and the sign-in 
   const with_ticket = await openStream(`${lab.url}/events/sse?ticket=${ticket.body.ticket}`, null)
   assert.equal(with_ticket.status, 200)
   with_ticket.close()
+  const player = await ask('POST', '/auth/tickets', { path: '/cam/cameras' }, { token: made.body.token })
+  const ticket_of_player = plantAt('cameraHlsGet query.ticket', player.body.ticket)
+  const playlist = `/cam/cameras/front/recording/hls/master.m3u8?ticket=${ticket_of_player}`
+  assert.notEqual((await ask('GET', playlist, undefined, { token: null })).status, 401)
   await signInByProvider()
 })
 

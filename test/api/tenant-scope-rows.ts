@@ -68,6 +68,11 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     ({ job_id }) => [job_id],
     () => ({ query: 'page_size=500' }),
   ),
+  timelineList: lists(
+    ({ job_id }) => [job_id],
+    ({ job_id }) => ({ query: `correlation_id=${job_id}` }),
+  ),
+  vmHistory: at(({ vm_id }) => ({ virtual_machine_id: vm_id })),
   jobGet: at(({ job_id }) => ({ id: job_id })),
   jobCancel: at(({ job_id }) => ({ id: job_id })),
   vmProvision: refuses(

@@ -13,14 +13,18 @@ interface Change {
   made_id: string | null
 }
 
+const SUCCEEDED = 1
+
 export async function wasReplaced(
   cloudstack: CloudStack,
   { job_id, postcondition, made_id }: Change,
   seen: Observation,
   signal: AbortSignal,
 ): Promise<boolean> {
-  if (seen.pending_job_ids.some((id) => id !== job_id)) return true
   const own = await cloudstack.queryJob(job_id, { signal })
+  // One that failed has changed nothing that another could have replaced.
+  if (own !== undefined && own.status !== SUCCEEDED) return false
+  if (seen.pending_job_ids.some((id) => id !== job_id)) return true
   if (own === undefined || own.created_at === null) return false
   const subjects = subjectsOf(postcondition, made_id)
   // Times there have whole seconds, and a filter by resource wants its type.
