@@ -303,6 +303,7 @@ const ELSEWHERE: Record<string, string> = {
   timelineList: 'timeline.test.ts',
   vmHistory: 'timeline.test.ts',
   fleetHealthRead: 'node-health.test.ts',
+  bmcList: 'bmc.test.ts',
   eligibleNicsList: 'below',
   networkAlertsList: 'monitoring.test.ts',
   networkDashboardRead: 'monitoring.test.ts',
