@@ -230,6 +230,7 @@ const ERROR_TEXT: Record<number, string> = {
   422: 'Unsupported.',
   426: 'Upgrade to WebSocket required.',
   429: 'Too many requests; see Retry-After.',
+  431: 'Headers and address are too large together.',
   500: 'Internal error or failure of a subsystem.',
   502: 'Upstream failure.',
   503: 'Unavailable.',

@@ -189,6 +189,30 @@ test('without its database every route answers 500 in our words, and nothing is 
   assert.equal((await lab.call('GET', '/jobs')).status, 200)
 })
 
+test('without its database the routes of cameras say so, or that there is no NVR', async () => {
+  await back()
+  await lab.call('GET', '/auth/me')
+  // Asks a camera, takes a form, or is a WebSocket or the page.
+  const others = new Set(['cameraProbe', 'faceUpload', 'cameraPlayerPage', 'cameraPlayerFile'])
+  const cameras = areas
+    .filter(({ upstream_status }) => upstream_status === 502)
+    .flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })))
+    .filter(({ operation, route }) => !others.has(operation) && route.kind !== 'ws')
+  assert.ok(cameras.length > 30)
+  const wrong = await withoutDatabase(() =>
+    wrongOf(
+      cameras,
+      () => 'pass',
+      async ({ operation, route }) => {
+        const { status, body, text } = await send(operation, route)
+        const is_said = [500, 502].includes(status) && ['STORE_UNAVAILABLE', 'NVR_NOT_CONFIGURED'].includes(body?.code)
+        return is_said ? undefined : `${status} ${text}`
+      },
+    ),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('without its database nobody gets in by a ticket, a signature or a heartbeat: 500 each', async () => {
   const who = await enrolNode(lab, '10.9.9.1')
   const delivery = '{"event":"VM.STOP"}'

@@ -18,6 +18,8 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
   before(async () => {
     const control_address = `10.99.${1 + (process.pid % 250)}.1`
     lab = await startLab({
+      // A change that was under way on a node when everything died gets its real time to end.
+      wait_factor: 1,
       // A restarted control plane has another port, which the agents do not know: nobody counts as offline for that.
       config: {
         listen: { host: '0.0.0.0', port: 0 },

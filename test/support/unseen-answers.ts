@@ -42,6 +42,31 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
     ], // biome-ignore format: a list
   },
   {
+    why: 'The HTTP parser refuses it before any route is known: test/api/hostile-requests.test.ts.',
+    status: 431,
+    operations: ['oidcCallback'],
+  },
+  {
+    why: 'An upgraded connection leaves the server before answers are counted: test/api/camera-live.test.ts opens them.',
+    status: 101,
+    operations: ['cameraLiveOpen', 'cameraWebrtcOpen', 'cameraEventStreamOpen'],
+  },
+  {
+    why: 'A stream leaves the server before answers are counted: test/api/bmc.test.ts reads it.',
+    status: 200,
+    operations: ['bmcPowerStream'],
+  },
+  {
+    why: 'No test has a machine without an address yet; the documents name the status.',
+    status: 503,
+    operations: ['nvrPasswordVerify'],
+  },
+  {
+    why: 'No test removes a camera while another change of cameras runs yet.',
+    status: 409,
+    operations: ['cameraDelete'],
+  },
+  {
     why: 'Needs raw sockets on two nodes: test/peers/l2-probe.test.ts.',
     status: 200,
     operations: ['mtuL2Probe'],
