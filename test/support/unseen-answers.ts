@@ -57,6 +57,11 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
     operations: ['bmcPowerStream'],
   },
   {
+    why: 'All that can fail is a subsystem, which is 502 there.',
+    status: 500,
+    operations: ['nvrTemplateRegister'],
+  },
+  {
     why: 'No test has a machine without an address yet; the documents name the status.',
     status: 503,
     operations: ['nvrPasswordVerify'],
@@ -91,6 +96,10 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
   {
     why: 'Says after 110 s of waiting, and of steps that take longer, that an operation goes on.',
     codes: ['WAIT_TIMEOUT'],
+  },
+  {
+    why: 'The job that provisions the NVR ends with it: test/jobs/nvr-initialize.test.ts, which runs without a server.',
+    codes: ['CAM_ADDRESS_UNKNOWN', 'NVR_TIMEOUT'],
   },
   { why: 'Ends what is under way when the process stops: nobody is there to read it.', codes: ['SHUTTING_DOWN'] },
 ]
