@@ -175,7 +175,7 @@ test('the log of the first start is still there, and registering known nodes aga
   // Three nodes with an agent, and six that are nothing but a BMC.
   assert.deepEqual(
     body.app_events.map((event: { status: string }) => event.status),
-    new Array(9).fill('SUCCESS'),
+    Array.from({ length: 9 }, () => 'SUCCESS'),
   )
 })
 
