@@ -204,16 +204,22 @@ const BUSY_PAUSE_MS = 500
 
 /** Reverts what is pending; nothing pending is fine. */
 async function rollBack(node: RolloutNode, change: BridgeChange): Promise<void> {
+  try {
+    const answer = await node.apply({ ...change, phase: 'revert' })
+    if (!answer.reverted) throw failed(`${change.bridge}: ${answer.detail}`)
+  } catch (error) {
+    if (!isNothingPending(error)) throw error
+  }
+}
+
+/** A node may still be working on a request of a process that died, or on giving an earlier change up by itself. */
+async function whenFree<T>(work: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {
-      const answer = await node.apply({ ...change, phase: 'revert' })
-      if (!answer.reverted) throw failed(`${change.bridge}: ${answer.detail}`)
-      return
+      return await work()
     } catch (error) {
-      if (isNothingPending(error)) return
-      // The node may still be working on a request of a process that died.
-      const busy = error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING'
-      if (!busy || tried >= BUSY_TRIES) throw error
+      const is_busy = error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING'
+      if (!is_busy || tried >= BUSY_TRIES) throw error
       await new Promise((resolve) => setTimeout(resolve, BUSY_PAUSE_MS))
     }
   }
@@ -250,7 +256,8 @@ function nodeOf(run: RolloutRun, rows: ReadonlyMap<string, NodeRow>, node_id: st
     apply: ({ bridge, mtu: size, phase, probe_target }) => {
       const self_revert_secs = run.input.window_secs
       const target = probe_target === undefined ? {} : { probe_target }
-      return client(CALL_MS).mtuNodeApply({ body: { bridge, mtu: size, phase, self_revert_secs, ...target } })
+      const body = { bridge, mtu: size, phase, self_revert_secs, ...target }
+      return whenFree(() => client(CALL_MS).mtuNodeApply({ body }))
     },
     async bridge(wanted) {
       const state = await agents.client(row, agentMtu.routes, { timeout_ms: CALL_MS, job: run }).agentMtuRead()
