@@ -36,6 +36,16 @@ export async function saveHealth(
     .execute()
 }
 
+/** That nothing about these nodes has changed. */
+export async function confirmHealth(db: Db, node_ids: readonly number[]): Promise<void> {
+  if (node_ids.length === 0) return
+  await db
+    .updateTable('node')
+    .set({ health_checked_at: sql<Date>`now()` })
+    .where(sql<boolean>`node_id = any(${[...node_ids]}::int[])`)
+    .execute()
+}
+
 export type HealthCounts = Record<Health, number>
 
 export async function countHealths(db: Db): Promise<HealthCounts> {

@@ -192,8 +192,8 @@ test('without its database every route answers 500 in our words, and nothing is 
 test('without its database the routes of cameras say so, or that there is no NVR', async () => {
   await back()
   await lab.call('GET', '/auth/me')
-  // Asks a camera, takes a form, or is a WebSocket or the page.
-  const others = new Set(['cameraProbe', 'faceUpload', 'cameraPlayerPage', 'cameraPlayerFile'])
+  // Asks a camera or the platform alone, takes a form, or is a WebSocket or the page.
+  const others = new Set(['cameraProbe', 'nvrTemplateGet', 'faceUpload', 'cameraPlayerPage', 'cameraPlayerFile'])
   const cameras = areas
     .filter(({ upstream_status }) => upstream_status === 502)
     .flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })))
@@ -211,6 +211,14 @@ test('without its database the routes of cameras say so, or that there is no NVR
     ),
   )
   assert.deepEqual(wrong, [])
+})
+
+test('while the platform fails at everything, the template of the NVR is 500 COMPUTE_ERROR', async () => {
+  await back()
+  proxy.behave(() => 'error')
+  const reply = await lab.call('GET', '/cam/template')
+  proxy.behave(() => 'pass')
+  assert.equal(expected(reply, 500, 'COMPUTE_ERROR'), undefined)
 })
 
 test('without its database nobody gets in by a ticket, a signature or a heartbeat: 500 each', async () => {

@@ -1,6 +1,7 @@
 // Checks every node again and again, keeps the verdict, and reports when one changes; one replica at a time.
 import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
 import { pageOf } from '#src/contract/common.ts'
 import { HEALTHS, type HealthArea, type nodeHealth } from '#src/contract/nodes/health.ts'
 import type { Handlers } from '#src/contract/route.ts'
@@ -14,7 +15,15 @@ import type { Metrics } from '#src/kernel/metrics.ts'
 import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
 import { createLeader, type Leader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
-import { countHealths, type Health, listHealths, nodeHealthOf, saveHealth, worstOf } from '#src/store/node-health.ts'
+import {
+  confirmHealth,
+  countHealths,
+  type Health,
+  listHealths,
+  nodeHealthOf,
+  saveHealth,
+  worstOf,
+} from '#src/store/node-health.ts'
 import { allNodes, findNode, type NodeRow } from '#src/store/nodes.ts'
 import { judge, type NodeFindings } from './health-verdict.ts'
 import { type MonitoringDeps, nodeAlerts } from './monitoring.ts'
@@ -57,10 +66,17 @@ export function createHealthWatcher(deps: HealthDeps): Leader {
 async function checkAll(deps: HealthDeps): Promise<void> {
   const rows = await allNodes(deps.database.db)
   const [alerts, storage, hosts] = await Promise.all([nodeAlerts(deps, rows), storageOf(deps, rows), hostsOf(deps)])
+  const unchanged: number[] = []
   for (const row of rows) {
     const platform = hosts.get(row.node_ip ?? '') ?? null
-    await keep(deps, row, { alerts: alerts.get(row.node_id) ?? [], storage: storage.get(row.node_id), platform })
+    const is_same = await keep(deps, row, {
+      alerts: alerts.get(row.node_id) ?? [],
+      storage: storage.get(row.node_id),
+      platform,
+    })
+    if (is_same) unchanged.push(row.node_id)
   }
+  await confirmHealth(deps.database.db, unchanged)
   for (const [health, count] of Object.entries(await countHealths(deps.database.db))) deps.metrics.nodes(health, count)
 }
 
@@ -87,7 +103,8 @@ async function hostsOf({ cloudstack, log }: HealthDeps): Promise<Map<string, Non
   }
 }
 
-async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Promise<void> {
+/** True when there was nothing to keep: the verdict and its reasons are those that the row has. */
+async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Promise<boolean> {
   const before = new Map((row.health_areas as HealthArea[]).map((area) => [area.area, area]))
   const now = new Date().toISOString()
   const areas = judge(findings).map((one): HealthArea => {
@@ -95,6 +112,7 @@ async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Pro
     return { ...one, since: known?.health === one.health ? known.since : now }
   })
   const health = worstOf(areas.map((area) => area.health))
+  if (health === row.health && isDeepStrictEqual(areas, row.health_areas)) return true
   await deps.database.transact(async (trx, publish) => {
     await saveHealth(trx, row.node_id, health, areas)
     if (health === row.health || (row.health === null && !isIll(health))) return
@@ -110,6 +128,7 @@ async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Pro
       : { status: 'SUCCESS' as const }
     await endEvent(trx, publish, correlation_id, end)
   })
+  return false
 }
 
 function isIll(health: Health): boolean {
