@@ -11,6 +11,7 @@ import {
 } from 'cockatiel'
 import { Agent, type Dispatcher, request, errors } from 'undici'
 import { CloudStackError } from './platform-error.ts'
+import { connectionReason } from '../transport-text.ts'
 
 export interface RawAnswer {
   status: number
@@ -111,15 +112,9 @@ async function post(url: string, form: string, options: SendOptions, dispatcher:
     throw new CloudStackError({
       operation: options.command,
       failure: late ? 'timeout' : 'unavailable',
-      detail: late ? `no answer within ${options.timeout_ms} ms` : reasonOf(error),
+      detail: late ? `no answer within ${options.timeout_ms} ms` : connectionReason(error),
       retryable: true,
       cause: error,
     })
   }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }

@@ -2,6 +2,7 @@
 import { connect } from 'node:net'
 import { type Dispatcher, request } from 'undici'
 import { UpstreamError } from '#src/kernel/errors.ts'
+import { connectionReason } from '../transport-text.ts'
 
 export interface KeaConfig {
   /** Unix socket of kea-dhcp4. */
@@ -40,7 +41,7 @@ export function createKeaTransport(config: KeaConfig, dispatcher?: Dispatcher): 
           upstream: 'DHCP',
           operation: command,
           failure: deadline.aborted ? 'timeout' : 'unavailable',
-          detail: reasonOf(error),
+          detail: connectionReason(error),
           // A change of Kea is read again before it is made again, so only reads are repeated by themselves.
           retryable: command.includes('-get'),
           cause: error,
@@ -168,10 +169,4 @@ function inUnicode(text: string): string {
 function garbage(command: string, text: string): UpstreamError {
   const detail = `not an answer of Kea: ${text.slice(0, 80)}`
   return new UpstreamError({ upstream: 'DHCP', operation: command, failure: 'error', detail })
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }

@@ -3,6 +3,7 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { RejectionError } from '../ddi/rejection.ts'
+import { connectionReason, parsedJson } from '../transport-text.ts'
 
 export interface NetBoxConfig {
   /** http(s)://host, without `/api`. */
@@ -94,7 +95,7 @@ async function sendOnce(config: NetBoxConfig, dispatcher: Dispatcher, call: NetB
       upstream: 'IPAM',
       operation,
       failure: deadline.aborted ? 'timeout' : 'unavailable',
-      detail: reasonOf(error),
+      detail: connectionReason(error),
       retryable: call.method === 'GET',
       cause: error,
     })
@@ -115,7 +116,7 @@ interface Received {
 }
 
 function answerOf(call: NetBoxCall, operation: string, { status, text, api_version }: Received): NetBoxAnswer {
-  const body = parsed(text)
+  const body = parsedJson(text)
   const good = status === 200 || status === 201 || status === 204 || call.expect?.includes(status) === true
   // A page of a proxy or a sign-in has no version; what then became of a change is not known.
   if (good && (body !== undefined || status === 204))
@@ -145,17 +146,3 @@ function sentenceOf(body: unknown): string {
 }
 
 const GENERAL = new Set(['detail', '__all__', 'non_field_errors', 'error', 'exception'])
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
-}

@@ -4,6 +4,7 @@ import { type Dispatcher, request } from 'undici'
 import { type DigestChallenge, digestChallenge, digestHeader, type Login } from './http-digest.ts'
 import { OnvifError } from './onvif-error.ts'
 import { envelope, type Fault, parseSoap, passwordDigest, type XmlNode } from './soap.ts'
+import { connectionReason } from '../transport-text.ts'
 
 export interface SessionOptions {
   ip: string
@@ -51,7 +52,7 @@ export function createSession({ ip, login, dispatcher, signal }: SessionOptions)
         return contentOf(reply, { ip, operation })
       } catch (error) {
         if (error instanceof OnvifError) throw error
-        throw new OnvifError({ ip, operation, reason: 'unreachable', detail: reasonOf(error), cause: error })
+        throw new OnvifError({ ip, operation, reason: 'unreachable', detail: connectionReason(error), cause: error })
       }
     },
   }
@@ -120,10 +121,4 @@ function contentOf(reply: Reply, about: { ip: string; operation: string }): XmlN
 
 function describe(status: number, fault: Fault | undefined): string {
   return fault === undefined ? `HTTP ${status}` : `HTTP ${status}, fault ${fault.codes.join(' ')}: ${fault.reason}`
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }

@@ -2,6 +2,7 @@
 import { Agent, type Dispatcher, request } from 'undici'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { RejectionError } from '../ddi/rejection.ts'
+import { connectionReason } from '../transport-text.ts'
 
 export interface PowerDnsConfig {
   /** http://host:8081, without the path of the API. */
@@ -64,7 +65,7 @@ async function send(config: PowerDnsConfig, dispatcher: Dispatcher, call: PowerD
       upstream: 'DNS',
       operation,
       failure: garbage ? 'error' : deadline.aborted ? 'timeout' : 'unavailable',
-      detail: garbage ? 'the answer is not JSON' : reasonOf(error),
+      detail: garbage ? 'the answer is not JSON' : connectionReason(error),
       retryable: call.method === 'GET',
       cause: error,
     })
@@ -91,10 +92,4 @@ function saidBy(text: string): string {
     // Plain text says it itself.
   }
   return text.slice(0, 500)
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }

@@ -5,6 +5,7 @@ import { isIPv6 } from 'node:net'
 import type { SecureContext, TLSSocket } from 'node:tls'
 import { buildConnector, Pool } from 'undici'
 import { RedfishError } from './redfish-error.ts'
+import { connectionReason } from '../transport-text.ts'
 
 export interface BmcCertificate {
   /** SHA-256, hexadecimal with colons. */
@@ -100,7 +101,7 @@ async function send(
     throw new RedfishError({
       operation,
       failure: deadline.aborted ? 'timeout' : 'unavailable',
-      detail: reasonOf(error),
+      detail: connectionReason(error),
       sentence: deadline.aborted
         ? `The BMC ${address} did not answer within ${timeout_ms / 1000} s.`
         : `The BMC ${address} cannot be reached at port ${port}: check its address, its network and that it runs.`,
@@ -128,12 +129,6 @@ export function neverRan(error: RedfishError): boolean {
   return (
     error.failure === 'unavailable' && /ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|CONNECT_TIMEOUT/.test(error.detail ?? '')
   )
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }
 
 function pinnedConnector({ tls, secure_context }: Endpoint): buildConnector.connector {

@@ -5,6 +5,7 @@ import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import { RejectionError } from '../ddi/rejection.ts'
+import { connectionReason, parsedJson } from '../transport-text.ts'
 
 export interface TechnitiumConfig {
   /** http://host:5380, without the path of the API. */
@@ -77,7 +78,7 @@ export function createTechnitiumTransport(config: TechnitiumConfig, upstream: 'D
           upstream,
           operation: path,
           failure: deadline.aborted ? 'timeout' : 'unavailable',
-          detail: reasonOf(error),
+          detail: connectionReason(error),
           retryable: READS.test(path),
           cause: error,
         })
@@ -129,7 +130,7 @@ function responseOf(
   { status, text }: Answer,
   failed: (detail: string, status: number) => UpstreamError,
 ): unknown {
-  const envelope = parsed(text)
+  const envelope = parsedJson(text)
   if (!Envelope.Check(envelope)) {
     const redirected = status >= 300 && status < 400 ? 'it redirects: set technitium.url to its https address; ' : ''
     throw failed(`not an answer of the address server: ${redirected}HTTP ${status} ${text.slice(0, 80)}`, status)
@@ -139,18 +140,4 @@ function responseOf(
     throw failed('the address server refuses the token (technitium.token)', TOKEN_REFUSED)
   const { errorMessage = envelope.status, innerErrorMessage } = envelope
   throw failed(innerErrorMessage === undefined ? errorMessage : `${errorMessage} ${innerErrorMessage}`, REFUSED)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return 'the connection failed'
-  const code: unknown = 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : error.message
 }
