@@ -77,6 +77,21 @@ export async function closeServer(server: Server): Promise<void> {
   })
 }
 
+/** What a proxy in between, a broken connection or another program would say instead of an answer. */
+export function sendGarbage(response: ServerResponse, kind: Garbage, page = 'Please sign in'): void {
+  if (kind === 'html200') {
+    response.writeHead(200, { 'content-type': 'text/html' }).end(`<html><body><h1>${page}</h1></body></html>`)
+    return
+  }
+  const payload = JSON.stringify({ unexpected: { shape: ['of', 'an', 'answer'] } })
+  if (kind === 'json') {
+    response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
+    return
+  }
+  response.writeHead(200, { 'content-type': 'application/json', 'content-length': payload.length })
+  response.write(payload.slice(0, payload.length / 2), () => response.destroy())
+}
+
 export interface Faults {
   add(fault: Fault): void
   /** The oldest fault of this kind that fits the command, used up once. */

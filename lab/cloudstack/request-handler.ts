@@ -1,8 +1,7 @@
 /** One HTTP request from its parameters to its answer: faults, signature, catalogue, command, envelope. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { readText } from '../control.ts'
-import type { CallLog, Faults, Garbage } from '../control.ts'
+import { type CallLog, type Faults, readText, sendGarbage } from '../control.ts'
 import { ApiFault, unverified } from './api-fault.ts'
 import type { Call } from './call.ts'
 import { COMMANDS } from './commands/table.ts'
@@ -17,7 +16,7 @@ import { requireOwner, requireRight } from './rights.ts'
 import { requireStrictForm, verifySignature } from './verification.ts'
 import type { SignatureAlgorithm } from './sign.ts'
 import type { SimulatorState } from './state.ts'
-import { asFault, encode, envelope, errorEnvelope, send, success } from './wire.ts'
+import { asFault, envelope, errorEnvelope, send, success } from './wire.ts'
 import type { Reply } from './wire.ts'
 
 interface RequestDeps {
@@ -148,22 +147,6 @@ async function passes(faults: Faults, command: string, response: ServerResponse)
   if (slow !== null) await pause(slow.delay_ms, undefined, { ref: false })
   const garbage = faults.take('garbage', command)
   if (garbage === null) return true
-  sendGarbage(response, garbage.garbage)
+  sendGarbage(response, garbage.garbage, 'Please sign in to the proxy')
   return false
-}
-
-function sendGarbage(response: ServerResponse, kind: Garbage): void {
-  if (kind === 'html200') {
-    response
-      .writeHead(200, { 'content-type': 'text/html' })
-      .end('<html><body><h1>Please sign in to the proxy</h1></body></html>')
-    return
-  }
-  const payload = encode({ unexpected: { shape: ['of', 'an', 'answer'] } })
-  if (kind === 'json') {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
-    return
-  }
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': payload.length })
-  response.write(payload.slice(0, payload.length / 2), () => response.destroy())
 }

@@ -1,7 +1,7 @@
 /** One HTTP request of the simulated NetBox from its token to its answer, with the faults that were ordered. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CallLog, type Faults, readText } from '../control.ts'
+import { type CallLog, type Faults, readText, sendGarbage } from '../control.ts'
 import { listFree, listFreePrefixes, takeAddresses, takePrefixes } from './allocation.ts'
 import { KINDS, type KindName } from './kinds.ts'
 import { listOf } from './lists.ts'
@@ -60,7 +60,7 @@ async function serve(deps: RequestDeps, request: IncomingMessage, response: Serv
   const slow = deps.faults.take('slow', command)
   if (slow !== null) await pause(slow.delay_ms, undefined, { ref: false })
   if (deps.faults.take('garbage', command) !== null) {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body><h1>Please sign in</h1></body></html>')
+    sendGarbage(response, 'html200')
     return
   }
   const failure = deps.faults.take('fail', command)

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CallLog, Faults, Garbage } from '../control.ts'
+import { type CallLog, type Faults, sendGarbage } from '../control.ts'
 import { requireCamera } from './camera-access.ts'
 import { type Answer, type Caller, Rejection, type Route, uncaught } from './http-call.ts'
 import { authenticate } from './sessions.ts'
@@ -214,18 +214,4 @@ async function sendStream(deps: RequestDeps, response: ServerResponse, stream: A
 /** The program's texts for exceptions are no JSON. */
 function jsonBytes(value: unknown): Buffer {
   return Buffer.from(value === 'Internal Server Error' ? value : JSON.stringify(value))
-}
-
-function sendGarbage(response: ServerResponse, kind: Garbage): void {
-  if (kind === 'html200') {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body><h1>Please sign in</h1></body></html>')
-    return
-  }
-  const payload = JSON.stringify({ unexpected: { shape: ['of', 'an', 'answer'] } })
-  if (kind === 'json') {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
-    return
-  }
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': payload.length })
-  response.write(payload.slice(0, payload.length / 2), () => response.destroy())
 }

@@ -1,7 +1,7 @@
 /** One HTTP request of the simulated address server from its form to its envelope, with the faults that were ordered. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as pause } from 'node:timers/promises'
-import { type CallLog, type Faults, type Garbage, readText } from '../control.ts'
+import { type CallLog, type Faults, readText, sendGarbage } from '../control.ts'
 import { type Handler, Rejection } from './call.ts'
 import { DHCP_CALLS } from './dhcp-calls.ts'
 import { RECORD_CALLS } from './record-calls.ts'
@@ -93,18 +93,4 @@ function send(response: ServerResponse, value: unknown): void {
     'content-length': Buffer.byteLength(payload),
   })
   response.end(payload)
-}
-
-function sendGarbage(response: ServerResponse, kind: Garbage): void {
-  if (kind === 'html200') {
-    response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body><h1>Please sign in</h1></body></html>')
-    return
-  }
-  const payload = JSON.stringify({ unexpected: { shape: ['of', 'an', 'answer'] } })
-  if (kind === 'json') {
-    response.writeHead(200, { 'content-type': 'application/json' }).end(payload)
-    return
-  }
-  response.writeHead(200, { 'content-type': 'application/json', 'content-length': payload.length })
-  response.write(payload.slice(0, payload.length / 2), () => response.destroy())
 }
