@@ -3,7 +3,8 @@ import { type Static, Type } from 'typebox'
 import type { Frigate } from '#src/drivers/frigate/client.ts'
 import { defineJob, type Run } from '#src/jobs/define.ts'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
-import type { CamStore, NvrState } from '#src/store/cam-instance.ts'
+import type { CamStore } from '#src/store/cam-instance.ts'
+import { setState } from './set-state.ts'
 
 export interface RecordingJobDeps {
   currentNvr: () => Promise<Pick<Frigate, 'config' | 'stats' | 'setRecord' | 'restart'>>
@@ -111,11 +112,4 @@ async function streams({ deps, input, signal }: RecordingRun): Promise<boolean> 
     if (error instanceof UpstreamError) return false
     throw error
   }
-}
-
-function setState(run: RecordingRun, state: NvrState): Promise<void> {
-  const { instance_id } = run.input
-  return run.fenced(
-    async (trx, publish) => void (await run.deps.cam_store.changeIn(trx, publish, instance_id, { state })),
-  )
 }

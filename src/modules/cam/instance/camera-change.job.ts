@@ -5,11 +5,11 @@ import type { Frigate } from '#src/drivers/frigate/client.ts'
 import { defineJob, type Run, type Step } from '#src/jobs/define.ts'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
-import type { NvrState } from '#src/store/cam-instance.ts'
-import { nvrCameraOf, seenStream } from './camera-order.ts'
+import { nvrCameraOf, recordStream } from './camera-order.ts'
 import { NVR_LIMIT, type NvrJobDeps } from './initialize.job.ts'
 import { withCamera, withoutCamera } from './nvr-config.ts'
 import { configFile, liveConfig, type LiveConfig } from './nvr-state.ts'
+import { setState } from '../set-state.ts'
 
 const ChangeInput = Type.Object({
   instance_id: Type.String(),
@@ -60,11 +60,7 @@ async function cameraOf(run: ChangeRun) {
 }
 
 async function readStream(run: ChangeRun): Promise<void> {
-  const camera = await cameraOf(run)
-  const seen = await seenStream(camera, run.signal)
-  if (seen.is_h264 === null) await run.note('WARN', `Camera ${camera.ip} did not describe its main stream by RTSP.`)
-  await run.save(seen)
-  await run.fenced((trx) => run.deps.cam_store.saveCamera(trx, { ...camera, is_h264: seen.is_h264 }))
+  await recordStream(run, await cameraOf(run))
 }
 
 async function configure(run: ChangeRun): Promise<void> {
@@ -154,13 +150,6 @@ async function record(run: ChangeRun): Promise<void> {
   const { camera_id, adds } = run.input
   if (!adds) await run.fenced((trx) => run.deps.cam_store.deleteCamera(trx, camera_id))
   await setState(run, 'running')
-}
-
-function setState(run: ChangeRun, state: NvrState): Promise<void> {
-  const { instance_id } = run.input
-  return run.fenced(
-    async (trx, publish) => void (await run.deps.cam_store.changeIn(trx, publish, instance_id, { state })),
-  )
 }
 
 function forgetAdded(run: ChangeRun): Promise<void> {

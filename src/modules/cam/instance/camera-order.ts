@@ -3,8 +3,9 @@ import { isIP } from 'node:net'
 import type { CameraCreateBody } from '#src/contract/cam/instance.ts'
 import { parseStreamUrl, streamUrlText } from '#src/drivers/onvif/stream-url.ts'
 import { describeStream } from '#src/drivers/rtsp/describe.ts'
+import type { Run } from '#src/jobs/define.ts'
 import { invalidField, UpstreamError } from '#src/kernel/errors.ts'
-import type { CamCameraRow } from '#src/store/cam-instance.ts'
+import type { CamCameraRow, CamStore } from '#src/store/cam-instance.ts'
 import { requireCameraAddress } from './camera-networks.ts'
 import type { NvrCamera } from './nvr-config.ts'
 import { vendorStreams } from './vendor-streams.ts'
@@ -52,7 +53,7 @@ export function cameraOrder(
 export type SeenStream = Pick<NvrCamera, 'is_h264' | 'has_audio'>
 
 /** A camera that does not answer is set up all the same: then its live view is re-encoded, and has no sound. */
-export async function seenStream({ login }: Pick<CamCameraRow, 'login'>, signal: AbortSignal): Promise<SeenStream> {
+async function seenStream({ login }: Pick<CamCameraRow, 'login'>, signal: AbortSignal): Promise<SeenStream> {
   try {
     const { video_codec, audio_codec } = await describeStream(login.main_stream_url, { login, signal })
     return { is_h264: video_codec === 'H264', has_audio: audio_codec !== null }
@@ -60,6 +61,19 @@ export async function seenStream({ login }: Pick<CamCameraRow, 'login'>, signal:
     if (error instanceof UpstreamError && !signal.aborted) return { is_h264: null, has_audio: false }
     throw error
   }
+}
+
+type StreamRun = Pick<
+  Run<{ cam_store: Pick<CamStore, 'saveCamera'> }, unknown, SeenStream>,
+  'deps' | 'save' | 'fenced' | 'note' | 'signal'
+>
+
+/** Reads what the main stream of the camera is, and keeps it for the job and with the camera. */
+export async function recordStream(run: StreamRun, camera: CamCameraRow): Promise<void> {
+  const seen = await seenStream(camera, run.signal)
+  if (seen.is_h264 === null) await run.note('WARN', `Camera ${camera.ip} did not describe its main stream by RTSP.`)
+  await run.save(seen)
+  await run.fenced((trx) => run.deps.cam_store.saveCamera(trx, { ...camera, is_h264: seen.is_h264 }))
 }
 
 export function nvrCameraOf({ id, name, login }: CamCameraRow, seen: SeenStream): NvrCamera {

@@ -14,7 +14,7 @@ import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { CamCameraRow, CamInstanceChange, CamInstanceRow } from '#src/store/cam-instance.ts'
 import { vmProvisionJob } from '../../compute/provision.job.ts'
 import type { CamDeps } from '../deps.ts'
-import { nvrCameraOf, seenStream } from './camera-order.ts'
+import { nvrCameraOf, recordStream } from './camera-order.ts'
 import { nvrConfigText } from './nvr-config.ts'
 import { hasFrames, liveConfig } from './nvr-state.ts'
 import { machineOf, offeringsFor, zoneOfNetwork } from './platform.ts'
@@ -106,11 +106,7 @@ async function awaitTemplate(run: InitializeRun): Promise<void> {
 }
 
 async function readStream(run: InitializeRun): Promise<void> {
-  const camera = await firstCamera(run)
-  const seen = await seenStream(camera, run.signal)
-  if (seen.is_h264 === null) await run.note('WARN', `Camera ${camera.ip} did not describe its main stream by RTSP.`)
-  await run.save(seen)
-  await run.fenced((trx) => run.deps.cam_store.saveCamera(trx, { ...camera, is_h264: seen.is_h264 }))
+  await recordStream(run, await firstCamera(run))
 }
 
 /** Never made again: the machine of an earlier job knows these. */
