@@ -6,7 +6,16 @@ import { readTask, type TaskReading } from '#src/drivers/redfish/tasks.ts'
 import { defineJob, type Holds, type Run } from '#src/jobs/define.ts'
 import { Submissions, submissionOf, submitOnce } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { type BmcJobDeps, BmcInput, openBmc, sendAlone, pauseBeforePoll, Polling, whenAwake } from './job-parts.ts'
+import {
+  APPLY_WITHIN_MS,
+  type BmcJobDeps,
+  BmcInput,
+  openBmc,
+  sendAlone,
+  pauseBeforePoll,
+  Polling,
+  whenAwake,
+} from './job-parts.ts'
 
 const Attributes = Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]))
 const BiosInput = Type.Object({
@@ -22,9 +31,6 @@ const BiosState = Type.Object({
   ended: Type.Boolean(),
 })
 type BiosRun = Run<BmcJobDeps, Static<typeof BiosInput>, Static<typeof BiosState>>
-
-/** Machines are restarted when their time has come. */
-const APPLY_WITHIN_MS = 14 * 24 * 3600_000
 
 export const bmcBiosSetJob = defineJob<BmcJobDeps>()({
   type: 'bmc.bios',

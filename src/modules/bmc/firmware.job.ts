@@ -7,7 +7,16 @@ import { readTask, type TaskReading } from '#src/drivers/redfish/tasks.ts'
 import { defineJob, type Holds, type Run } from '#src/jobs/define.ts'
 import { Submissions, submissionOf, submitOnce } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { type BmcJobDeps, BmcInput, openBmc, sendAlone, pauseBeforePoll, Polling, whenAwake } from './job-parts.ts'
+import {
+  APPLY_WITHIN_MS,
+  type BmcJobDeps,
+  BmcInput,
+  openBmc,
+  sendAlone,
+  pauseBeforePoll,
+  Polling,
+  whenAwake,
+} from './job-parts.ts'
 
 const UpdateInput = Type.Object({
   ...BmcInput.properties,
@@ -30,9 +39,6 @@ type UpdateRun = Run<BmcJobDeps, Static<typeof UpdateInput>, Static<typeof Updat
 const UpdateResult = Type.Object({
   status: Type.Union([Type.Literal('completed'), Type.Literal('completed_needs_reset'), Type.Literal('unverified')]),
 })
-
-/** The wait for a restart that applies it included. */
-const APPLY_WITHIN_MS = 14 * 24 * 3600_000
 
 export const bmcFirmwareUpdateJob = defineJob<BmcJobDeps>()({
   type: 'bmc.firmware',

@@ -47,6 +47,9 @@ export async function sendAlone<T>(database: Database, bmc_ip: string, send: () 
   }
 }
 
+/** Machines are restarted when their time has come: until then what was submitted may wait. */
+export const APPLY_WITHIN_MS = 14 * 24 * 3600_000
+
 /** A BMC that restarts is silent or unwell for minutes. */
 const SILENCE_MS = 15 * 60_000
 
