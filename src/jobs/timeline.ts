@@ -3,6 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { pageOf } from '#src/contract/common.ts'
 import type { TimelineEntry } from '#src/contract/timeline.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
+import { PLATFORM_SLACK_S } from '#src/store/app-events.ts'
 import type { Db } from '#src/store/database.ts'
 import { eventScopeOf } from '#src/store/event-scope.ts'
 import { timeOf } from '#src/store/app-event-list.ts'
@@ -87,8 +88,7 @@ const REQUESTS = sql`
     own.resource_uuid
   from own join audit on audit.correlation_id = own.correlation_id`
 
-/** The platform stamps whole seconds, and its clock is not ours. */
-const SLACK = sql`interval '2 seconds'`
+const SLACK = sql`make_interval(secs => ${PLATFORM_SLACK_S})`
 
 /** Of the thing itself, whoever caused them; of a correlation: those of its thing while it ran. */
 function platformEvents({ resource_id, correlation_id }: TimelineFilter, { tenant_id }: Caller): RawBuilder<unknown> {

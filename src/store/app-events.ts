@@ -11,6 +11,9 @@ import type { Tables } from './tables.ts'
 
 export type AppEventRow = Selectable<Tables['app_event']>
 
+/** Seconds by which the platform's events may lie beside ours: it stamps whole ones, and its clock is another. */
+export const PLATFORM_SLACK_S = 2
+
 export interface EventStart {
   /** Null for a one-shot event. Starting the same id again changes nothing. */
   correlation_id: string | null
@@ -90,6 +93,18 @@ async function auditLateEnd(trx: Trx, { correlation_id, status }: AppEventRow): 
     select request_id, correlation_id, operation, method, path, caller_kind, caller_id, username, role,
       tenant_id, remote_address, ${`EVENT_CORRECTED_TO_${status}`}
     from audit where correlation_id = ${correlation_id} order by id limit 1`.execute(trx)
+}
+
+/** One that is over when it is known of: its start and its end at once, under an id of its own. */
+export async function recordEvent(
+  trx: Trx,
+  publish: Publish,
+  about: Omit<EventStart, 'correlation_id'>,
+  end: EventEnd,
+): Promise<void> {
+  const correlation_id = randomUUIDv7()
+  await startEvent(trx, publish, { ...about, correlation_id })
+  await endEvent(trx, publish, correlation_id, end)
 }
 
 /** Stores progress and, when it is learnt, the resource; callers throttle. */

@@ -8,7 +8,7 @@ import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { timeOf } from '#src/store/app-event-list.ts'
-import type { AppEventRow } from '#src/store/app-events.ts'
+import { type AppEventRow, PLATFORM_SLACK_S as SLACK_S } from '#src/store/app-events.ts'
 import type { Db } from '#src/store/database.ts'
 import type { Tables } from '#src/store/tables.ts'
 
@@ -94,9 +94,6 @@ function platformEventOf(raw: Raw): PlatformEvent {
     created_at: timeOfField(raw, 'created'),
   }
 }
-
-/** The platform stamps whole seconds, and its clock is not ours. */
-const SLACK_S = 2
 
 /**
  * The platform's events about the same resource while the operation ran. Read from what the watcher keeps, so that a list

@@ -1,5 +1,4 @@
 // Checks every node again and again, keeps the verdict, and reports when one changes; one replica at a time.
-import { randomUUIDv7 } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import { pageOf } from '#src/contract/common.ts'
@@ -12,7 +11,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import { type RequestContext, SYSTEM } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { Metrics } from '#src/kernel/metrics.ts'
-import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
+import { type ChangeDeps, recordEvent } from '#src/store/app-events.ts'
 import { createLeader, type Leader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import {
@@ -27,6 +26,7 @@ import {
 import { allNodes, findNode, type NodeRow } from '#src/store/nodes.ts'
 import { judge, type NodeFindings } from './health-verdict.ts'
 import { type MonitoringDeps, nodeAlerts } from './monitoring.ts'
+import { isConfigured } from './node-page.ts'
 
 export interface HealthDeps extends ChangeDeps, MonitoringDeps {
   database: ChangeDeps['database']
@@ -81,7 +81,7 @@ async function checkAll(deps: HealthDeps): Promise<void> {
 }
 
 async function storageOf({ ask }: HealthDeps, rows: readonly NodeRow[]): Promise<Map<number, NodeFindings['storage']>> {
-  const outcomes = await ask.storage(rows.filter(({ node_ip, fqdn }) => node_ip !== null && fqdn !== null))
+  const outcomes = await ask.storage(rows.filter(isConfigured))
   return new Map(outcomes.map((outcome) => [outcome.node.node_id, outcome]))
 }
 
@@ -116,17 +116,16 @@ async function keep(deps: HealthDeps, row: NodeRow, findings: NodeFindings): Pro
   await deps.database.transact(async (trx, publish) => {
     await saveHealth(trx, row.node_id, health, areas)
     if (health === row.health || (row.health === null && !isIll(health))) return
-    const correlation_id = randomUUIDv7()
     const reasons = areas.filter(({ health: one }) => one === health).flatMap((area) => area.reasons)
     const description = `Node ${row.fqdn ?? row.bmc_ip} is ${health}${row.health === null ? '' : `, was ${row.health}`}`
-    await startEvent(trx, publish, {
-      correlation_id, action: 'nodeHealthChange', resource_type: 'NODE', resource_uuid: row.id, description, caller: SYSTEM,
+    const about = {
+      action: 'nodeHealthChange', resource_type: 'NODE', resource_uuid: row.id, description, caller: SYSTEM,
       replica_id: deps.replica_id,
-    }) // biome-ignore format: one event
+    } // biome-ignore format: one event
     const end = isIll(health)
       ? { status: 'FAILED' as const, error_message: reasons.join(' ') }
       : { status: 'SUCCESS' as const }
-    await endEvent(trx, publish, correlation_id, end)
+    await recordEvent(trx, publish, about, end)
   })
   return false
 }

@@ -1,9 +1,8 @@
 // Tells when a node falls silent: one application event each time, whichever replica sees it first.
-import { randomUUIDv7 } from 'node:crypto'
 import type { Background } from '#src/kernel/background.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
-import { type ChangeDeps, endEvent, startEvent } from '#src/store/app-events.ts'
+import { type ChangeDeps, recordEvent } from '#src/store/app-events.ts'
 import { takeSilentNodes } from '#src/store/nodes.ts'
 
 export interface LivenessDeps extends ChangeDeps {
@@ -23,13 +22,12 @@ export function createLiveness(deps: LivenessDeps): Liveness {
     const silent = await database.transact(async (trx, publish) => {
       const rows = await takeSilentNodes(trx, offline_after_ms)
       for (const row of rows) {
-        const correlation_id = randomUUIDv7()
-        await startEvent(trx, publish, {
-          correlation_id, action: 'nodeOffline', resource_type: 'NODE', resource_uuid: row.id,
+        const about = {
+          action: 'nodeOffline', resource_type: 'NODE', resource_uuid: row.id,
           description: `Node ${row.bmc_ip} is offline`, caller: SYSTEM, replica_id: deps.replica_id,
-        }) // biome-ignore format: one event
+        } // biome-ignore format: one event
         const error_message = `No heartbeat since ${row.seen_at?.toISOString() ?? 'ever'}.`
-        await endEvent(trx, publish, correlation_id, { status: 'FAILED', error_message })
+        await recordEvent(trx, publish, about, { status: 'FAILED', error_message })
       }
       return rows
     })

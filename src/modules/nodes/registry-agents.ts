@@ -1,5 +1,4 @@
 // What agents call: enrol with a token, renew the certificate, send heartbeats (docs/decisions/0006-agent-trust.md).
-import { randomUUIDv7 } from 'node:crypto'
 import type { Static } from 'typebox'
 import type { IssuedNode, NodeFacts, nodeRegistry } from '#src/contract/nodes/registry.ts'
 import type { Input, Result } from '#src/contract/route.ts'
@@ -14,7 +13,7 @@ import {
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
 import { isSignedBy, readClaim } from '#src/kernel/node-signature.ts'
-import { type ChangeDeps, endEvent, recordChange, startEvent } from '#src/store/app-events.ts'
+import { type ChangeDeps, endEvent, recordChange, recordEvent, startEvent } from '#src/store/app-events.ts'
 import type { CaStore } from '#src/store/ca.ts'
 import { credentialHash } from '#src/store/credentials.ts'
 import { rejectionOf, useEnrolmentToken } from '#src/store/enrolment-tokens.ts'
@@ -109,12 +108,11 @@ export async function nodeHeartbeat(
     if (recorded === undefined) return
     noteReport(ctx, recorded.before, recorded.after)
     if (recorded.before.told_online) return
-    const correlation_id = randomUUIDv7()
-    await startEvent(trx, publish, {
-      correlation_id, action: 'nodeOnline', resource_type: 'NODE', resource_uuid: node.id,
+    const about = {
+      action: 'nodeOnline', resource_type: 'NODE', resource_uuid: node.id,
       description: `Node ${node.bmc_ip} is online`, caller: nodeCaller(node), replica_id: deps.replica_id,
-    }) // biome-ignore format: one event
-    await endEvent(trx, publish, correlation_id, { status: 'SUCCESS' })
+    } // biome-ignore format: one event
+    await recordEvent(trx, publish, about, { status: 'SUCCESS' })
   })
   return { interval_ms: deps.heartbeat_interval_ms, renew: isHalfLived(signed_with) }
 }
