@@ -57,17 +57,19 @@ export function createHealthWatcher(deps: HealthDeps): Leader {
   const { database, log, background, health_poll_ms } = deps
   return createLeader({ database, lock: LOCKS.health_watcher, name: 'health', log, background }, async (held) => {
     while (!held.aborted) {
-      await checkAll(deps)
+      await checkAll(deps, held)
       await pause(health_poll_ms, undefined, { signal: held })
     }
   })
 }
 
-async function checkAll(deps: HealthDeps): Promise<void> {
+async function checkAll(deps: HealthDeps, held: AbortSignal): Promise<void> {
   const rows = await allNodes(deps.database.db)
   const [alerts, storage, hosts] = await Promise.all([nodeAlerts(deps, rows), storageOf(deps, rows), hostsOf(deps)])
   const unchanged: number[] = []
   for (const row of rows) {
+    // The first verdict over thousands of nodes takes minutes, and whoever stops does not wait for it.
+    if (held.aborted) return
     const platform = hosts.get(row.node_ip ?? '') ?? null
     const is_same = await keep(deps, row, {
       alerts: alerts.get(row.node_id) ?? [],
