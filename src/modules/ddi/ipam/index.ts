@@ -1,5 +1,6 @@
 // Handlers of the IPAM area over the address store that the configuration names.
 import ipaddr from 'ipaddr.js'
+import { pageOf } from '#src/contract/common.ts'
 import type { ipam } from '#src/contract/ddi/ipam.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { IpamPage, IpamRows, IpamStore, Made, Missing, NewPrefix } from '#src/drivers/ddi/ipam-store.ts'
@@ -62,10 +63,6 @@ export function ipamHandlers(deps: IpamDeps): Handlers<typeof ipam.routes, Reque
         return { success: true, message: `${address} is released.` }
       }),
   }
-}
-
-function pageOf({ page = 1, page_size = 50 }: { page?: number; page_size?: number }): IpamPage {
-  return { page, page_size }
 }
 
 function listed<Name extends string, T>(name: Name, one: string, { rows, count }: IpamRows<T>, page: IpamPage) {
