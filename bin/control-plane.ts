@@ -39,6 +39,7 @@ import { isTenantActive } from '#src/store/tenants.ts'
 import { createMaintenance } from '#src/store/maintenance.ts'
 import { mountModules } from './modules.ts'
 import { createOwnNode } from './own-node.ts'
+import { createPeerListener } from './peer-listener.ts'
 import { readinessChecks } from './readiness.ts'
 import { createStartUp } from './start-up.ts'
 
@@ -143,7 +144,9 @@ async function start(
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),
   } // biome-ignore format: a list of names
   const services = { ...mountServices(parts, open), starting: start_up.state }
-  const watchers = [...mountModules(server, services, parts), own_node]
+  const mounted = mountModules(server, services, parts)
+  const peer_listener = createPeerListener({ config, ca, background, log, metrics, mount: mounted.mountForPeers })
+  const watchers = [...mounted.watchers, own_node, peer_listener]
   measure(metrics, server, parts)
   followRevocations(cache, open, listener)
   opened.defer(() => server.close())

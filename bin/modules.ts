@@ -15,6 +15,7 @@ import { discoveryModule } from '#src/modules/discovery/index.ts'
 import { diskOfferingsModule } from '#src/modules/disk-offerings/index.ts'
 import { eventsModule } from '#src/modules/events/index.ts'
 import { gpuModule } from '#src/modules/gpu/index.ts'
+import { haModule } from '#src/modules/ha/index.ts'
 import { jobsModule } from '#src/modules/jobs/index.ts'
 import type { AnyHandlers, Module, Parts, ServedArea, Watcher } from '#src/modules/module.ts'
 import { networkModule } from '#src/modules/network/index.ts'
@@ -39,16 +40,30 @@ const MODULES: readonly ((parts: Parts) => Module)[] = [
   nodesModule,
   camModule,
   bmcModule,
+  haModule,
 ]
 
-/** Mounts what every module declares, and answers what they do in the background. */
-export function mountModules(server: Server, services: MountServices, parts: Parts & { jobs: Engine }): Watcher[] {
+/** Mounts what every module declares. Answers what they do in the background, and how peers are served by another server. */
+export function mountModules(
+  server: Server,
+  services: MountServices,
+  parts: Parts & { jobs: Engine },
+): { watchers: Watcher[]; mountForPeers: (peer_server: Server) => void } {
   const modules = MODULES.map((module) => module(parts))
   for (const job of modules.flatMap(({ jobs = [] }) => jobs)) parts.jobs.register(job)
-  for (const { area, handlers } of assemble(areas, modules, ownNodeHandlers(parts.own_node))) {
-    mountArea(server, area, handlers, services)
+  const served = assemble(areas, modules, ownNodeHandlers(parts.own_node))
+  for (const { area, handlers } of served) mountArea(server, area, handlers, services)
+  return {
+    watchers: modules.flatMap(({ watchers = [] }) => watchers),
+    mountForPeers(peer_server) {
+      for (const { area, handlers } of served) mountArea(peer_server, insideOf(area), handlers, services)
+    },
   }
-  return modules.flatMap(({ watchers = [] }) => watchers)
+}
+
+/** What nodes of the cluster call each other for. */
+function insideOf(area: Area): Area {
+  return { ...area, routes: Object.fromEntries(Object.entries(area.routes).filter(([, route]) => route.inside_only)) }
 }
 
 /** Every area of the contract with the handlers of all its routes. Throws for every mistake of the declarations at once. */

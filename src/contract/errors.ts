@@ -268,6 +268,15 @@ function subsystemErrors(): Record<SubsystemCodes, ErrorEntry> {
   return table as Record<SubsystemCodes, ErrorEntry>
 }
 
+const ha_errors = {
+  HA_MEMBER_NOT_FOUND: entry(404, 'The node is no member of the management cluster'),
+  HA_MEMBER_EXISTS: entry(409, 'Another member has this address'),
+  HA_SCRIPT_NOT_FOUND: entry(404, 'There is no such managed script'),
+  HA_NOT_CONFIGURED: entry(500, 'Failover is not configured here'),
+  HA_SCRIPTS_FAILED: entry(500, 'A managed script could not be restored'),
+  HA_KEYS_FAILED: entry(500, 'The keys of the peers could not be synchronised'),
+}
+
 export const ERRORS = {
   ...general,
   ...areas,
@@ -281,6 +290,7 @@ export const ERRORS = {
   ...fleet_errors,
   ...vm_errors,
   ...camera_errors,
+  ...ha_errors,
   ...subsystemErrors(),
 }
 export type ErrorCode = keyof typeof ERRORS

@@ -30,6 +30,7 @@ import { publicIps } from './ddi/public-ips.ts'
 import { discovery } from './discovery.ts'
 import { diskOfferings } from './disk-offerings.ts'
 import { gpu } from './gpu.ts'
+import { ha } from './ha/ha.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { eligibleNics } from './network/eligible-nics.ts'
@@ -101,4 +102,5 @@ export const areas = [
   cameraEvents,
   cameraFaces,
   camInstance,
+  ha,
 ] as unknown as readonly Area[]

@@ -62,6 +62,8 @@ export interface RouteSpec {
   extension?: boolean
   /** Mounted, but left out of the published document (node-to-node calls). */
   hidden?: boolean
+  /** Refused where a proxy in front says that the request comes from another machine. */
+  inside_only?: boolean
   /** The route may run long (a benchmark): milliseconds before the server gives up. Default 120 s. */
   timeout_ms?: number
   /** For `sse` and `ws`: the schema of each message by its event name. */

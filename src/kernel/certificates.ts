@@ -101,6 +101,15 @@ export async function issueServerCertificate(ca: KeyedCertificate, dns_name: str
   return { certificate, key: await privatePem(keys.privateKey) }
 }
 
+/** For a management node towards its peers, which it calls and which call it: known by its address. */
+export async function issueMemberCertificate(ca: KeyedCertificate, address: string): Promise<KeyedCertificate> {
+  const x509 = await library()
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
+  const { serverAuth, clientAuth } = x509.ExtendedKeyUsage
+  const { certificate } = await issue(ca, address, keys.publicKey, [serverAuth, clientAuth])
+  return { certificate, key: await privatePem(keys.privateKey) }
+}
+
 const PEM_BODY = /-----BEGIN CERTIFICATE-----([^-]+)-----END CERTIFICATE-----/
 
 /** SHA-256 of the certificate, hexadecimal with colons, as TLS sockets show it. */
@@ -136,7 +145,7 @@ async function issue(
   ca: KeyedCertificate,
   name: string,
   publicKey: webcrypto.CryptoKey,
-  usage: string,
+  usage: string | string[],
   { days = CERTIFICATE_DAYS, extensions = [] }: { days?: number; extensions?: X509.Extension[] } = {},
 ): Promise<IssuedCertificate> {
   const x509 = await library()
@@ -155,7 +164,7 @@ async function issue(
     extensions: [
       new x509.BasicConstraintsExtension(false, undefined, true),
       new x509.KeyUsagesExtension(x509.KeyUsageFlags.digitalSignature, true),
-      new x509.ExtendedKeyUsageExtension([usage], true),
+      new x509.ExtendedKeyUsageExtension([usage].flat(), true),
       await x509.AuthorityKeyIdentifierExtension.create(issuer),
       ...extensions,
     ],

@@ -358,6 +358,43 @@ export const ConfigSchema = Type.Object(
       },
       'The machine that this replica runs on.',
     ),
+    ha: Group(
+      {
+        address: Type.Optional(
+          Type.String({
+            description:
+              'Address of this management node on the cluster network: peers reach it there under mutual TLS, and its failover events carry it. Without one, failover is for this machine alone.',
+          }),
+        ),
+        port: Type.Integer({
+          default: 8444,
+          minimum: 1,
+          maximum: 65_535,
+          description: 'Port that every management node listens on for its peers, at its address.',
+        }),
+        virtual_addresses: Type.Array(Type.String(), {
+          default: [],
+          description: 'Addresses that move between the management nodes, with their prefix length: 10.60.0.100/24.',
+        }),
+        check_ms: Type.Integer({
+          default: 10_000,
+          minimum: 100,
+          description: 'How often it is checked who holds the virtual addresses, and what waits in the spool.',
+        }),
+        authorized_keys_file: Type.Optional(
+          Type.String({
+            description:
+              'Where the lines of the file-sync keys of peers stand; left out: ha/authorized_keys below data_dir.',
+          }),
+        ),
+        scope_dir: Type.String({
+          default: '/var/lib/groundplane/dhcp-scopes',
+          pattern: '^/[A-Za-z0-9/._-]*$',
+          description: 'The only folder that peers can write to with their file-sync keys.',
+        }),
+      },
+      'Failover between the management nodes.',
+    ),
     log: Group(
       {
         level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }),

@@ -20,6 +20,24 @@ export const NodeSettings = Type.Object(
         { additionalProperties: false },
       ),
     ),
+    failover: Type.Optional(
+      Type.Object(
+        {
+          scripts_dir: Type.String({
+            default: '/usr/local/lib/groundplane/failover',
+            pattern: '^/',
+            description: 'Folder of the managed scripts: they are restored there, and nothing else belongs into it.',
+          }),
+          pid_file: Type.String({
+            default: '/run/keepalived.pid',
+            pattern: '^/',
+            description: 'Process id of the failover daemon, which is asked to read restored scripts again.',
+          }),
+          spool_dir: Path('Spool of the notify script: ha/spool in the data folder of the control plane.'),
+        },
+        { additionalProperties: false, description: 'On management nodes: the failover daemon.' },
+      ),
+    ),
     proc_root: Path('Where /proc stands.'),
     sys_root: Path('Where /sys stands.'),
     root: Path('Where /etc and other absolute paths stand.'),

@@ -15,6 +15,7 @@ import { createBridges } from './bridges/index.ts'
 import { cacheKey, createCache } from './cache.ts'
 import type { NodeSettings } from './config.ts'
 import { nodeFacts } from './facts.ts'
+import { createFailover } from './failover/index.ts'
 import { createFrrCollector, type FrrCollector } from './frr/node.ts'
 import { gpuNodeHandlers } from './gpu/index.ts'
 import { mtuNodeHandlers } from './mtu/index.ts'
@@ -63,6 +64,8 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
     openMtu(site),
     openBridges(site),
   ])
+  const failover = createFailover(options)
+  failover.start()
   const started_at = new Date().toISOString()
   const cache = createCache(host)
   const facts = (): Promise<NodeFacts> => cache.get(FACTS, FACTS_TTL_MS, () => nodeFacts(host, net, version))
@@ -74,6 +77,7 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
       ...mtu_part.handlers,
       ...bridges,
       ...gpuNodeHandlers(host),
+      ...failover.handlers,
       agentHealth: () => ({ status: 'ok', version, started_at }),
       agentFacts: facts,
       agentFrr: () => frr.node(),
@@ -81,7 +85,7 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
     facts,
     async stop() {
       mtu_part.stop()
-      await Promise.all([network.stop(), storage.stop(), bench.stop()])
+      await Promise.all([network.stop(), storage.stop(), bench.stop(), failover.stop()])
     },
   }
 }

@@ -27,6 +27,10 @@ export interface EventStart {
   tenant_id?: string | null
   /** The process that must end it; left out where any process may, as with a job. */
   replica_id?: string
+  /** INFO when left out. */
+  level?: 'INFO' | 'WARN' | 'ERROR'
+  /** When it happened, where that is not now. */
+  at?: Date
 }
 
 export type Publish = (message: StreamMessage) => void
@@ -47,6 +51,8 @@ export async function startEvent(trx: Trx, publish: Publish, start: EventStart):
       user_id: start.caller.user_id,
       username: start.caller.username,
       replica_id: start.replica_id ?? null,
+      ...(start.level === undefined ? {} : { level: start.level }),
+      ...(start.at === undefined ? {} : { created_at: start.at }),
       related: [...new Set((start.related ?? []).filter((id) => id !== null))],
     })
     .onConflict((conflict) => conflict.column('correlation_id').doNothing())
@@ -60,6 +66,10 @@ export interface EventEnd {
   description?: string
   error_message?: string
   resource_uuid?: string
+  /** Left out: ERROR of what failed, else INFO. */
+  level?: 'INFO' | 'WARN' | 'ERROR'
+  /** When it ended, where that is not now. */
+  at?: Date
 }
 
 /** Completes the row of this correlation id. One that has ended already stays as it is, unless it was only given up. */
@@ -68,8 +78,8 @@ export async function endEvent(trx: Trx, publish: Publish, correlation_id: strin
     .updateTable('app_event')
     .set({
       status: end.status,
-      level: end.status === 'FAILED' ? 'ERROR' : 'INFO',
-      completed_at: sql<Date>`now()`,
+      level: end.level ?? (end.status === 'FAILED' ? 'ERROR' : 'INFO'),
+      completed_at: end.at ?? sql<Date>`now()`,
       error_message: end.error_message ?? '',
       ...(end.status === 'SUCCESS' ? { progress: sql<number>`case when progress > 0 then 100 else 0 end` } : {}),
       ...(end.description === undefined ? {} : { description: end.description }),

@@ -36,4 +36,8 @@ export const LOCKS = {
   nvr_watcher: 7_405_022,
   /** With 1 for its password and 2 for its template as second number: what is read and then changed has one writer. */
   nvr: 7_405_023,
+  /** With a hash of its address as second number: failover events of a node are taken one after the other. */
+  ha_events: 7_405_063,
+  /** Held by the one replica that checks who holds the virtual addresses. */
+  ha_watcher: 7_405_064,
 } as const

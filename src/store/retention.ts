@@ -30,6 +30,7 @@ function rulesOf(periods: RetentionPeriods): RetentionRule[] {
       table: 'app_event',
       old: sql`archived in (true, false) and created_at < ${ago('days', app_event_days)} and status <> 'IN_PROGRESS'`,
     },
+    { table: 'ha_event', old: sql`received_at < ${ago('days', app_event_days)}` },
     { table: 'guest_network_job', old: sql`started_at < ${ago('days', job_days)}` },
     { table: 'platform_event', old: sql`created_at < ${ago('days', platform_event_days)}` },
     { table: 'dhcp_lease', old: sql`state <> 'active' and ended_at < ${ago('days', dhcp_lease_days)}` },

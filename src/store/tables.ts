@@ -1,13 +1,14 @@
 // Row types of every table, for Kysely. Each table's SQL stands in the store file of its owner.
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { BmcInventory } from '#src/contract/bmc/machine.ts'
+import type { HaTables } from './ha-tables.ts'
 
 /** A time: read as Date, written as Date or left to the database clock. */
 type Time = ColumnType<Date, Date | string | undefined, Date | string>
 type NullableTime = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
 type Json<T extends object | null> = JSONColumnType<T, string, string>
 
-export interface Tables {
+export interface Tables extends HaTables {
   replica: { id: string; hostname: string; started_at: Time; seen_at: Time }
   setting: { name: string; value: Json<object> }
   user_account: {

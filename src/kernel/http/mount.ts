@@ -13,6 +13,7 @@ import { ANONYMOUS, type Caller, type RequestContext } from './context.ts'
 import { errorAnswer } from './errors.ts'
 import type { Idempotency, StoredAnswer } from './idempotency.ts'
 import { addressCaller, type RateLimiter } from './rate-limit.ts'
+import { requireInside } from './inside.ts'
 import { createRequestContext, type ResumableContext } from './request-context.ts'
 import { pathOf, peerCertificateName, type Server } from './serve.ts'
 import { type OpenUpstream, openUpstream } from './socket-upstream.ts'
@@ -145,6 +146,7 @@ function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) 
   const { route, services } = mounted
   const decide = ({ caller, credential }: Identity): Promise<void> | void => {
     request.state.caller = caller
+    if (route.inside_only === true) requireInside(request.headers)
     request.state.credential = credential
     if (!PROBES.has(mounted.operation)) services.limiter.take(countedAs(route, caller, request.ip))
     if (SIGN_IN_OPERATIONS.has(mounted.operation)) services.login_limiter.take(addressCaller(request.ip))
