@@ -17,6 +17,7 @@ import { eventsModule } from '#src/modules/events/index.ts'
 import { gpuModule } from '#src/modules/gpu/index.ts'
 import { haModule } from '#src/modules/ha/index.ts'
 import { jobsModule } from '#src/modules/jobs/index.ts'
+import { lifecycleModule } from '#src/modules/lifecycle/index.ts'
 import type { AnyHandlers, Module, Parts, ServedArea, Watcher } from '#src/modules/module.ts'
 import { networkModule } from '#src/modules/network/index.ts'
 import { nodesModule } from '#src/modules/nodes/index.ts'
@@ -38,6 +39,7 @@ const MODULES: readonly ((parts: Parts) => Module)[] = [
   discoveryModule,
   alertsModule,
   nodesModule,
+  lifecycleModule,
   camModule,
   bmcModule,
   haModule,

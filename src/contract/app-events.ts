@@ -51,6 +51,12 @@ export const AppEvent = Type.Object(
     tenant_id: Nullable(Type.String()),
     user_id: Nullable(Type.Integer({ description: 'User behind the caller; null for tokens without one.' })),
     username: Type.String(),
+    audit_head: Type.Optional(
+      Type.String({
+        'x-extension': true,
+        description: 'Hash of the last line of the job’s audit log, over all lines before it: shows later tampering.',
+      }),
+    ),
   },
   { title: 'AppEvent' },
 )

@@ -118,6 +118,8 @@ const registry_errors = {
   NODE_EXISTS: entry(409, 'A node with this BMC address is registered'),
   NODE_REPORT_CONFLICT: entry(409, 'What the node reports cannot be accepted'),
   NODE_JOB_RUNNING: entry(409, 'A job of this node is running'),
+  NODE_STATE: entry(409, 'The state of the node does not allow this'),
+  NODE_IDENTITY: entry(409, 'It is another machine than the one on record'),
   ENROLMENT_REJECTED: entry(401, 'The enrolment was refused'),
   NODE_CREDENTIAL_REJECTED: entry(401, 'The node did not prove who it is'),
 }

@@ -75,8 +75,32 @@ export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   on_failure?: 'stop' | 'undo'
   /** Rolls back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
+  /**
+   * Written in the transaction that ends the job as failed, after its undo. Answers the job that goes on from there: it takes
+   * the places of this one, so that no other comes in between. It must not throw for what it finds: the job has failed already.
+   */
+  failed?: (run: Run<Deps, Input, State>, trx: Trx, publish: Publish) => Promise<FollowUp | undefined>
   /** One sentence for the timeline when the job has ended well. */
   done?: (run: Run<Deps, Input, State>) => string
+}
+
+/** A job of its own, with an event of its own, whose parent is the failed job. */
+export interface FollowUp {
+  /** Unique among the children of the failed job. */
+  name: string
+  definition: AnyJob
+  /** Action of its event. */
+  operation: string
+  admission: AdmissionOf<unknown>
+}
+
+export function followUp<Deps, Input, State, Result>(
+  name: string,
+  definition: JobDefinition<Deps, Input, State, Result>,
+  operation: string,
+  admission: AdmissionOf<Input>,
+): FollowUp {
+  return { name, definition: definition as unknown as AnyJob, operation, admission }
 }
 
 /** A job holds its place from its start to its end, also while it waits. */

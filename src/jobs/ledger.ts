@@ -1,6 +1,6 @@
 // The ledger: jobs, their steps and their audit log, the only truth about what was done. Every write of a running job
 // names the epoch it was claimed under, so that a process which lost the job writes nothing.
-import { createHash } from 'node:crypto'
+import { randomUUIDv7 } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
@@ -10,10 +10,12 @@ import { LOCKS } from '#src/store/locks.ts'
 import { isAlive } from '#src/store/replicas.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Admission } from './admit.ts'
-import { type AnyJob, type LogLevel, type Milestone, MILESTONES } from './define.ts'
+import { appendLine, type AuditLine, chainHead } from './audit-log.ts'
+import { type AnyJob, type Milestone, MILESTONES } from './define.ts'
 import { freePlaces, MAY_START, type Place } from './limits.ts'
 import type { JobRow } from './job-row.ts'
 import {
+  callerOf,
   cancelChildren,
   change,
   type Claim,
@@ -25,7 +27,7 @@ import {
   type StepEnd,
   wakeJob,
 } from './rows.ts'
-import { waits } from './waits.ts'
+import { type ChildStart, waits } from './waits.ts'
 
 export type Ledger = ReturnType<typeof createLedger>
 
@@ -234,6 +236,7 @@ function stepWrites({ held }: Parts) {
               .doUpdateSet({ ordinal, state, error, attempt, finished_at: sql`now()` }),
           )
           .execute()
+        if (state !== 'failed') await appendLine(trx, claim.row.id, endLine(name, state, error, attempt))
         if (end.outstanding !== undefined) {
           await trx
             .insertInto('job_outstanding')
@@ -255,6 +258,12 @@ function stepWrites({ held }: Parts) {
   }
 }
 
+/** Of a failure its cause has a line of its own. */
+function endLine(step: string, state: StepEnd, error: string, attempt: number): AuditLine {
+  const level = state === 'unverified' ? 'WARN' : 'INFO'
+  return { level, step, attempt, text: error === '' ? state : `${state}: ${error}` }
+}
+
 /** A milestone is never withdrawn, whatever a repeated step says. */
 function further({ row }: Claim, milestone: Milestone | undefined): { milestone?: Milestone } {
   if (milestone === undefined) return {}
@@ -262,7 +271,43 @@ function further({ row }: Claim, milestone: Milestone | undefined): { milestone?
   return MILESTONES.indexOf(milestone) > passed ? { milestone } : {}
 }
 
-function jobWrites({ held, encrypt }: Parts) {
+export interface JobEnd {
+  sentence: string
+  failure?: Failure
+  result?: unknown
+  /** What is written with the failure; answers the job that follows it. */
+  failed?: (trx: Trx, publish: Publish) => Promise<NextJob | undefined>
+}
+
+/** A job that goes on from a failed one, in its places. */
+export interface NextJob extends ChildStart {
+  operation: string
+}
+
+async function insertFollowUp(
+  parts: Parts,
+  trx: Trx,
+  publish: Publish,
+  failed: JobRow,
+  { name, definition, places, admission, operation }: NextJob,
+): Promise<void> {
+  const of = { id: randomUUIDv7(), caller: callerOf(failed), places, here: false }
+  const tenant_id = admission.tenant_id ?? failed.tenant_id
+  await insertJob(parts, trx, publish, definition, { ...admission, tenant_id }, { ...of, child: [failed.id, name] })
+  await startEvent(trx, publish, {
+    correlation_id: of.id,
+    action: operation,
+    resource_type: definition.resource_type,
+    description: admission.description,
+    caller: of.caller,
+    related: admission.related ?? [],
+    tenant_id,
+    ...(admission.resource_id === undefined ? {} : { resource_uuid: admission.resource_id }),
+  })
+}
+
+function jobWrites(parts: Parts) {
+  const { held, encrypt } = parts
   return {
     fenced: <T>(claim: Claim, work: (trx: Trx, publish: Publish) => Promise<T>): Promise<T> => held(claim, work),
 
@@ -312,7 +357,7 @@ function jobWrites({ held, encrypt }: Parts) {
       }),
 
     /** The end: job and event in one transaction; a waiting parent and those that wait for its places go on. */
-    finish: (claim: Claim, end: { sentence: string; failure?: Failure; result?: unknown }): Promise<JobRow> =>
+    finish: (claim: Claim, end: JobEnd): Promise<JobRow> =>
       held(
         claim,
         async (trx, publish) => {
@@ -322,8 +367,9 @@ function jobWrites({ held, encrypt }: Parts) {
           await endEvent(trx, publish, claim.row.id, {
             status: failure === undefined ? 'SUCCESS' : 'FAILED',
             ...(failure === undefined ? { description: sentence } : { error_message: failure.reason }),
+            audit_head: await chainHead(trx, claim.row.id),
           })
-          return change(trx, publish, claim.row.id, {
+          const ended = await change(trx, publish, claim.row.id, {
             job_status: failure === undefined ? 'completed' : 'failed',
             status: sentence,
             executor: null,
@@ -331,6 +377,9 @@ function jobWrites({ held, encrypt }: Parts) {
             ...(result === undefined ? {} : { result: encrypt(result, claim.row.id) }),
             ...(failure === undefined ? { progress: 100 } : failureColumns(failure)),
           })
+          const next = await end.failed?.(trx, publish)
+          if (next !== undefined) await insertFollowUp(parts, trx, publish, ended, next)
+          return ended
         },
         'with_parent',
       ),
@@ -343,46 +392,7 @@ function failureColumns({ step, code, reason, upstream_message }: Failure) {
 
 function auditLog({ held }: Parts) {
   return {
-    /** One line of the audit log, chained to the one before it by its hash (node-lifecycle.md 12). */
-    note: (
-      claim: Claim,
-      line: { level: LogLevel; step: string; attempt: number; text: string; data: Record<string, unknown> | undefined },
-    ): Promise<void> =>
-      held(claim, async (trx) => {
-        const last = await trx
-          .selectFrom('job_event')
-          .select(['seq', 'hash'])
-          .where('job_id', '=', claim.row.id)
-          .orderBy('seq', 'desc')
-          .limit(1)
-          .executeTakeFirst()
-        const seq = (last?.seq ?? 0) + 1
-        const text = printable(line.text)
-        const data = line.data === undefined ? null : JSON.stringify(line.data)
-        const hash = createHash('sha256')
-          .update(last?.hash ?? Buffer.alloc(32))
-          .update(JSON.stringify([claim.row.id, seq, line.level, line.step, line.attempt, text, data]))
-          .digest()
-        await trx
-          .insertInto('job_event')
-          .values({
-            job_id: claim.row.id,
-            seq,
-            level: line.level,
-            step: line.step,
-            attempt: line.attempt,
-            text,
-            data,
-            hash,
-          })
-          .execute()
-      }),
+    /** One line of the audit log. */
+    note: (claim: Claim, line: AuditLine): Promise<void> => held(claim, (trx) => appendLine(trx, claim.row.id, line)),
   }
-}
-
-const MAX_LINE = 2000
-
-/** Texts from elsewhere cannot forge lines. */
-function printable(text: string): string {
-  return text.replace(/\p{Cc}/gu, (char) => JSON.stringify(char).slice(1, -1)).slice(0, MAX_LINE)
 }

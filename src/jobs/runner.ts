@@ -8,6 +8,8 @@ import { Type } from 'typebox'
 import type { AnyJob, BoundJob, Holds, NoState, Run } from './define.ts'
 import { createProgress } from './progress.ts'
 import type { JobRow } from './job-row.ts'
+import type { JobEnd } from './ledger.ts'
+import { placesOf } from './limits.ts'
 import { type Claim, type Failure, FencedError, type StepEnd } from './rows.ts'
 import { type AnyStep, createRun, DEFAULT_TIMEOUT_MS, type RunnerDeps } from './run.ts'
 import { WaitEndedError, WaitingError } from './waits.ts'
@@ -74,13 +76,29 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
     failure = await runStep({ claim, bound, step, ordinal, attempt, interrupted, stop, progress, deps })
   }
   if (failure !== undefined) await deps.ledger.endChildren(claim)
-  if (failure !== undefined && on_failure === 'undo') {
-    const left = await undoSteps(claim, bound, stop, progress, deps)
-    return deps.ledger.finish(claim, { sentence: undone(failure, left), failure })
+  if (failure !== undefined) {
+    const left = on_failure === 'undo' ? await undoSteps(claim, bound, stop, progress, deps) : undefined
+    const sentence = left === undefined ? failure.reason : undone(failure, left)
+    return deps.ledger.finish(claim, { sentence, failure, failed: whatFollows(claim, bound, stop, progress, deps) })
   }
-  if (failure !== undefined) return deps.ledger.finish(claim, { sentence: failure.reason, failure })
   const run = createRun({ claim, bound, step: steps.at(-1), attempt: 1, signal: stop, progress, deps })
   return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.', result: resultOf?.(run) })
+}
+
+/** What the definition writes with the failure, and the job that it names. */
+function whatFollows(
+  claim: Claim,
+  bound: BoundJob,
+  stop: AbortSignal,
+  progress: ReturnType<typeof createProgress>,
+  deps: RunnerDeps,
+): NonNullable<JobEnd['failed']> {
+  return async (trx, publish) => {
+    const run = createRun({ claim, bound, step: undefined, attempt: 1, signal: stop, progress, deps })
+    const next = await bound.definition.failed?.(run, trx, publish)
+    if (next === undefined) return undefined
+    return { ...next, places: placesOf(deps.bound(next.definition.type), next.admission.input) }
+  }
 }
 
 interface StepRun {

@@ -3,7 +3,7 @@ import type { Job, JobDetail } from '#src/contract/jobs.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { runsThePlatform } from '#src/kernel/http/errors.ts'
 import type { Db, StreamMessage } from '#src/store/database.ts'
-import type { JobRow } from './job-row.ts'
+import type { JobRow, StepRow } from './job-row.ts'
 
 const LOG_LINES = 200
 
@@ -31,15 +31,45 @@ export function jobMessage(row: JobRow, total_jobs: number): StreamMessage {
   return { channel: 'job', type: 'job', tenant_id: row.tenant_id, data: jobOf(row, total_jobs) }
 }
 
-export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<JobDetail> {
-  const [steps, lines, outstanding, children] = await Promise.all([
+/** What the views of a job show beside its row. */
+export interface JobFacts {
+  /** In the order they began, also the one that runs. */
+  steps: StepRow[]
+  /** What a person must still check, oldest first. */
+  outstanding: string[]
+  /** Children, oldest first. */
+  children: JobRow[]
+}
+
+export async function readJobFacts(db: Db, id: string): Promise<JobFacts> {
+  const [steps, outstanding, children] = await Promise.all([
+    db.selectFrom('job_step').selectAll().where('job_id', '=', id).orderBy('ordinal').orderBy('started_at').execute(),
     db
-      .selectFrom('job_step')
-      .selectAll()
-      .where('job_id', '=', row.id)
-      .orderBy('ordinal')
-      .orderBy('started_at')
+      .selectFrom('job_outstanding')
+      .select('text')
+      .where('job_id', '=', id)
+      .where('closed_at', 'is', null)
+      .orderBy('created_at')
       .execute(),
+    db.selectFrom('job').selectAll().where('parent_id', '=', id).orderBy('created_at').orderBy('id').execute(),
+  ])
+  return { steps, outstanding: outstanding.map(({ text }) => text), children }
+}
+
+/** The steps that have ended. */
+export function endedSteps(steps: readonly StepRow[]): JobDetail['steps'] {
+  return steps
+    .filter((step) => step.state !== 'running')
+    .map(({ name, state, error }) => ({ name, status: state as JobDetail['steps'][number]['status'], error }))
+}
+
+export function runningStep(steps: readonly StepRow[]): string | null {
+  return steps.find((step) => step.state === 'running')?.name ?? null
+}
+
+export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<JobDetail> {
+  const [{ steps, outstanding, children }, lines] = await Promise.all([
+    readJobFacts(db, row.id),
     db
       .selectFrom('job_event')
       .selectAll()
@@ -47,11 +77,9 @@ export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<Jo
       .orderBy('seq', 'desc')
       .limit(LOG_LINES)
       .execute(),
-    db.selectFrom('job_outstanding').selectAll().where('job_id', '=', row.id).where('closed_at', 'is', null).execute(),
-    countChildren(db, [row.id]),
   ])
   return {
-    ...jobOf(row, 1 + (children.get(row.id) ?? 0)),
+    ...jobOf(row, 1 + children.length),
     correlation_id: row.id,
     resource_type: row.resource_type,
     resource_id: row.resource_id,
@@ -60,12 +88,10 @@ export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<Jo
     failure_reason: row.job_status === 'failed' ? (row.failure_reason ?? '') : '',
     ...(row.upstream_message === null || !runsThePlatform(caller) ? {} : { upstream_message: row.upstream_message }),
     cancel_requested: row.cancel_requested_at !== null,
-    current_step: steps.find((step) => step.state === 'running')?.name ?? null,
+    current_step: runningStep(steps),
     planned_steps: row.planned_steps,
-    steps: steps
-      .filter((step) => step.state !== 'running')
-      .map(({ name, state, error }) => ({ name, status: state as JobDetail['steps'][number]['status'], error })),
-    outstanding_actions: outstanding.map((item) => item.text),
+    steps: endedSteps(steps),
+    outstanding_actions: outstanding,
     finished_at: row.finished_at?.toISOString() ?? null,
     log: lines
       .reverse()

@@ -45,7 +45,7 @@ function without(line: string, hidden: readonly string[]): string {
 const MAX_DEPTH = 5
 
 /** Copies only where something must be hidden: this is on the path of every request. */
-function withoutSecrets(fields: Record<string, unknown>, depth: number): Record<string, unknown> {
+export function withoutSecrets(fields: Record<string, unknown>, depth = 0): Record<string, unknown> {
   let out = fields
   for (const name in fields) {
     const value = fields[name]

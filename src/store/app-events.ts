@@ -70,6 +70,8 @@ export interface EventEnd {
   level?: 'INFO' | 'WARN' | 'ERROR'
   /** When it ended, where that is not now. */
   at?: Date
+  /** Of the job that the event is about, when it has written any line. */
+  audit_head?: string | null
 }
 
 /** Completes the row of this correlation id. One that has ended already stays as it is, unless it was only given up. */
@@ -84,6 +86,7 @@ export async function endEvent(trx: Trx, publish: Publish, correlation_id: strin
       ...(end.status === 'SUCCESS' ? { progress: sql<number>`case when progress > 0 then 100 else 0 end` } : {}),
       ...(end.description === undefined ? {} : { description: end.description }),
       ...(end.resource_uuid === undefined ? {} : { resource_uuid: end.resource_uuid }),
+      ...(end.audit_head === undefined ? {} : { audit_head: end.audit_head }),
     })
     .where('correlation_id', '=', correlation_id)
     .where(({ or, eb }) => or([eb('status', '=', 'IN_PROGRESS'), eb('abandoned_at', 'is not', null)]))
@@ -250,6 +253,7 @@ export function appEventOf(row: AppEventRow): AppEvent {
     tenant_id: row.tenant_id,
     user_id: row.user_id,
     username: row.username,
+    ...(row.audit_head === null ? {} : { audit_head: row.audit_head }),
   }
 }
 

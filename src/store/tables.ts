@@ -1,14 +1,11 @@
 // Row types of every table, for Kysely. Each table's SQL stands in the store file of its owner.
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { BmcInventory } from '#src/contract/bmc/machine.ts'
+import type { Json, NullableTime, Time } from './column-types.ts'
 import type { HaTables } from './ha-tables.ts'
+import type { NodeTables } from './node-tables.ts'
 
-/** A time: read as Date, written as Date or left to the database clock. */
-type Time = ColumnType<Date, Date | string | undefined, Date | string>
-type NullableTime = ColumnType<Date | null, Date | string | null | undefined, Date | string | null>
-type Json<T extends object | null> = JSONColumnType<T, string, string>
-
-export interface Tables extends HaTables {
+export interface Tables extends HaTables, NodeTables {
   replica: { id: string; hostname: string; started_at: Time; seen_at: Time }
   setting: { name: string; value: Json<object> }
   user_account: {
@@ -99,6 +96,7 @@ export interface Tables extends HaTables {
     replica_id: string | null
     abandoned_at: NullableTime
     related: Generated<string[]>
+    audit_head: string | null
   }
   stream_event: {
     position: Generated<number>
@@ -226,49 +224,6 @@ export interface Tables extends HaTables {
     fetched_by: string | null
     fetched_bytes: ColumnType<string, number | undefined, unknown>
   }
-  node: {
-    node_id: Generated<number>
-    id: string
-    bmc_ip: string
-    node_ip: string | null
-    fqdn: string | null
-    hostname: string | null
-    role: 'compute' | 'management' | null
-    zone: string | null
-    provision_status: Generated<string>
-    reported_node_ip: string | null
-    reported_fqdn: string | null
-    reported_hostname: string | null
-    reported_since: NullableTime
-    addresses: JSONColumnType<string[] | null, string | null, string | null>
-    agent_address: string | null
-    agent_port: number | null
-    agent_version: string | null
-    boot_id: string | null
-    certificate: string | null
-    previous_certificate: string | null
-    certificate_serial: string | null
-    certificate_expires_at: NullableTime
-    signed_ms: Generated<number>
-    enrolled_at: NullableTime
-    seen_at: NullableTime
-    told_online: Generated<boolean>
-    health: 'healthy' | 'degraded' | 'critical' | 'unknown' | null
-    health_since: NullableTime
-    health_checked_at: NullableTime
-    health_areas: ColumnType<object[], string | undefined, string>
-    registered_by: string
-    created_at: Time
-  }
-  enrolment_token: {
-    hash: Buffer
-    node_id: number
-    created_by: string
-    created_at: Time
-    expires_at: Time
-    used_at: NullableTime
-  }
-  revoked_certificate: { serial: string; bmc_ip: string; reason: string; revoked_at: Time }
   alert_copy: {
     id: string
     type: number | null

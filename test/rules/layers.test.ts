@@ -22,6 +22,8 @@ const SHARED_MODULES = [
   'platform-rows',
   // What makes a machine for other areas, too: they start it as a job of their own job.
   'compute/provision.job',
+  // Jobs of nodes look alike, whichever module has them.
+  'lifecycle/job-view',
 ].map((name) => `src/modules/${name}.ts`)
 
 interface Import {

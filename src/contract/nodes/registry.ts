@@ -20,9 +20,11 @@ export const NODE_ROLES = ['compute', 'management'] as const
 /** The words of network monitoring (Part 3, 4.7). */
 export const NODE_STATUSES = ['online', 'offline', 'unconfigured-noIP', 'unconfigured-noFQDN'] as const
 
-const PROVISION_STATES = [
+/** What a node is in its life; what is done to it stands in its jobs (docs/guides/node-setup.md). */
+export const NODE_STATES = [
   'discovered', 'provisioning', 'provision_failed', 'configuring', 'configured', 'rolling_back', 'configure_failed', 'decommissioning',
-] // biome-ignore format: one list
+] as const // biome-ignore format: one list
+export type NodeState = (typeof NODE_STATES)[number]
 
 const HostName = Type.String({
   minLength: 1,
@@ -68,7 +70,7 @@ export const NodeRecord = Type.Object(
     ),
     role: Nullable(OneOf([...NODE_ROLES])),
     zone: Nullable(Type.String()),
-    provision_status: KnownText(PROVISION_STATES, 'What the node is in its life.'),
+    provision_status: KnownText(NODE_STATES, 'What the node is in its life.'),
     status: OneOf([...NODE_STATUSES], {
       description:
         'online: its agent sent a heartbeat within the limit. unconfigured-…: address or full name is missing.',
@@ -207,7 +209,7 @@ export const nodeRegistry = defineArea({
       query: Closed({
         role: Type.Optional(OneOf([...NODE_ROLES])),
         status: Type.Optional(OneOf([...NODE_STATUSES])),
-        provision_status: Type.Optional(KnownText(PROVISION_STATES, 'Only nodes in this state.')),
+        provision_status: Type.Optional(KnownText(NODE_STATES, 'Only nodes in this state.')),
         zone: Type.Optional(Type.String({ maxLength: 128 })),
         keyword: Type.Optional(Type.String({ maxLength: 128, description: 'Text within a name or an address.' })),
         ...PageFields,
