@@ -1,7 +1,8 @@
 // Watches 500 BMCs as the service does, in a process of its own, so that its processor time and memory can be read.
 import { createRedfish } from '#src/drivers/redfish/connections.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { createPowerStreams } from '#src/modules/bmc/power-streams.ts'
+import { powerReader } from '#src/modules/bmc/readings.ts'
+import { createPowerStreams } from '#src/modules/power-streams.ts'
 
 const [port = '0', count = '0'] = process.argv.slice(2)
 const log = createLog({ level: 'silent' })
@@ -17,7 +18,7 @@ const bmcs = {
       tls: { mode: 'pin', pin: async ({ fingerprint }) => (pinned ||= fingerprint) },
     }),
 }
-const streams = createPowerStreams({ bmcs, watch_ms: 10_000, log })
+const streams = createPowerStreams({ device: 'BMC', open: powerReader(bmcs), watch_ms: 10_000, log })
 const known = new Set<string>()
 process.on('message', (asked) => {
   global.gc?.()

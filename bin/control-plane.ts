@@ -132,7 +132,9 @@ async function start(
   const { offline_after_ms } = config.nodes
   const agents = createNodeAgents({ ca, offline_after_ms, observe: observed('agent') })
   opened.defer(() => agents.close())
-  const bmcs = createBmcAccess({ config: config.bmc, database, keyring, log, observe: observed('bmc') })
+  const bmcs = createBmcAccess({
+    config: config.bmc, database, keyring, log, observe: observed('bmc'), observeKvm: observed('kvm'),
+  }) // biome-ignore format: short names
   opened.defer(() => bmcs.close())
   const own_node = createOwnNode({ config, database, version, log })
   const start_up = createStartUp()

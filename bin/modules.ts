@@ -18,6 +18,7 @@ import { gpuModule } from '#src/modules/gpu/index.ts'
 import { haModule } from '#src/modules/ha/index.ts'
 import { jobsModule } from '#src/modules/jobs/index.ts'
 import { lifecycleModule } from '#src/modules/lifecycle/index.ts'
+import { kvmModule } from '#src/modules/kvm/index.ts'
 import type { AnyHandlers, Module, Parts, ServedArea, Watcher } from '#src/modules/module.ts'
 import { networkModule } from '#src/modules/network/index.ts'
 import { nodesModule } from '#src/modules/nodes/index.ts'
@@ -43,6 +44,7 @@ const MODULES: readonly ((parts: Parts) => Module)[] = [
   camModule,
   bmcModule,
   haModule,
+  kvmModule,
 ]
 
 /** Mounts what every module declares. Answers what they do in the background, and how peers are served by another server. */

@@ -13,7 +13,7 @@ export interface CommandName {
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan', 'remoteKvm',
+  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
 
@@ -25,6 +25,7 @@ const NOUNS = [
 const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'vm', group: 'vm' },
   { noun: 'bmc', group: 'bmc' },
+  { noun: 'kvm', group: 'kvm' },
   { noun: 'publicIp', group: 'ip' },
   { noun: 'portForwarding', group: 'forward' },
   { noun: 'gpu', group: 'gpu' },

@@ -138,6 +138,18 @@ const bmc_errors = {
   BOOT_IMAGE_REJECTED: entry(401, 'There is no such boot image, or no more'),
 }
 
+const kvm_errors = {
+  KVM_CREDENTIALS_NOT_FOUND: entry(401, 'No credentials of this remote KVM are stored'),
+  KVM_CREDENTIALS_REJECTED: entry(401, 'The remote KVM refuses the credentials'),
+  KVM_TLS_PIN_MISMATCH: entry('upstream', 'The remote KVM shows another certificate than the pinned one'),
+  KVM_BUSY: entry(409, 'The remote KVM is busy, or in use by a person'),
+  KVM_REJECTED: entry(400, 'The remote KVM refused the request'),
+  KVM_CHANGE_FAILED: entry('upstream', 'The remote KVM accepted the change, which did not come about'),
+  INSTALLER_NOT_CONFIGURED: entry('upstream', 'No installer is configured'),
+  INSTALL_FAILED: entry('upstream', 'The installation of the operating system failed'),
+  PHONE_HOME_REJECTED: entry(404, 'There is no such installation, or no more'),
+}
+
 const platform_errors = {
   PROVIDER_NOT_FOUND: entry(404, 'There is no such network service provider'),
   PROVIDER_EXISTS: entry(409, 'The physical network has this network service provider already'),
@@ -288,6 +300,7 @@ export const ERRORS = {
   ...tenant_errors,
   ...public_ip_errors,
   ...bmc_errors,
+  ...kvm_errors,
   ...platform_errors,
   ...fleet_errors,
   ...vm_errors,

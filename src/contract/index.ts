@@ -33,6 +33,7 @@ import { gpu } from './gpu.ts'
 import { ha } from './ha/ha.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
+import { kvmPower } from './kvm/power.ts'
 import { eligibleNics } from './network/eligible-nics.ts'
 import { guestNetworkJobs } from './network/guest-network-jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
@@ -93,6 +94,7 @@ export const areas = [
   bmcPower,
   bmcBios,
   bmcMachine,
+  kvmPower,
   hostStorage,
   benchmarks,
   cameras,

@@ -5,6 +5,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import Value from 'typebox/value'
 import { parse } from 'yaml'
 import { bmcSettings } from './bmc-settings.ts'
+import { installerSettings } from './installer-settings.ts'
 
 /** A group of settings: every member has a default or is optional, unknown members are refused. */
 function Group<P extends TProperties>(properties: P, description: string) {
@@ -343,7 +344,8 @@ export const ConfigSchema = Type.Object(
       },
       'The nodes of the cloud and the agents on them.',
     ),
-    bmc: Group(bmcSettings, 'BMCs of machines, spoken to over Redfish.'),
+    bmc: Group(bmcSettings, 'BMCs of machines, spoken to over Redfish, and remote KVMs.'),
+    installer: Group(installerSettings, 'Unattended installation of nodes through remote KVMs.'),
     node: Group(
       {
         enabled: Type.Boolean({

@@ -1,9 +1,11 @@
-// BMCs as every area reaches them: by address, with the credentials, certificate and port of its record. What can be asked of one
+// BMCs and remote KVMs as every area reaches them: by address, with the credentials, certificate and port of its record. What can be asked of one
 // are the plain functions of src/drivers/redfish: readPower, sendReset, bootSlot, insertMedia, setBootOnce, readInventory.
 import { readFileSync } from 'node:fs'
 import type { Bmc } from '#src/drivers/redfish/bmc.ts'
+import type { KvmClient } from '#src/drivers/pikvm/client.ts'
+import { createPikvm } from '#src/drivers/pikvm/connections.ts'
 import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts'
-import type { TlsPolicy } from '#src/drivers/redfish/transport.ts'
+import type { TlsPolicy } from '#src/drivers/pinned-tls.ts'
 import type { Config } from '#src/kernel/config.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
@@ -24,6 +26,10 @@ export interface BmcOrder {
 export interface BmcAccess {
   /** Throws when the address is not allowed or there are no credentials. Nothing is sent yet. */
   open(order: BmcOrder): Promise<Bmc>
+  /** The same for a remote KVM, which has a record like a BMC. */
+  openKvm(order: Pick<BmcOrder, 'bmc_ip' | 'by'>): Promise<KvmClient>
+  /** After the record changed: connections end, and secrets that were refused may be tried again. */
+  drop(bmc_ip: string): void
   /** Its record; undefined without one. */
   find(bmc_ip: string): Promise<BmcRow | undefined>
   readonly redfish: Redfish
@@ -37,11 +43,13 @@ export interface BmcAccessOptions {
   keyring: Keyring
   log: Log
   observe?: (operation: string, seconds: number, outcome: string) => void
+  observeKvm?: (operation: string, seconds: number, outcome: string) => void
 }
 
 const RETRY_MS = 2000
 
-export function createBmcAccess({ config, database, keyring, log, observe }: BmcAccessOptions): BmcAccess {
+export function createBmcAccess(options: BmcAccessOptions): BmcAccess {
+  const { config, database, keyring, log, observe, observeKvm } = options
   const { allowed_networks, timeout_ms, follow_ms, port } = config
   const retry_ms = Math.min(RETRY_MS, follow_ms)
   const redfish = createRedfish({
@@ -51,6 +59,7 @@ export function createBmcAccess({ config, database, keyring, log, observe }: Bmc
     log,
     ...(observe === undefined ? {} : { observe }),
   })
+  const pikvm = createPikvm({ allowed_networks, timeout_ms, retry_ms, observe: observeKvm })
   const policyOf = (row: BmcRow | undefined, { bmc_ip, by }: BmcOrder): TlsPolicy => {
     const mode = row?.tls_mode ?? 'pin'
     if (mode === 'pin') return { mode, pin: (seen) => pinFirst(database.db, bmc_ip, seen, by) }
@@ -82,7 +91,26 @@ export function createBmcAccess({ config, database, keyring, log, observe }: Bmc
       const { bmc_ip } = order
       return redfish.open({ bmc_ip, port: row?.port ?? port, tls, system_id: row?.system_id ?? null, credentials })
     },
-    close: () => redfish.close(),
+    async openKvm(order) {
+      const { bmc_ip } = order
+      pikvm.requireAllowed(bmc_ip)
+      const row = await findBmc(database.db, bmc_ip)
+      const credentials = storedCredentials(row, keyring)
+      if (credentials === undefined) {
+        throw new ApiError(
+          'KVM_CREDENTIALS_NOT_FOUND',
+          `No credentials of KVM ${bmc_ip} are stored; put its record at /vendora-inventory/bmcs/${bmc_ip}.`,
+        )
+      }
+      return pikvm.open({ kvm_ip: bmc_ip, port: row?.port ?? port, tls: policyOf(row, order), credentials })
+    },
+    drop(bmc_ip) {
+      redfish.drop(bmc_ip)
+      pikvm.drop(bmc_ip)
+    },
+    async close() {
+      await Promise.all([redfish.close(), pikvm.close()])
+    },
   }
 }
 

@@ -108,7 +108,8 @@ function compareStatuses(model: Operation, ours: Operation, published: Document)
   const found = Object.keys(ours.responses)
   const marked = (status: string): boolean => resolve(ours.responses[status], published)['x-extension'] === true
   const problems: string[] = []
-  if (model['x-status-not-shown'] === true && wanted.length === 0) {
+  if (model['x-status-not-shown'] === true && (wanted.length === 0 || 'default' in model.responses)) {
+    for (const status of wanted) if (!found.includes(status)) problems.push(`status ${status} is missing`)
     for (const status of found) {
       if (!WITHOUT_STATUS.includes(status) && !ALWAYS_ALLOWED.includes(status))
         problems.push(`status ${status} is not allowed here`)

@@ -11,7 +11,7 @@ import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts
 import { linkAt, localPath, numberAt, textAt } from '#src/drivers/redfish/document.ts'
 import { readInventory } from '#src/drivers/redfish/inventory.ts'
 import { readMediaSlots, setBootOnce } from '#src/drivers/redfish/media.ts'
-import { allowedNetworks } from '#src/drivers/redfish/networks.ts'
+import { allowedNetworks } from '#src/drivers/allowed-networks.ts'
 import { isReached, readPower, readResetTypes, sendReset } from '#src/drivers/redfish/power.ts'
 import { messagesOf, RedfishError } from '#src/drivers/redfish/redfish-error.ts'
 import { readTask } from '#src/drivers/redfish/tasks.ts'

@@ -20,6 +20,7 @@ const SHARED_MODULES = [
   'node-agents',
   'operation',
   'platform-rows',
+  'power-streams',
   // What makes a machine for other areas, too: they start it as a job of their own job.
   'compute/provision.job',
   // Jobs of nodes look alike, whichever module has them.

@@ -4,10 +4,11 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from '#src/kernel/log.ts'
 import { type Bmc, createBmc } from './bmc.ts'
 import { createClient } from './client.ts'
-import { allowedNetworks, type AllowedNetworks } from './networks.ts'
+import { allowedNetworks, type AllowedNetworks } from '../allowed-networks.ts'
 import { RedfishError } from './redfish-error.ts'
 import { createRejectedSecrets, type Credentials } from './session.ts'
-import { type BmcCertificate, createTransport, type TlsPolicy } from './transport.ts'
+import type { SeenCertificate, TlsPolicy } from '../pinned-tls.ts'
+import { createTransport } from './transport.ts'
 
 export interface RedfishOptions {
   allowed_networks: readonly string[]
@@ -31,7 +32,7 @@ export interface Redfish {
   /** The connection that others use, too. Nothing is sent yet. */
   open(address: BmcAddress): Bmc
   /** The certificate shown now; nothing else is asked, and nobody logs in. */
-  readCertificate(bmc_ip: string, port: number): Promise<BmcCertificate>
+  readCertificate(bmc_ip: string, port: number): Promise<SeenCertificate>
   /** After its record changed: connections to it end, and secrets that were refused may be tried again. */
   drop(bmc_ip: string): void
   close(): Promise<void>
@@ -99,9 +100,9 @@ function requireAllowed(allowed: AllowedNetworks, bmc_ip: string): void {
 }
 
 /** The handshake is broken off once the certificate is known. */
-async function certificateAt(address: string, port: number, timeout_ms: number): Promise<BmcCertificate> {
-  let seen: BmcCertificate | undefined
-  const pin = async (certificate: BmcCertificate): Promise<string> => {
+async function certificateAt(address: string, port: number, timeout_ms: number): Promise<SeenCertificate> {
+  let seen: SeenCertificate | undefined
+  const pin = async (certificate: SeenCertificate): Promise<string> => {
     seen = certificate
     return 'none'
   }

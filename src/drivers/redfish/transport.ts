@@ -1,25 +1,10 @@
-// One exchange with one BMC over TLS. The certificate is checked on the bare socket, before a byte of HTTP, and with it the
-// credentials, is written.
-import type { X509Certificate } from 'node:crypto'
+// One exchange with one BMC over TLS, whose certificate is checked before credentials are written (../pinned-tls.ts).
 import { isIPv6 } from 'node:net'
-import type { SecureContext, TLSSocket } from 'node:tls'
-import { buildConnector, Pool } from 'undici'
+import type { SecureContext } from 'node:tls'
+import { Pool } from 'undici'
+import { pinnedConnector, type TlsPolicy } from '../pinned-tls.ts'
 import { RedfishError } from './redfish-error.ts'
 import { connectionReason } from '../transport-text.ts'
-
-export interface BmcCertificate {
-  /** SHA-256, hexadecimal with colons. */
-  fingerprint: string
-  subject: string
-  issuer: string
-  valid_from: string
-  valid_to: string
-}
-
-/** How the certificate is judged. */
-export type TlsPolicy =
-  /** `pin` answers the fingerprint that counts, having stored this one when there was none. */
-  { mode: 'pin'; pin(seen: BmcCertificate): Promise<string> } | { mode: 'ca'; ca: string } | { mode: 'insecure' }
 
 export interface Endpoint {
   address: string
@@ -53,7 +38,6 @@ export interface Transport {
   close(): Promise<void>
 }
 
-const CONNECT_TIMEOUT_MS = 5000
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024
 /** Small BMCs stall under more. */
 const READS_AT_ONCE = 2
@@ -62,7 +46,8 @@ const IDLE_MS = 30_000
 
 export function createTransport(endpoint: Endpoint): Transport {
   const origin = `https://${isIPv6(endpoint.address) ? `[${endpoint.address}]` : endpoint.address}:${endpoint.port}`
-  const connect = pinnedConnector(endpoint)
+  const { tls, secure_context } = endpoint
+  const connect = pinnedConnector({ tls, secure_context, device: 'BMC', errorOf: pinError })
   const common = { connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_ANSWER_BYTES }
   let reads: Pool | undefined
   let writes: Pool | undefined
@@ -131,53 +116,6 @@ export function neverRan(error: RedfishError): boolean {
   )
 }
 
-function pinnedConnector({ tls, secure_context }: Endpoint): buildConnector.connector {
-  const base = buildConnector({
-    timeout: CONNECT_TIMEOUT_MS,
-    // A resumed session would skip the check of the certificate.
-    maxCachedSessions: 0,
-    allowH2: false,
-    rejectUnauthorized: tls.mode === 'ca',
-    ...(secure_context === undefined || tls.mode === 'ca' ? {} : { secureContext: secure_context }),
-    // Certificates of BMCs rarely carry their address; who has the key of one that the CA issued is one of ours.
-    ...(tls.mode === 'ca' ? { ca: tls.ca, checkServerIdentity: () => undefined } : {}),
-  })
-  return (options, callback) =>
-    base(options, (error, socket) => {
-      if (error !== null || socket === null) return callback(error ?? new Error('no connection'), null)
-      if (tls.mode !== 'pin') return callback(null, socket)
-      checkPin(socket as TLSSocket, tls).then(
-        () => callback(null, socket),
-        (reason: unknown) => {
-          socket.destroy()
-          callback(reason instanceof Error ? reason : new Error('the certificate was not accepted'), null)
-        },
-      )
-    })
-}
-
-async function checkPin(socket: TLSSocket, tls: Extract<TlsPolicy, { mode: 'pin' }>): Promise<void> {
-  const seen = certificateOf(socket.getPeerX509Certificate())
-  if (seen === undefined) throw pinError('The BMC shows no certificate.')
-  const pinned = await tls.pin(seen)
-  if (pinned === seen.fingerprint) return
-  throw pinError(
-    `The BMC shows the certificate ${seen.fingerprint}, pinned is ${pinned}; nothing was sent. If it was changed on purpose, accept it with the repin call.`,
-  )
-}
-
 function pinError(sentence: string): RedfishError {
   return new RedfishError({ operation: 'connect', failure: 'error', problem: 'pin', sentence })
-}
-
-function certificateOf(certificate: X509Certificate | undefined): BmcCertificate | undefined {
-  if (certificate === undefined) return undefined
-  const { fingerprint256, subject, issuer, validFromDate, validToDate } = certificate
-  return {
-    fingerprint: fingerprint256,
-    subject: subject?.replaceAll('\n', ', ') ?? '',
-    issuer: issuer?.replaceAll('\n', ', ') ?? '',
-    valid_from: validFromDate.toISOString(),
-    valid_to: validToDate.toISOString(),
-  }
 }

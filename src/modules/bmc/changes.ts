@@ -17,12 +17,12 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordOperation } from '../operation.ts'
 import type { BmcOrder } from '../bmc-access.ts'
+import type { PowerStreams } from '../power-streams.ts'
 import { bmcBiosSetJob } from './bios.job.ts'
 import { type BmcDeps, orderOf } from './bmc-call.ts'
 import { bmcJobsDeleteJob } from './clear.job.ts'
 import { bmcFirmwareUpdateJob } from './firmware.job.ts'
 import { bmcPowerSetJob } from './power.job.ts'
-import type { PowerStreams } from './power-streams.ts'
 
 export interface ChangeDeps extends BmcDeps {
   streams: PowerStreams

@@ -6,6 +6,7 @@ import { bmcRecords } from '#src/contract/bmc/records.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { addressOf } from '#src/kernel/ip-address.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { createPowerStreams } from '../power-streams.ts'
 import { bmcBiosSetJob } from './bios.job.ts'
 import { bmcBiosSet, bmcFirmwareUpdate, bmcJobsDelete, bmcPowerSet, bmcRestart } from './changes.ts'
 import { bmcJobsDeleteJob } from './clear.job.ts'
@@ -14,14 +15,13 @@ import { bmcInventoryCollect } from './inventory.ts'
 import { bmcIsoMount, bootImageGet } from './iso-mount.ts'
 import { bmcIsoMountJob } from './mount.job.ts'
 import { bmcPowerSetJob } from './power.job.ts'
-import { createPowerStreams } from './power-streams.ts'
-import { bmcBiosGet, bmcBiosPendingGet, bmcJobsList, bmcPowerGet } from './readings.ts'
+import { bmcBiosGet, bmcBiosPendingGet, bmcJobsList, bmcPowerGet, powerReader } from './readings.ts'
 import { recordHandlers } from './records.ts'
 
 export function bmcModule(parts: Parts): Module {
   const { bmcs, config, database, log } = parts
   const { watch_ms, follow_ms, patience_seconds, timeout_ms } = config.bmc
-  const streams = createPowerStreams({ bmcs, watch_ms, log })
+  const streams = createPowerStreams({ device: 'BMC', open: powerReader(bmcs), watch_ms, log })
   const deps = { ...parts, streams }
   const job_deps = { bmcs, database, follow_ms, patience_ms: patience_seconds * 1000, timeout_ms }
   return {

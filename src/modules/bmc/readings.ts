@@ -8,6 +8,7 @@ import { type BiosReading, readBios } from '#src/drivers/redfish/bios.ts'
 import { readPower, readResetTypes } from '#src/drivers/redfish/power.ts'
 import { readRemoteJobs } from '#src/drivers/redfish/remote-jobs.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { BmcAccess, BmcOrder } from '../bmc-access.ts'
 import { type BmcDeps, orderOf } from './bmc-call.ts'
 
 type PowerRoutes = (typeof bmcPower)['routes']
@@ -16,6 +17,19 @@ type MachineRoutes = (typeof bmcMachine)['routes']
 
 /** Of the machine’s own jobs the documents show no more. */
 const JOBS_SHOWN = 5
+
+const WATCH_TIMEOUT_MS = 15_000
+
+/** For those who watch. */
+export function powerReader(bmcs: Pick<BmcAccess, 'open'>) {
+  return async (order: BmcOrder) => {
+    const bmc = await bmcs.open(order)
+    return async () => {
+      const { power_on, power_state } = await readPower(bmc, { once: true, timeout_ms: WATCH_TIMEOUT_MS })
+      return { power_on, power_state }
+    }
+  }
+}
 
 export function bmcPowerGet({ bmcs }: BmcDeps) {
   return async (

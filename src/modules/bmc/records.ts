@@ -41,7 +41,7 @@ export function recordHandlers(deps: RecordDeps): Handlers<Routes, RequestContex
       const subject = { resource_id: bmc_ip, description: `Deleting the record of BMC ${bmc_ip}.`, done: message }
       return recordOperation(deps, ctx, 'BMC_RECORD', subject, async () => {
         await deleteBmc(database.db, bmc_ip)
-        bmcs.redfish.drop(bmc_ip)
+        bmcs.drop(bmc_ip)
         return { message }
       })
     },
@@ -69,7 +69,7 @@ async function put(
   await recordOperation(deps, ctx, 'BMC_RECORD', subject, async () => {
     const encrypted = keyring.encrypt(password, ASSOCIATED_DATA.bmc(bmc_ip))
     await putBmc(deps.database.db, { bmc_ip, username, password: encrypted, port, tls_mode, system_id })
-    bmcs.redfish.drop(bmc_ip)
+    bmcs.drop(bmc_ip)
   })
 }
 
@@ -90,7 +90,7 @@ async function repin(deps: RecordDeps, { params, body }: In<'bmcRepin'>, ctx: Re
   const subject = { resource_id: bmc_ip, description: `Accepting the certificate of BMC ${bmc_ip}.`, done }
   return recordOperation(deps, ctx, 'BMC_RECORD', subject, async () => {
     await replacePin(database.db, bmc_ip, seen, ctx.caller.username)
-    bmcs.redfish.drop(bmc_ip)
+    bmcs.drop(bmc_ip)
     return read(bmc_ip)
   })
 }
