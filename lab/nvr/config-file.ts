@@ -47,7 +47,7 @@ function schemaOf(release: Release): { schema: JsonObject; validate: ValidateFun
   if (known !== undefined) return known
   const text = readFileSync(new URL(`schemas/config-${release}.schema.json`, import.meta.url), 'utf8')
   const schema = JSON.parse(text) as JsonObject // a file of our own
-  const ajv = new Ajv2020({ strict: false, coerceTypes: true, allErrors: true })
+  const ajv = new Ajv2020({ strict: false, coerceTypes: true, allErrors: true, validateSchema: false })
   const made = { schema, validate: ajv.compile(schema) }
   schemas[release] = made
   return made

@@ -29,6 +29,14 @@ function complaints(schema: TSchema | undefined, value: unknown): string {
   return ajv.validate(schema as object, value) ? '' : ajv.errorsText()
 }
 
+test('every schema is a valid JSON Schema, which the server takes for granted', () => {
+  for (const { operation, route } of routes) {
+    for (const schema of [route.params, route.query, route.body, ...Object.values(route.ok)]) {
+      if (schema !== undefined) assert.ok(ajv.validateSchema(schema), `${operation}: ${ajv.errorsText()}`)
+    }
+  }
+})
+
 test('every operation name and every path with its method stands once', () => {
   const names = routes.map(({ operation }) => operation)
   const paths = routes.map(({ route }) => `${route.method} ${route.path}`)

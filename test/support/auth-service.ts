@@ -149,7 +149,7 @@ async function startReplica(
     database,
     replica_id: randomUUIDv7(),
     cache,
-    passwords: createPasswords(),
+    passwords: createPasswords({ cost: { ln: 8, r: 8, p: 1 } }),
     session_ms: config.auth.session_hours * 3_600_000,
     public_url,
     oidc: oidc === undefined ? undefined : createOidcSignIn({ config: oidc, public_url, database, keyring }),

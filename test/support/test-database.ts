@@ -55,7 +55,8 @@ export async function createTestDatabase(): Promise<TestDatabase> {
   const own = shared === undefined ? await startTestServer() : undefined
   const server: Connection = own?.connection ?? (JSON.parse(shared ?? '{}') as Connection)
   const name = `t_${process.pid}_${Date.now().toString(36)}_${Math.random().toString(36).slice(2, 6)}`
-  await query(server, `create database ${name} template ${TEMPLATE}`)
+  // Copying the files takes a fifth of what writing every page to the log takes.
+  await query(server, `create database ${name} template ${TEMPLATE} strategy file_copy`)
   return {
     connection: { ...server, database: name },
     async drop() {

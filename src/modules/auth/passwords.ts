@@ -16,24 +16,24 @@ const COST = { ln: 16, r: 8, p: 1 }
 const HASH_BYTES = 32
 const SALT_BYTES = 16
 
-/** Beyond `max_waiting` sign-ins are refused rather than queued without end. */
-export function createPasswords({ max_waiting = 40 } = {}): Passwords {
+/** Beyond `max_waiting` sign-ins are refused rather than queued without end. Tests make the cost small. */
+export function createPasswords({ max_waiting = 40, cost = COST } = {}): Passwords {
   const limit = pLimit(AT_ONCE)
-  const derived = (password: string, salt: Buffer, cost: typeof COST): Promise<Buffer> => {
+  const derived = (password: string, salt: Buffer, of: typeof COST): Promise<Buffer> => {
     if (limit.pendingCount >= max_waiting) {
       throw new ApiError('RATE_LIMITED', 'Too many sign-ins at once; try again in 5 s.', { retry_after_s: 5 })
     }
-    return limit(() => derive(password, salt, cost))
+    return limit(() => derive(password, salt, of))
   }
-  const nobody = phc(COST, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES))
+  const nobody = phc(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES))
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES)
-      return phc(COST, salt, await derived(password, salt, COST))
+      return phc(cost, salt, await derived(password, salt, cost))
     },
     async matches(password, stored) {
-      const { cost, salt, hash } = parsePhc(stored ?? nobody)
-      return timingSafeEqual(await derived(password, salt, cost), hash) && stored !== undefined
+      const known = parsePhc(stored ?? nobody)
+      return timingSafeEqual(await derived(password, known.salt, known.cost), known.hash) && stored !== undefined
     },
   }
 }
