@@ -31,7 +31,7 @@ beforeEach(() => lab.reset())
 function driver(config: Partial<CloudStackConfig> = {}): CloudStack {
   return createCloudStack(
     {
-      url: lab.url, api_key: lab.api_key, secret_key: lab.secret_key, algorithm: 'auto', timeout_ms: 1000, read_timeout_ms: 1000, ...config,
+      url: lab.url, api_key: lab.api_key, secret_key: lab.secret_key, algorithm: 'auto', timeout_ms: 30_000, read_timeout_ms: 30_000, ...config,
     }, // biome-ignore format: one record
     { log, check: inCatalogue },
   )
