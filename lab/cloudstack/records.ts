@@ -117,7 +117,13 @@ export interface Host {
   podid: string
   clusterid: string
   state: 'Up' | 'Down' | 'Disconnected' | 'Alert' | 'Connecting'
-  resourcestate: 'Enabled' | 'Disabled' | 'PrepareForMaintenance' | 'Maintenance' | 'ErrorInMaintenance'
+  resourcestate:
+    | 'Enabled'
+    | 'Disabled'
+    | 'PrepareForMaintenance'
+    | 'Maintenance'
+    | 'ErrorInMaintenance'
+    | 'ErrorInPrepareForMaintenance'
   cpunumber: number
   cpusockets: number
   cpuspeed: number

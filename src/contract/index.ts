@@ -42,6 +42,7 @@ import { mtu } from './network/mtu.ts'
 import { portForwarding } from './network/port-forwarding.ts'
 import { serviceProviders } from './network/providers.ts'
 import { networkStats } from './network/stats.ts'
+import { decommission } from './nodes/decommission.ts'
 import { nodeHealth } from './nodes/health.ts'
 import { nodeNics } from './nodes/nics.ts'
 import { nodeRegistry } from './nodes/registry.ts'
@@ -90,6 +91,7 @@ export const areas = [
   nodeRegistry,
   nodeHealth,
   nodeNics,
+  decommission,
   bmcRecords,
   bmcPower,
   bmcBios,

@@ -40,6 +40,15 @@ export const bmcSettings = {
       'How long a graceful shutdown, a restart or a fetch of an image may take before it counts as not come about.',
   }),
   iso_dir: Type.Optional(Type.String({ description: 'Folder of images that machines may be started from.' })),
+  wipe_image: Type.Optional(
+    Type.String({
+      pattern: '^[A-Za-z0-9_][A-Za-z0-9_.+-]*\\.(iso|img)$',
+      description: 'File of bmc.iso_dir that wipes the disks of a machine that is started from it.',
+    }),
+  ),
+  wipe_image_sha256: Type.Optional(
+    Type.String({ pattern: '^[0-9a-fA-F]{64}$', description: 'SHA-256 that this file must have.' }),
+  ),
   image_addresses: Type.Array(Type.String(), {
     default: [],
     description: 'Further addresses under which BMCs reach this service, such as a virtual one.',

@@ -2,10 +2,11 @@
 import type { ColumnType, Generated, JSONColumnType } from 'kysely'
 import type { BmcInventory } from '#src/contract/bmc/machine.ts'
 import type { Json, NullableTime, Time } from './column-types.ts'
+import type { DecommissionTables } from './decommission-tables.ts'
 import type { HaTables } from './ha-tables.ts'
 import type { NodeTables } from './node-tables.ts'
 
-export interface Tables extends HaTables, NodeTables {
+export interface Tables extends DecommissionTables, HaTables, NodeTables {
   replica: { id: string; hostname: string; started_at: Time; seen_at: Time }
   setting: { name: string; value: Json<object> }
   user_account: {

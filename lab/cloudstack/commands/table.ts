@@ -8,6 +8,7 @@ import { events } from './events.ts'
 import { forwarding } from './forwarding.ts'
 import { gpu } from './gpu.ts'
 import { groups } from './groups.ts'
+import { hosts } from './hosts.ts'
 import { imports } from './imports.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
@@ -35,6 +36,7 @@ export const COMMANDS: Commands = {
   ...forwarding,
   ...gpu,
   ...groups,
+  ...hosts,
   ...imports,
   ...infrastructure,
   ...jobs,

@@ -1,0 +1,116 @@
+// Decommission preflight over HTTP: a node of the simulated platform with a simulated BMC.
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { wellKnown } from '../../lab/site.ts'
+import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
+import type { Reply } from '../support/http.ts'
+import { control } from '../support/platform-calls.ts'
+
+let site: BmcSite
+let node: string
+let next = 0
+
+before(async () => {
+  site = await startBmcSite({ time: 'step' })
+  node = site.bmcs['idrac9-7'].host
+  await register(node, { node_ip: '10.0.0.12', fqdn: 'kvm-02.example.internal', role: 'compute' })
+})
+after(() => site.close())
+
+async function register(bmc_ip: string, more: object): Promise<void> {
+  const reply = await site.lab.call('POST', '/configure/nodes', { bmc_ip, ...more })
+  assert.equal(reply.status, 201, reply.text)
+}
+
+const preflight = (body?: object, bmc_ip = node): Promise<Reply> =>
+  site.lab.call('POST', `/configure/nodes/${bmc_ip}/decommission/preflight`, body)
+
+const statusOf = ({ body }: Reply, name: string): string =>
+  body.checks.find((check: { name: string }) => check.name === name)?.status
+
+test('a preflight counts what is on the host and finds room for it', async () => {
+  const { state } = site.lab.platform
+  const reply = await preflight({ accept: ['bmc-reachable'] })
+  assert.equal(reply.status, 200, reply.text)
+  const { body } = reply
+  const here = state.tables.vms.by('host', wellKnown.hosts['kvm-02'])
+  const routers = state.tables.routers.filter((one) => one['hostid'] === wellKnown.hosts['kvm-02']).length
+  const system = state.tables.systemvms.filter((one) => one['hostid'] === wellKnown.hosts['kvm-02']).length
+  assert.equal(body.vm_count, here.length)
+  assert.deepEqual([body.router_count, body.system_vm_count], [routers, routers + system])
+  assert.equal(body.migratable_vm_count + body.non_migratable_vm_count, body.vm_count)
+  assert.equal(body.migration_targets, 2, 'the other hosts of the cluster')
+  assert.equal(body.migration_capacity_ok, true)
+  assert.ok(body.mem_demand_bytes >= here.reduce((sum, { memory }) => sum + memory * 1024 ** 2, 0))
+  assert.deepEqual(body.held_addresses, ['10.0.0.12 (management)'])
+  assert.equal(statusOf(reply, 'bmc-reachable'), 'pass')
+  assert.deepEqual(
+    body.checks.filter(({ status }: { status: string }) => status === 'fail'),
+    [],
+  )
+  assert.equal(body.can_proceed, true)
+})
+
+test('the same findings have the same fingerprint, and a new machine another one', async () => {
+  const [first, second] = [await preflight(), await preflight()]
+  assert.equal(first.body.fingerprint, second.body.fingerprint)
+  const { vms } = site.lab.platform.state.tables
+  const elsewhere = vms.by('host', wellKnown.hosts['kvm-01'])[0] ?? assert.fail()
+  vms.put({ ...elsewhere, hostid: wellKnown.hosts['kvm-02'] })
+  assert.notEqual((await preflight()).body.fingerprint, first.body.fingerprint)
+  vms.put(elsewhere)
+})
+
+test('machines that cannot move are named and need force', async () => {
+  const { vms, storagepools, volumes } = site.lab.platform.state.tables
+  const stopped = vms.get(wellKnown.vms['legacy-crm']) ?? assert.fail()
+  const ceph = storagepools.get(wellKnown.storage_pools['ceph-rbd']) ?? assert.fail()
+  const local = {
+    ...ceph,
+    id: 'f3b8a2de-3f0e-4d1a-8b7e-0d9f5a1c7e42',
+    name: 'local-kvm-02',
+    scope: 'HOST',
+    ipaddress: '10.0.0.12',
+  }
+  storagepools.put(local)
+  const disk = volumes.by('vm', stopped.id)[0] ?? assert.fail()
+  volumes.put({ ...disk, storageid: local.id })
+  const reply = await preflight()
+  assert.ok(reply.body.non_migratable_vm_names.includes('legacy-crm'), reply.text)
+  assert.equal(reply.body.requires_force, true)
+  assert.equal(statusOf(reply, 'non-migratable-vms'), 'warn')
+  volumes.put(disk)
+  storagepools.remove(local.id)
+})
+
+test('a platform that does not answer fails its checks and leaves its numbers unknown', async () => {
+  await control(site.lab, 'fail', { command: 'listHosts', code: 530, text: 'down', at: 'submit', times: 2 })
+  const reply = await preflight()
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal(statusOf(reply, 'platform-reachable'), 'fail')
+  assert.equal(statusOf(reply, 'last-host'), 'fail')
+  assert.deepEqual([reply.body.can_proceed, reply.body.vm_count], [false, null])
+})
+
+test('another host in preparation, machines in between two states and a silent BMC stop it', async () => {
+  const { hosts, vms } = site.lab.platform.state.tables
+  const other = hosts.get(wellKnown.hosts['kvm-01']) ?? assert.fail()
+  const vm = vms.by('host', wellKnown.hosts['kvm-02'])[0] ?? assert.fail()
+  hosts.put({ ...other, resourcestate: 'PrepareForMaintenance' })
+  vms.put({ ...vm, state: 'Stopping' })
+  const bare = `10.9.0.${(next += 1)}`
+  await register(bare, { node_ip: '10.0.0.12', role: 'compute' })
+  const reply = await preflight({}, bare)
+  for (const name of ['cluster-maintenance', 'transitional-vms', 'bmc-reachable'])
+    assert.equal(statusOf(reply, name), 'fail', name)
+  hosts.put(other)
+  vms.put(vm)
+})
+
+test('wrong requests are 400 and an unknown node is 404', async () => {
+  assert.equal((await preflight({ accept: ['cluster-maintenance'] })).status, 400)
+  assert.equal((await preflight({ unknown: 1 })).status, 400)
+  assert.equal((await preflight({}, 'not-an-address')).status, 400)
+  const reply = await preflight({}, '10.99.0.1')
+  assert.deepEqual([reply.status, reply.body.code], [404, 'NODE_NOT_FOUND'])
+})
