@@ -9,9 +9,12 @@ import { seededId, wellKnown } from '../../lab/site.ts'
 import catalogue from '../fixtures/cloudstack-commands.json' with { type: 'json' }
 import { type CloudStack, type CloudStackConfig, createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
+import { wasReplaced } from '#src/drivers/cloudstack/later-jobs.ts'
 import { CloudStackError, LostJobError, UnknownJobError } from '#src/drivers/cloudstack/platform-error.ts'
+import { observe } from '#src/drivers/cloudstack/postcondition.ts'
 import { mapUpstreamError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
+import { clientOf } from '../lab/cloudstack-client.ts'
 import { until } from '../support/until.ts'
 
 let lab: CloudStackLab
@@ -253,4 +256,25 @@ test('supports tells which commands and parameters this platform has', async () 
   assert.equal(await cloudstack.lookups.supports('listVirtualMachines', 'keyword'), true)
   assert.equal(await cloudstack.lookups.supports('listVirtualMachines', 'nonsense'), false)
   assert.equal(await cloudstack.lookups.supports('noSuchCommand'), false)
+})
+
+test('that a volume was made in the same second does not explain why it is not attached', async () => {
+  const { vms, disk_offerings, zone } = wellKnown
+  const platform = clientOf(lab)
+  const sameSecond = async (): Promise<{ volume_id: string; job_id: string } | undefined> => {
+    const job_id = randomUUID()
+    const made = await platform.job('createVolume', { name: 'quick', diskofferingid: disk_offerings['ssd-20'], zoneid: zone })
+    const volume_id = String(made['jobinstanceid'])
+    await fault('pretend', { command: 'attachVolume', times: 1 })
+    const attached = await platform.job('attachVolume', { id: volume_id, virtualmachineid: vms.wiki, customjobid: job_id })
+    assert.equal(attached['jobstatus'], 1)
+    const [making, attaching] = [made, attached].map(({ created }) => String(created))
+    return making === attaching ? { volume_id, job_id } : undefined
+  } // biome-ignore format: calls of the platform
+  const { volume_id, job_id } = await until('both are done within one second', sameSecond)
+  const postcondition = { thing: 'volume', args: { id: volume_id }, expect: { virtualmachineid: vms.wiki } } as const
+  const { signal } = new AbortController()
+  const seen = await observe(cloudstack, postcondition, null, { signal })
+  assert.equal(seen.holds, false)
+  assert.equal(await wasReplaced(cloudstack, { job_id, postcondition, made_id: null }, seen, signal), false)
 })

@@ -109,8 +109,9 @@ export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<str
 
 async function check<Fixture>(walk: Walk<Fixture>, fixture: Fixture, job: JobRow, where: string): Promise<void> {
   if (job.job_status === 'completed') return walk.completed(fixture, job, where)
-  assert.ok(walk.may_fail !== undefined, `${where}: the job failed at ${job.failed_step}: ${job.failure_reason}`)
-  return walk.failed(fixture, job, where)
+  const failure = `${where}: the job failed at ${job.failed_step}: ${job.failure_reason}`
+  assert.ok(walk.may_fail !== undefined, failure)
+  return walk.failed(fixture, job, failure)
 }
 
 const isOver = (job: JobRow | undefined): boolean => job !== undefined && job.job_status !== 'running'

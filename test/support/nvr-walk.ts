@@ -43,7 +43,7 @@ export const shared = (async () => {
   const database = openDatabase({ connection, pool_size: 4, log })
   const { url, api_key, secret_key } = platform
   const client = createCloudStack(
-    { url, api_key, secret_key, algorithm: 'hmac-sha1', timeout_ms: 3000, read_timeout_ms: 3000 },
+    { url, api_key, secret_key, algorithm: 'hmac-sha1', timeout_ms: 30_000, read_timeout_ms: 30_000 },
     { log, wait_factor: 0.01 },
   )
   const cloudstack = withSentPoints(client, platformChanges)

@@ -139,8 +139,8 @@ async function configOf(
       secret_key: platform.secret_key,
       events_poll_ms: 300,
       states_poll_ms: 500,
-      read_timeout_ms: 2000,
-      timeout_ms: 5000,
+      read_timeout_ms: 5000,
+      timeout_ms: 10_000,
       ...(options.config?.compute as object | undefined),
     },
   })

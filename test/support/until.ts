@@ -4,15 +4,19 @@ import { setTimeout as delay } from 'node:timers/promises'
 const DEADLINE_MS = 30_000
 const PAUSE_MS = 25
 
+/** A pause that took longer was the machine's: it stood still, so what is waited for could not happen either. */
+const LONGEST_PAUSE_MS = 1000
+
 /** Asks again and again until the answer is neither undefined nor false; fails with the last error after the deadline. */
 export async function until<T>(
   what: string,
   ask: () => T | undefined | false | Promise<T | undefined | false>,
   deadline_ms: number = DEADLINE_MS,
 ): Promise<T> {
-  const end = performance.now() + deadline_ms
+  let waited_ms = 0
   let last: unknown
   for (;;) {
+    const asked = performance.now()
     try {
       const answer = await ask()
       if (answer !== undefined && answer !== false) return answer
@@ -20,7 +24,8 @@ export async function until<T>(
     } catch (error) {
       last = error
     }
-    if (performance.now() > end) throw new Error(`waited ${deadline_ms} ms in vain until ${what}`, { cause: last })
+    if (waited_ms > deadline_ms) throw new Error(`waited ${deadline_ms} ms in vain until ${what}`, { cause: last })
     await delay(PAUSE_MS)
+    waited_ms += Math.min(performance.now() - asked, LONGEST_PAUSE_MS)
   }
 }

@@ -14,6 +14,8 @@ interface Change {
 }
 
 const SUCCEEDED = 1
+/** Making the thing came before every change of it, also when both were within one second. */
+const CREATIONS = new Set(['VM.CREATE', 'VOLUME.CREATE', 'NETWORK.CREATE'])
 
 export async function wasReplaced(
   cloudstack: CloudStack,
@@ -31,7 +33,8 @@ export async function wasReplaced(
   const args = { ...WHOLE_SCOPE, startdate: `${own.created_at.slice(0, 19)}Z` }
   const began = new Set<string>()
   for await (const rows of cloudstack.listPages('listEvents', args, 'event', { signal })) {
-    for (const row of rows.filter((one) => subjects.has(textOf(one, 'resourceid') ?? ''))) {
+    const later = rows.filter((one) => !CREATIONS.has(textOf(one, 'type') ?? ''))
+    for (const row of later.filter((one) => subjects.has(textOf(one, 'resourceid') ?? ''))) {
       const first_id = textOf(row, 'parentid')
       // All events of a job follow its first one; ours has one, too.
       if (first_id !== null && began.add(first_id).size > 1) return true
