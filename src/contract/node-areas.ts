@@ -5,6 +5,7 @@ import { ha } from './ha/ha.ts'
 import { monitoring } from './network/monitoring.ts'
 import { mtu } from './network/mtu.ts'
 import { agentBridges } from './nodes/agent-bridges.ts'
+import { agentDesired } from './nodes/agent-desired.ts'
 import { agentFailover } from './nodes/agent-failover.ts'
 import { agentGpu } from './nodes/agent-gpu.ts'
 import { agentMtu } from './nodes/agent-mtu.ts'
@@ -14,7 +15,7 @@ import { benchmarks } from './storage/benchmark.ts'
 import { hostStorage } from './storage/host.ts'
 
 /** Between the control plane and agents alone, so not among the published areas. */
-const hidden = [agent, agentNetwork, agentMtu, agentBridges, agentGpu, agentFailover]
+const hidden = [agent, agentNetwork, agentMtu, agentBridges, agentGpu, agentDesired, agentFailover]
 const published = [hostStorage, benchmarks, monitoring, mtu, ha]
 
 export const nodeAreas: readonly Area[] = ([...hidden, ...published] as unknown as Area[]).map((area) => ({
@@ -29,6 +30,7 @@ export type NodeOperations = NodeRoutes<
     typeof agentMtu.routes &
     typeof agentBridges.routes &
     typeof agentGpu.routes &
+    typeof agentDesired.routes &
     typeof agentFailover.routes &
     typeof hostStorage.routes &
     typeof benchmarks.routes &

@@ -11,13 +11,16 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Log } from '#src/kernel/log.ts'
 import { createBenchmarks } from './benchmark/index.ts'
 import { createFileHistory } from './benchmark/history.ts'
-import { createBridges } from './bridges/index.ts'
+import { type Bridges, createBridges } from './bridges/index.ts'
 import { cacheKey, createCache } from './cache.ts'
 import type { NodeSettings } from './config.ts'
 import { nodeFacts } from './facts.ts'
+import { desiredAreas } from './desired/areas.ts'
+import { createDesired } from './desired/index.ts'
 import { createFailover } from './failover/index.ts'
 import { createFrrCollector, type FrrCollector } from './frr/node.ts'
 import { gpuNodeHandlers } from './gpu/index.ts'
+import { createGuardedChanges, type GuardedChanges } from './guarded/changes.ts'
 import { mtuNodeHandlers } from './mtu/index.ts'
 import { createL2Probe } from './mtu/l2-probe.ts'
 import { readLinks } from './mtu/links.ts'
@@ -58,12 +61,14 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
   })
   const site: Site = { ...options, frr }
   const network = openNetwork(site)
-  const [storage, bench, mtu_part, bridges] = await Promise.all([
+  const [storage, bench, changes, bridges] = await Promise.all([
     openStorage(site),
     openBenchmarks(site),
-    openMtu(site),
+    openChanges(site),
     openBridges(site),
   ])
+  const mtu_part = await openMtu(site, changes)
+  const desired = openDesired(site, changes, bridges)
   const failover = createFailover(options)
   failover.start()
   const started_at = new Date().toISOString()
@@ -74,8 +79,9 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
       ...network.handlers,
       ...storage.handlers,
       ...bench.handlers,
-      ...mtu_part.handlers,
-      ...bridges,
+      ...mtu_part,
+      ...bridgeHandlers(bridges),
+      ...desired.handlers,
       ...gpuNodeHandlers(host),
       ...failover.handlers,
       agentHealth: () => ({ status: 'ok', version, started_at }),
@@ -84,8 +90,8 @@ export async function openLocalNode(options: NodeOptions): Promise<LocalNode> {
     },
     facts,
     async stop() {
-      mtu_part.stop()
-      await Promise.all([network.stop(), storage.stop(), bench.stop(), failover.stop()])
+      changes.stop()
+      await Promise.all([network.stop(), storage.stop(), bench.stop(), desired.stop(), failover.stop()])
     },
   }
 }
@@ -136,24 +142,42 @@ async function openBenchmarks({ host, settings, state_dir }: Site) {
   return { handlers: made.handlers, stop: () => made.close() }
 }
 
-async function openMtu({ host, frr, settings, state_dir }: Site) {
-  const { roles, uplinks } = settings.net
-  const allowed_devices = Object.keys(roles)
-  const fabric = () => frr.node()
-  const apply = await createNodeApply({
+async function openChanges({ host, settings, state_dir }: Site): Promise<GuardedChanges> {
+  const changes = await createGuardedChanges({
     host,
     // The boot unit of deploy/ names this folder.
     state_dir: join(state_dir, 'mtu'),
+    ...(settings.tools === undefined ? {} : { tools: settings.tools }),
+  })
+  await changes.start()
+  return changes
+}
+
+async function openMtu({ host, frr, settings }: Site, changes: GuardedChanges) {
+  const { roles, uplinks } = settings.net
+  const allowed_devices = Object.keys(roles)
+  const fabric = () => frr.node()
+  const apply = createNodeApply({
+    host,
+    changes,
     config_root: settings.root ?? '/',
     allowed_devices,
     uplinks,
     underlayLimit: async () => underlayMtu(fabric, (await readLinks(host)) ?? []),
-    ...(settings.tools === undefined ? {} : { tools: settings.tools }),
   })
   await apply.start()
   const probe = createL2Probe({ host, allowed_devices })
   const state = { agentMtuRead: () => readMtuState({ host, roles, uplinks, apply, frr: fabric }) }
-  return { handlers: { ...mtuNodeHandlers({ apply, probe }), ...state }, stop: () => apply.stop() }
+  return { ...mtuNodeHandlers({ apply, probe }), ...state }
+}
+
+function openDesired({ host, settings, state_dir, version, log }: Site, changes: GuardedChanges, bridges: Bridges) {
+  const root = settings.root ?? '/'
+  return createDesired({
+    areas: desiredAreas({ host, root, state_dir, version, changes, bridges }),
+    now: () => host.now(),
+    log,
+  })
 }
 
 async function openBridges({
@@ -161,7 +185,7 @@ async function openBridges({
   settings: { net },
   state_dir,
   log,
-}: Site): Promise<Handlers<typeof agentBridges.routes, RequestContext>> {
+}: Site): Promise<Bridges> {
   const bridges = createBridges({
     host,
     state_dir,
@@ -169,6 +193,10 @@ async function openBridges({
   })
   const failed = await bridges.restore()
   if (failed.length > 0) log.error({ bridges: failed }, 'bridges of guest networks could not be made again')
+  return bridges
+}
+
+function bridgeHandlers(bridges: Bridges): Handlers<typeof agentBridges.routes, RequestContext> {
   return {
     agentBridgeCreate: ({ body }) => bridges.create(body),
     agentBridgeDelete: ({ body }) => bridges.delete(body),

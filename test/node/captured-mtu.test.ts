@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { beforeEach, test } from 'node:test'
 import type { Host } from '#src/kernel/host.ts'
 import { readLinks } from '#src/node/mtu/links.ts'
+import { createGuardedChanges } from '#src/node/guarded/changes.ts'
 import { createNodeApply } from '#src/node/mtu/node-apply.ts'
 import { capturedHost } from '../../lab/captured-host/host.ts'
 import { writeTools } from '../../lab/captured-host/tools.ts'
@@ -23,15 +24,13 @@ beforeEach(() => {
   host = capturedHost(join(import.meta.dirname, '../../lab/hosts/kvm-01'), { mtu_dir })
 })
 
-const open = () =>
-  createNodeApply({
-    host,
-    state_dir: join(folder, 'state'),
-    config_root: join(folder, 'root'),
-    allowed_devices: [BRIDGE],
-    uplinks: [],
-    tools: writeTools(folder, process.execPath, mtu_dir),
-  })
+const open = async () => {
+  const tools = writeTools(folder, process.execPath, mtu_dir)
+  const changes = await createGuardedChanges({ host, state_dir: join(folder, 'state'), tools })
+  const config_root = join(folder, 'root')
+  const node = createNodeApply({ host, changes, config_root, allowed_devices: [BRIDGE], uplinks: [] })
+  return { ...node, reconcile: changes.reconcile }
+}
 const own_file = () => existsSync(join(folder, `root/etc/groundplane/mtu/${BRIDGE}.conf`))
 const live = async () => (await readLinks(host))?.find(({ name }) => name === BRIDGE)?.mtu
 

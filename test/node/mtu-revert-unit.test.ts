@@ -4,8 +4,8 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createJournal, type Marker } from '#src/node/mtu/journal.ts'
-import { findRevertTools, revertScript } from '#src/node/mtu/revert-script.ts'
+import { createJournal, type Marker } from '#src/node/guarded/journal.ts'
+import { findRevertTools, revertScript } from '#src/node/guarded/revert-script.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 const UNIT = join(import.meta.dirname, '../../deploy/groundplane-mtu-revert.service')
@@ -32,7 +32,7 @@ async function leaveBehind(state_dir: string, bridge: string, marker: Marker): P
   writeFileSync(join(run_folder, 'old', '0'), 'mtu 1500\n')
   writeFileSync(join(run_folder, marker), '')
   const files = [{ path, temporary: `${path}.gp`, copy: 'old/0' }]
-  writeFileSync(join(run_folder, 'revert.sh'), revertScript({ run_folder, tools, devices: [], files }))
+  writeFileSync(join(run_folder, 'revert.sh'), revertScript({ run_folder, tools, undo: [], files }))
   return path
 }
 

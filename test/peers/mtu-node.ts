@@ -2,6 +2,7 @@
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readLinks } from '#src/node/mtu/links.ts'
+import { createGuardedChanges } from '#src/node/guarded/changes.ts'
 import { createNodeApply } from '#src/node/mtu/node-apply.ts'
 import { linuxHost } from '#src/kernel/host.ts'
 import type { MtuNodeApplyRequest } from '#src/contract/network/mtu.ts'
@@ -27,14 +28,9 @@ async function main(program: NodeProgram): Promise<void> {
   let seen = 0
   const delay = { ms: 0 }
   const host = linuxHost()
-  const node = await createNodeApply({
+  const changes = await createGuardedChanges({
     host,
     state_dir: program.state_dir,
-    config_root: program.config_root,
-    allowed_devices: ['mgmt0', 'eth1'],
-    uplinks: ['eth1'],
-    default_window_ms: program.window_ms,
-    least_window_ms: program.window_ms,
     async after_step(step) {
       if (step === 'live' && delay.ms > 0) await new Promise((resolve) => setTimeout(resolve, delay.ms))
       if (step === program.late) await untilReverted(join(program.state_dir, 'mgmt0.run'))
@@ -42,6 +38,15 @@ async function main(program: NodeProgram): Promise<void> {
       seen += 1
       if (seen === program.crash.nth) process.kill(process.pid, 'SIGKILL')
     },
+  })
+  const node = createNodeApply({
+    host,
+    changes,
+    config_root: program.config_root,
+    allowed_devices: ['mgmt0', 'eth1'],
+    uplinks: ['eth1'],
+    default_window_ms: program.window_ms,
+    least_window_ms: program.window_ms,
   })
   if (program.race !== undefined && program.request !== null) {
     const outcomes: unknown[] = []
@@ -58,7 +63,7 @@ async function main(program: NodeProgram): Promise<void> {
   }
   const answer =
     program.request === null
-      ? await node.reconcile()
+      ? await changes.reconcile()
       : await node.apply(program.request).catch((error: unknown) => ({ error: String(error) }))
   process.stdout.write(JSON.stringify(answer))
 }

@@ -138,14 +138,14 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
       const node = await freshNode()
       await node.crash(REQUEST, { step: 'live', nth: 1 }, 60_000)
       const run = join(node.dir, 'state', 'mgmt0.run')
-      assert.deepEqual(await node.reconcile(), [{ bridge: 'mgmt0', done: 'left' }])
+      assert.deepEqual(await node.reconcile(), [{ subject: 'mgmt0', done: 'left' }])
       if (loss === 'watchdog') process.kill(Number(await readFile(join(run, 'watchdog.pid'), 'utf8')), 'SIGKILL')
       else
         await writeFile(
           join(run, 'journal.json'),
           (await readFile(join(run, 'journal.json'), 'utf8')).replace(/"boot_id": "[^"]*"/, '"boot_id": "other"'),
         )
-      assert.deepEqual(await node.reconcile(), [{ bridge: 'mgmt0', done: 'restored' }])
+      assert.deepEqual(await node.reconcile(), [{ subject: 'mgmt0', done: 'restored' }])
       assert.deepEqual(await node.state(), { mgmt0: 1500, eth1: 1500, raised: false, files: ['interfaces'] })
     }
   })
@@ -202,7 +202,7 @@ describe('MTU change of a node', { skip: refused ?? false, timeout: 300_000 }, (
       },
       crash: (request: MtuNodeApplyRequest, crash: { step: string; nth: number }, window_ms = 1500) =>
         assert.rejects(program({ request, crash, window_ms }), { killed_itself: true }),
-      async reconcile(): Promise<{ bridge: string; done: string }[]> {
+      async reconcile(): Promise<{ subject: string; done: string }[]> {
         return JSON.parse(await program({}))
       },
       async state() {

@@ -1,13 +1,14 @@
 // Checks an MTU change against the node and works out everything it will do, before anything is touched.
 import { randomUUID } from 'node:crypto'
-import { readFile } from 'node:fs/promises'
 import { isIP } from 'node:net'
-import { basename, dirname, join } from 'node:path'
+import { type Static, Type } from 'typebox'
+import Value from 'typebox/value'
 import type { MtuNodeApplyRequest } from '#src/contract/network/mtu.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
+import { bootId, type GuardedChange, planFiles } from '../guarded/change.ts'
+import { RunEntry } from '../guarded/journal.ts'
 import { planChain } from './chain.ts'
-import { type JournalEntry, sha256 } from './journal.ts'
 import { type MtuLink, readLinks } from './links.ts'
 import { planPersist } from './persist/configuration.ts'
 
@@ -23,10 +24,22 @@ export interface ChangeLimits {
   least_window_ms: number
 }
 
-export interface ChangePlan {
-  entry: JournalEntry
-  new_texts: string[]
-  old_files: (Buffer | null)[]
+const MtuEntry = Type.Object({
+  ...RunEntry.properties,
+  mtu: Type.Integer(),
+  limit_mtu: Type.Integer(),
+  dry_run: Type.Boolean(),
+  manager: Type.String(),
+  devices: Type.Array(
+    Type.Object({ name: Type.String(), ifindex: Type.Integer(), old_mtu: Type.Integer(), new_mtu: Type.Integer() }),
+  ),
+})
+export type MtuEntry = Static<typeof MtuEntry>
+export type ChangePlan = GuardedChange<MtuEntry>
+
+/** Null for a change that is none of an MTU. */
+export function mtuEntryOf(entry: RunEntry | null): MtuEntry | null {
+  return Value.Check(MtuEntry, entry) ? entry : null
 }
 
 const MOST_WINDOW_MS = 900_000
@@ -50,34 +63,28 @@ export async function planChange(limits: ChangeLimits, request: MtuNodeApplyRequ
   const devices = plan.chain.map(({ name, new_mtu }) => ({ name, mtu: new_mtu }))
   const persist =
     request.dry_run === true ? { manager: 'none', changes: [] } : await planPersist(limits.config_root, bridge, devices)
-  const old_files = await Promise.all(persist.changes.map(({ path }) => readFile(path).catch(() => null)))
-  return {
-    new_texts: persist.changes.map(({ new_text }) => new_text),
-    old_files,
-    entry: {
-      run_id,
-      boot_id: await bootId(limits.host),
-      bridge,
-      mtu,
-      limit_mtu: plan.limit_mtu,
-      dry_run: request.dry_run === true,
-      started_at: new Date(limits.host.now()).toISOString(),
-      window_ms: windowOf(limits, request.self_revert_secs ?? 0),
-      manager: persist.manager,
-      devices: plan.steps.map(({ name, ifindex, old_mtu, new_mtu }) => ({ name, ifindex, old_mtu, new_mtu })),
-      files: persist.changes.map(({ path, new_text }, at) => ({
-        path,
-        temporary: join(dirname(path), `.${basename(path)}.${run_id}`),
-        existed: old_files[at] !== null,
-        old_sha256: sha256(old_files[at] ?? null),
-        new_sha256: sha256(new_text),
-      })),
-    },
+  const new_files = persist.changes.map(({ path, new_text }) => ({ path, text: new_text }))
+  const { files, old_files } = await planFiles(run_id, new_files)
+  const steps = plan.steps.map(({ name, ifindex, old_mtu, new_mtu }) => ({ name, ifindex, old_mtu, new_mtu }))
+  const entry = {
+    run_id,
+    boot_id: await bootId(limits.host),
+    subject: bridge,
+    mtu,
+    limit_mtu: plan.limit_mtu,
+    dry_run: request.dry_run === true,
+    started_at: new Date(limits.host.now()).toISOString(),
+    window_ms: windowOf(limits, request.self_revert_secs ?? 0),
+    manager: persist.manager,
+    devices: steps,
+    // The reverse of the change.
+    undo: steps.toReversed().map(({ name, old_mtu }) => ({
+      device: name,
+      args: ['link', 'set', 'dev', name, 'mtu', `${old_mtu}`],
+    })),
+    files,
   }
-}
-
-export async function bootId(host: Host): Promise<string> {
-  return (await host.read('/proc/sys/kernel/random/boot_id'))?.trim() ?? ''
+  return { entry, new_files, old_files }
 }
 
 /** All links of the node, once the device is known to exist and to have a role. */

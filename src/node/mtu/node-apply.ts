@@ -1,35 +1,20 @@
-// POST /network/mtu/node-apply on this node, and the reconcile that finishes what a crash or a reboot left behind.
-import { mkdir, realpath } from 'node:fs/promises'
+// POST /network/mtu/node-apply on this node.
 import type { MtuNodeApplyRequest, MtuNodeApplyResult } from '#src/contract/network/mtu.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
+import { bootId, type ChangeDeps, commit, leftMs, restore, restoredWords, undoWhenLate } from '../guarded/change.ts'
+import type { GuardedChanges } from '../guarded/changes.ts'
 import {
-  advisoryFailures,
-  type ChangeDeps,
-  type ChangeStep,
-  commit,
-  planMessage,
-  probe,
-  raise,
-  restore,
-  restoredWords,
-  sameChange,
-  undoWhenLate,
-  unfinished,
-  uptimeCs,
-  useRaised,
-} from './change.ts'
-import { bootId, type ChangeLimits, type ChangePlan, planChange } from './change-plan.ts'
-import { createJournal, type JournalEntry } from './journal.ts'
+  advisoryFailures, MTU_ERRORS, planMessage, probe, raise, sameChange, unfinished, useRaised,
+} from './change.ts' // biome-ignore format: one import
+import { type ChangeLimits, type ChangePlan, type MtuEntry, mtuEntryOf, planChange } from './change-plan.ts'
 import { readLinks } from './links.ts'
 import { ownDevices } from './persist/configuration.ts'
 import type { ProbeOutcome } from './probe.ts'
-import { createWatchdog } from './watchdog.ts'
 
 export interface NodeApplyOptions {
   host: Host
-  /** Folder of the journal; survives a reboot. */
-  state_dir: string
+  changes: GuardedChanges
   /** Root of the configuration files, `/` on a node. */
   config_root: string
   allowed_devices: readonly string[]
@@ -38,10 +23,6 @@ export interface NodeApplyOptions {
   /** Watchdog window when the request says 0, and the least window of all; milliseconds. */
   default_window_ms?: number
   least_window_ms?: number
-  /** Tool to its absolute path, for tools that are not in the usual folders. */
-  tools?: Readonly<Record<string, string>>
-  /** Called after each step; tests end the process in it. */
-  after_step?: (step: ChangeStep) => void | Promise<void>
 }
 
 export interface NodeApply {
@@ -49,57 +30,31 @@ export interface NodeApply {
   apply(request: MtuNodeApplyRequest, plan_only?: boolean): Promise<MtuNodeApplyResult>
   /** The change of a bridge that is neither committed nor reverted yet. */
   pending(bridge: string): Promise<{ mtu: number; left_ms: number } | null>
-  /** Finishes changes whose process died; the answer names what was done to which bridge. */
-  reconcile(): Promise<{ bridge: string; done: 'restored' | 'archived' | 'left' | 'failed' }[]>
-  /** Reconciles, sets the devices of the product's own files, and reconciles again every 30 s. */
+  /** Sets the devices of the product's own files. */
   start(): Promise<void>
-  stop(): void
 }
 
-const RECONCILE_MS = 30_000
-
-export async function createNodeApply(options: NodeApplyOptions): Promise<NodeApply> {
-  await mkdir(options.state_dir, { recursive: true, mode: 0o700 })
-  const journal = createJournal(await realpath(options.state_dir))
-  const { host, tools = {} } = options
-  const watchdog = createWatchdog({ host, journal, tools })
-  const deps: ChangeDeps = { host, journal, watchdog, after_step: options.after_step ?? (() => {}) }
+export function createNodeApply(options: NodeApplyOptions): NodeApply {
+  const { host, changes } = options
+  const { deps } = changes
   const limits: ChangeLimits = {
     ...options,
     underlayLimit: options.underlayLimit ?? (() => Promise.resolve(null)),
     default_window_ms: options.default_window_ms ?? 120_000,
     least_window_ms: options.least_window_ms ?? 10_000,
   }
-  const busy = new Set<string>()
-  let timer: NodeJS.Timeout | undefined
-  const reconcile: NodeApply['reconcile'] = async () => {
-    const done: Awaited<ReturnType<NodeApply['reconcile']>> = []
-    for (const bridge of await journal.open()) {
-      if (busy.has(bridge)) continue
-      done.push({ bridge, done: await alone(busy, bridge, () => settle(deps, bridge)) })
-    }
-    return done
-  }
   return {
     async apply(request, plan_only = false) {
       const { bridge } = request
-      if (busy.has(bridge)) throw new ApiError('MTU_CHANGE_RUNNING', `An MTU change of ${bridge} is under way.`)
-      return alone(busy, bridge, () => perform({ deps, limits, request, plan_only }))
+      if (changes.isBusy(bridge)) throw MTU_ERRORS.running(bridge)
+      return changes.alone(bridge, () => perform({ deps, limits, request, plan_only }))
     },
     async pending(bridge) {
-      const entry = await journal.entry(bridge)
-      if (entry === null || (await journal.marker(bridge)) !== 'pending') return null
-      const left_cs = (await journal.deadline(bridge)) - (await uptimeCs(host))
-      return { mtu: entry.mtu, left_ms: Math.max(0, left_cs * 10) }
+      const entry = mtuEntryOf(await deps.journal.entry(bridge))
+      const left_ms = await leftMs(deps, bridge)
+      return entry === null || left_ms === null ? null : { mtu: entry.mtu, left_ms }
     },
-    reconcile,
-    async start() {
-      await reconcile()
-      await setOwnDevices(host, await ownDevices(options.config_root))
-      timer = setInterval(() => void reconcile().catch(() => {}), RECONCILE_MS)
-      timer.unref()
-    },
-    stop: () => clearInterval(timer),
+    start: async () => setOwnDevices(host, await ownDevices(options.config_root)),
   }
 }
 
@@ -142,7 +97,7 @@ async function wholeSequence(work: Performance): Promise<MtuNodeApplyResult> {
     keep = !entry.dry_run && (outcome === null || outcome.verdict === 'pass')
     return await finish(deps, entry, { keep, outcome, advisory_failures })
   } catch (error) {
-    if (!keep) await restore(deps, entry.bridge, entry)
+    if (!keep) await restore(deps, entry.subject, entry)
     throw error
   }
 }
@@ -154,7 +109,7 @@ async function raiseOnly(
   const plan = await planChange(limits, request)
   if (plan_only) return planned(plan)
   await raise(deps, plan, part)
-  await undoWhenLate(deps, plan.entry)
+  await undoWhenLate(deps, plan.entry, MTU_ERRORS)
   const seconds = Math.round(plan.entry.window_ms / 1000)
   return {
     ...resultOf(plan.entry),
@@ -164,12 +119,12 @@ async function raiseOnly(
   }
 }
 
-async function useOnly(deps: ChangeDeps, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+async function useOnly(deps: ChangeDeps, entry: MtuEntry): Promise<MtuNodeApplyResult> {
   await useRaised(deps, entry)
   return { ...resultOf(entry), applied: true, persisted: !entry.dry_run, detail: 'in use' }
 }
 
-async function commitOnly(deps: ChangeDeps, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+async function commitOnly(deps: ChangeDeps, entry: MtuEntry): Promise<MtuNodeApplyResult> {
   const behind = entry.dry_run ? null : await unfinished(deps, entry)
   if (behind !== null) {
     throw new ApiError('MTU_APPLY_FAILED', `${behind} does not run at its new value, so there is nothing to commit.`)
@@ -177,7 +132,7 @@ async function commitOnly(deps: ChangeDeps, entry: JournalEntry): Promise<MtuNod
   return finish(deps, entry, { keep: true, outcome: null, advisory_failures: [] })
 }
 
-async function probeOnly({ deps, request }: Performance, entry: JournalEntry): Promise<MtuNodeApplyResult> {
+async function probeOnly({ deps, request }: Performance, entry: MtuEntry): Promise<MtuNodeApplyResult> {
   const advisory_failures = await advisoryFailures(deps, entry, request.advisory_targets ?? [])
   const outcome = await probeTarget(deps, entry, request)
   const detail = outcome?.detail ?? 'there is no probe target'
@@ -193,7 +148,7 @@ async function probeOnly({ deps, request }: Performance, entry: JournalEntry): P
 
 function probeTarget(
   deps: ChangeDeps,
-  entry: JournalEntry,
+  entry: MtuEntry,
   request: MtuNodeApplyRequest,
 ): Promise<ProbeOutcome | null> {
   const target = request.probe_target ?? ''
@@ -203,9 +158,9 @@ function probeTarget(
 /** Runs a phase on the pending change of the bridge; a change of another value is not the caller's. */
 async function pending(
   { deps, request, plan_only }: Performance,
-  act: (entry: JournalEntry) => Promise<MtuNodeApplyResult>,
+  act: (entry: MtuEntry) => Promise<MtuNodeApplyResult>,
 ): Promise<MtuNodeApplyResult> {
-  const entry = await deps.journal.entry(request.bridge)
+  const entry = mtuEntryOf(await deps.journal.entry(request.bridge))
   const marker = await deps.journal.marker(request.bridge)
   if (
     entry === null ||
@@ -228,7 +183,7 @@ interface Decision {
   advisory_failures: string[]
 }
 
-async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision): Promise<MtuNodeApplyResult> {
+async function finish(deps: ChangeDeps, entry: MtuEntry, decision: Decision): Promise<MtuNodeApplyResult> {
   const { outcome, advisory_failures } = decision
   const base = {
     ...resultOf(entry),
@@ -240,9 +195,9 @@ async function finish(deps: ChangeDeps, entry: JournalEntry, decision: Decision)
   const keep = decision.keep && !entry.dry_run
   if (keep && (await commit(deps, entry))) {
     const verdict = outcome === null ? 'read back, not probed' : outcome.detail
-    return { ...base, detail: `${entry.bridge} runs at ${entry.mtu}: ${verdict}` }
+    return { ...base, detail: `${entry.subject} runs at ${entry.mtu}: ${verdict}` }
   }
-  const reverted = await restore(deps, entry.bridge, entry)
+  const reverted = await restore(deps, entry.subject, entry)
   const why = keep
     ? 'the window was over'
     : entry.dry_run
@@ -255,7 +210,7 @@ function planned(plan: ChangePlan): MtuNodeApplyResult {
   return { ...resultOf(plan.entry), detail: planMessage(plan) }
 }
 
-function resultOf(entry: JournalEntry): MtuNodeApplyResult {
+function resultOf(entry: MtuEntry): MtuNodeApplyResult {
   return {
     advisory_failures: [],
     devices: entry.devices.map(({ name }) => name),
@@ -264,7 +219,7 @@ function resultOf(entry: JournalEntry): MtuNodeApplyResult {
     probed: false,
     probe_ok: false,
     reverted: false,
-    bridge: entry.bridge,
+    bridge: entry.subject,
     detail: '',
     probe_verdict: '',
     limit_mtu: entry.limit_mtu,
@@ -278,21 +233,6 @@ function probeFields(outcome: ProbeOutcome | null): Partial<MtuNodeApplyResult> 
   return { probed: true, probe_ok: outcome.verdict === 'pass', probe_verdict: outcome.verdict, ...peer }
 }
 
-/** One change found at start or by the periodic reconcile (linux-node.md 4.5, layer 3). */
-async function settle(deps: ChangeDeps, bridge: string): Promise<'restored' | 'archived' | 'left' | 'failed'> {
-  const marker = await deps.journal.marker(bridge)
-  if (marker === 'committed' || marker === 'reverted') {
-    await deps.journal.archive(bridge)
-    return 'archived'
-  }
-  const entry = await deps.journal.entry(bridge)
-  const same_boot = entry !== null && entry.boot_id === (await bootId(deps.host))
-  const over = (await uptimeCs(deps.host)) > (await deps.journal.deadline(bridge))
-  if (same_boot && !over && (await deps.watchdog.isAlive(entry))) return 'left'
-  // The script needs nothing else: it restores even when the entry beside it cannot be read.
-  return (await restore(deps, bridge, entry)) ? 'restored' : 'failed'
-}
-
 /** Bridges whose files no network manager reads get their value here. */
 async function setOwnDevices(host: Host, devices: readonly { name: string; mtu: number }[]): Promise<void> {
   const links = (await readLinks(host)) ?? []
@@ -300,14 +240,5 @@ async function setOwnDevices(host: Host, devices: readonly { name: string; mtu: 
     const link = links.find((known) => known.name === name)
     if (link === undefined || link.mtu === mtu) continue
     await host.run('ip', ['link', 'set', 'dev', name, 'mtu', `${mtu}`], { timeout_ms: 10_000 })
-  }
-}
-
-async function alone<T>(busy: Set<string>, bridge: string, work: () => Promise<T>): Promise<T> {
-  busy.add(bridge)
-  try {
-    return await work()
-  } finally {
-    busy.delete(bridge)
   }
 }

@@ -1,23 +1,20 @@
-// The journal of MTU changes: one folder per change, made whole or not at all, whose marker file says who decided its end.
-import { createHash } from 'node:crypto'
+// The journal of guarded changes: one folder per change, made whole or not at all, whose marker file says who decided its end.
 import { access, appendFile, chmod, mkdir, open, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
+import { syncPath, writeDurably } from '../durable-file.ts'
 
-const Entry = Type.Object({
+/** What every change says of itself; a kind of change adds members of its own. */
+export const RunEntry = Type.Object({
   run_id: Type.String(),
   boot_id: Type.String(),
-  bridge: Type.String(),
-  mtu: Type.Integer(),
-  limit_mtu: Type.Integer(),
-  dry_run: Type.Boolean(),
+  /** The bridge of an MTU change, or NETWORK. Only one change of a subject is under way. */
+  subject: Type.String(),
   started_at: Type.String(),
   window_ms: Type.Number(),
-  manager: Type.String(),
-  devices: Type.Array(
-    Type.Object({ name: Type.String(), ifindex: Type.Integer(), old_mtu: Type.Integer(), new_mtu: Type.Integer() }),
-  ),
+  /** Arguments of `ip` that restore what was live, in this order; a device that is gone needs none. */
+  undo: Type.Array(Type.Object({ device: Type.String(), args: Type.Array(Type.String()) })),
   files: Type.Array(
     Type.Object({
       path: Type.String(),
@@ -28,14 +25,17 @@ const Entry = Type.Object({
     }),
   ),
 })
-export type JournalEntry = Static<typeof Entry>
+export type RunEntry = Static<typeof RunEntry>
+
+/** Subject of a change of the whole network configuration; longer than the name of any device can be. */
+export const NETWORK = 'network-configuration'
 
 /** `pending` until someone renames it: the agent to `committed`, a restore to `reverting` and then `reverted`. */
 export const MARKERS = ['pending', 'reverting', 'reverted', 'committed'] as const
 export type Marker = (typeof MARKERS)[number]
 
 export interface NewRun {
-  entry: JournalEntry
+  entry: RunEntry
   script: string
   /** Old texts in the order of entry.files; null where there was no file. */
   old_files: readonly (Buffer | null)[]
@@ -43,21 +43,21 @@ export interface NewRun {
 }
 
 export interface Journal {
-  folderOf(bridge: string): string
-  /** False when the bridge has a change that has not ended: the folder is the lock. */
+  folderOf(subject: string): string
+  /** False when the subject has a change that has not ended: the folder is the lock. */
   create(run: NewRun): Promise<boolean>
-  /** Bridges with a change that has not been archived. */
+  /** Subjects with a change that has not been archived. */
   open(): Promise<string[]>
-  entry(bridge: string): Promise<JournalEntry | null>
-  marker(bridge: string): Promise<Marker | null>
+  entry(subject: string): Promise<RunEntry | null>
+  marker(subject: string): Promise<Marker | null>
   /** True for exactly one of concurrent callers. */
-  claim(bridge: string, from: Marker, to: Marker): Promise<boolean>
-  setDeadline(bridge: string, deadline_cs: number): Promise<void>
-  deadline(bridge: string): Promise<number>
-  watchdogPid(bridge: string): Promise<number | null>
-  note(bridge: string, uptime: string, text: string): Promise<void>
+  claim(subject: string, from: Marker, to: Marker): Promise<boolean>
+  setDeadline(subject: string, deadline_cs: number): Promise<void>
+  deadline(subject: string): Promise<number>
+  watchdogPid(subject: string): Promise<number | null>
+  note(subject: string, uptime: string, text: string): Promise<void>
   /** Archives an ended change; the last ones stay so that a person can see what happened. */
-  archive(bridge: string): Promise<void>
+  archive(subject: string): Promise<void>
 }
 
 const MOST_ARCHIVED = 50
@@ -66,47 +66,47 @@ const NEW_ENDING = '.new'
 
 /** `base` is the folder of the journal alone; a service unit names it too. */
 export function createJournal(base: string): Journal {
-  const folderOf = (bridge: string): string => join(base, `${bridge}${RUN_ENDING}`)
+  const folderOf = (subject: string): string => join(base, `${subject}${RUN_ENDING}`)
   const journal: Journal = {
     folderOf,
-    create: (run) => create(base, folderOf(run.entry.bridge), run),
+    create: (run) => create(base, folderOf(run.entry.subject), run),
     async open() {
       const names = await readdir(base).catch(() => [])
       return names.filter((name) => name.endsWith(RUN_ENDING)).map((name) => name.slice(0, -RUN_ENDING.length))
     },
-    entry: async (bridge) => parseEntry(await readFile(join(folderOf(bridge), 'journal.json'), 'utf8').catch(() => '')),
-    async marker(bridge) {
+    entry: async (subject) => parseEntry(await readFile(join(folderOf(subject), 'journal.json'), 'utf8').catch(() => '')),
+    async marker(subject) {
       // Latest first: between two reads a marker may be renamed to a later one, never to an earlier one.
       for (let round = 0; round < 2; round += 1) {
-        for (const name of MARKERS) if (await exists(join(folderOf(bridge), name))) return name
+        for (const name of MARKERS) if (await exists(join(folderOf(subject), name))) return name
       }
       return null
     },
-    async claim(bridge, from, to) {
+    async claim(subject, from, to) {
       try {
-        await rename(join(folderOf(bridge), from), join(folderOf(bridge), to))
+        await rename(join(folderOf(subject), from), join(folderOf(subject), to))
       } catch (error) {
         if (isMissing(error)) return false
         throw error
       }
-      await syncPath(folderOf(bridge))
+      await syncPath(folderOf(subject))
       return true
     },
-    setDeadline: (bridge, deadline_cs) =>
-      writeDurably(join(folderOf(bridge), 'deadline'), join(folderOf(bridge), 'deadline.new'), `${deadline_cs}\n`),
-    deadline: async (bridge) => Number(await readFile(join(folderOf(bridge), 'deadline'), 'utf8').catch(() => '0')),
-    async watchdogPid(bridge) {
-      const pid = Number(await readFile(join(folderOf(bridge), 'watchdog.pid'), 'utf8').catch(() => ''))
+    setDeadline: (subject, deadline_cs) =>
+      writeDurably(join(folderOf(subject), 'deadline'), join(folderOf(subject), 'deadline.new'), `${deadline_cs}\n`),
+    deadline: async (subject) => Number(await readFile(join(folderOf(subject), 'deadline'), 'utf8').catch(() => '0')),
+    async watchdogPid(subject) {
+      const pid = Number(await readFile(join(folderOf(subject), 'watchdog.pid'), 'utf8').catch(() => ''))
       return Number.isInteger(pid) && pid > 1 ? pid : null
     },
-    note: (bridge, uptime, text) =>
-      appendFile(join(folderOf(bridge), 'log'), `${uptime} agent[${process.pid}] ${text}\n`),
-    async archive(bridge) {
-      const entry = await journal.entry(bridge)
+    note: (subject, uptime, text) =>
+      appendFile(join(folderOf(subject), 'log'), `${uptime} agent[${process.pid}] ${text}\n`),
+    async archive(subject) {
+      const entry = await journal.entry(subject)
       const history = join(base, 'history')
       await mkdir(history, { recursive: true, mode: 0o700 })
       const stamp = (entry?.started_at ?? 'unknown').replaceAll(/[:.]/g, '')
-      await rename(folderOf(bridge), join(history, `${stamp}-${bridge}-${entry?.run_id ?? 'unknown'}`))
+      await rename(folderOf(subject), join(history, `${stamp}-${subject}-${entry?.run_id ?? 'unknown'}`))
       await syncPath(base)
       const archived = (await readdir(history)).sort()
       for (const name of archived.slice(0, Math.max(0, archived.length - MOST_ARCHIVED))) {
@@ -117,34 +117,10 @@ export function createJournal(base: string): Journal {
   return journal
 }
 
-/** Writes beside the target, syncs, renames, syncs the folder: the file is old or new, never half. */
-export async function writeDurably(
-  path: string,
-  temporary: string,
-  text: string | Buffer,
-  like: { mode: number; uid: number; gid: number } = { mode: 0o600, uid: -1, gid: -1 },
-): Promise<void> {
-  const file = await open(temporary, 'w', 0o600)
-  try {
-    await file.writeFile(text)
-    if (like.uid >= 0) await file.chown(like.uid, like.gid)
-    await file.chmod(like.mode & 0o7777)
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
-  await syncPath(dirname(path))
-}
-
-export function sha256(text: string | Buffer | null): string {
-  return text === null ? '' : createHash('sha256').update(text).digest('hex')
-}
-
 async function create(base: string, folder: string, run: NewRun): Promise<boolean> {
   await mkdir(base, { recursive: true, mode: 0o700 })
-  await removeUnfinished(base, run.entry.bridge)
-  const draft = join(base, `${run.entry.bridge}-${run.entry.run_id}${NEW_ENDING}`)
+  await removeUnfinished(base, run.entry.subject)
+  const draft = join(base, `${run.entry.subject}-${run.entry.run_id}${NEW_ENDING}`)
   await mkdir(join(draft, 'old'), { recursive: true, mode: 0o700 })
   for (const [at, bytes] of run.old_files.entries()) {
     if (bytes !== null) await copyLike(run.entry.files[at]?.path ?? '', join(draft, 'old', `${at}`), bytes)
@@ -183,27 +159,18 @@ async function copyLike(path: string, copy: string, bytes: Buffer): Promise<void
 }
 
 /** A draft is not a run yet: its process ended before it touched anything. */
-async function removeUnfinished(base: string, bridge: string): Promise<void> {
+async function removeUnfinished(base: string, subject: string): Promise<void> {
   for (const name of await readdir(base)) {
-    if (name.startsWith(`${bridge}-`) && name.endsWith(NEW_ENDING)) await rm(join(base, name), { recursive: true })
+    if (name.startsWith(`${subject}-`) && name.endsWith(NEW_ENDING)) await rm(join(base, name), { recursive: true })
   }
 }
 
-function parseEntry(text: string): JournalEntry | null {
+function parseEntry(text: string): RunEntry | null {
   try {
     const value: unknown = JSON.parse(text)
-    return Value.Check(Entry, value) ? value : null
+    return Value.Check(RunEntry, value) ? value : null
   } catch {
     return null
-  }
-}
-
-async function syncPath(path: string): Promise<void> {
-  const handle = await open(path)
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 

@@ -4,22 +4,18 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { linuxHost, type RunResult } from '#src/kernel/host.ts'
-import { createJournal, type JournalEntry } from './journal.ts'
+import { createJournal, type RunEntry } from './journal.ts'
 import { revertScript } from './revert-script.ts'
 import { createWatchdog } from './watchdog.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
 
-const ENTRY: JournalEntry = {
+const ENTRY: RunEntry = {
   run_id: '0f4b3c1e-0000-4000-8000-000000000000',
   boot_id: 'b',
-  bridge: 'mgmt0',
-  mtu: 9000,
-  limit_mtu: 9000,
-  dry_run: false,
+  subject: 'mgmt0',
   started_at: '2026-01-01T00:00:00.000Z',
   window_ms: 120_000,
-  manager: 'own',
-  devices: [],
+  undo: [],
   files: [],
 }
 
@@ -38,7 +34,7 @@ test('under a service manager the watchdog is a timer of its own, which outlives
   assert.equal(await watchdog.start(ENTRY), true)
   assert.equal(await watchdog.isAlive(ENTRY), true)
   await watchdog.disarm(ENTRY)
-  const unit = 'mtu-revert-mgmt0-0f4b3c1e'
+  const unit = 'groundplane-revert-mgmt0-0f4b3c1e'
   assert.deepEqual(calls, [
     [
       'systemd-run',
@@ -70,7 +66,7 @@ test('the script is valid for a POSIX shell whatever stands in a path, and runs 
   const script = revertScript({
     run_folder: folder,
     tools,
-    devices: [{ name: 'mgmt0', old_mtu: 1500 }],
+    undo: [{ device: 'mgmt0', args: ['link', 'set', 'dev', "it's $(touch x)", 'mtu', '1500'] }],
     files: [{ path, temporary: `${path}.t`, copy: 'old/0' }],
   })
   const file = join(folder, 'revert.sh')

@@ -1,4 +1,4 @@
-// The watchdog's text: a few lines of /bin/sh that restore the old MTU and the old files, with absolute paths and no help from the agent.
+// The watchdog's text: a few lines of /bin/sh that restore the old state of devices and the old files, with absolute paths and no help from the agent.
 import { access, constants } from 'node:fs/promises'
 
 export interface RevertTools {
@@ -14,8 +14,8 @@ export interface RevertTools {
 export interface RevertScript {
   run_folder: string
   tools: RevertTools
-  /** In the order of restoring: the reverse of the change. */
-  devices: readonly { name: string; old_mtu: number }[]
+  /** Arguments of `ip`, in the order of restoring. */
+  undo: readonly { device: string; args: readonly string[] }[]
   files: readonly { path: string; temporary: string; copy: string | null }[]
 }
 
@@ -42,9 +42,9 @@ export async function findRevertTools(
  * directory, so a folder that was moved away (the run is over) is never mistaken for the folder of another run.
  * Whoever renames `pending` first decides; restoring is idempotent, so a half-done one is simply done again.
  */
-export function revertScript({ run_folder, tools, devices, files }: RevertScript): string {
+export function revertScript({ run_folder, tools, undo, files }: RevertScript): string {
   const { ip, mv, cp, rm, sleep, sync } = tools
-  const live = devices.map(({ name, old_mtu }) => `  set_mtu ${quote(name)} ${old_mtu}`)
+  const live = undo.map(({ device, args }) => `  undo ${[device, ...args].map(quote).join(' ')}`)
   const put = files.map(({ path, temporary, copy }) =>
     copy === null
       ? `  drop ${quote(path)} ${quote(temporary)}`
@@ -54,10 +54,11 @@ export function revertScript({ run_folder, tools, devices, files }: RevertScript
 exec </dev/null >/dev/null 2>&1
 cd ${quote(run_folder)} || exit 2
 note() { read -r up rest </proc/uptime; echo "$up watchdog[$$] $*" >>log; }
-set_mtu() {
+undo() {
   [ -e reverting ] || exit 0
-  ${ip} link set dev "$1" mtu "$2" && return
-  if ${ip} link show dev "$1"; then failed=1; note "cannot set $1 to $2"; else note "$1 is gone"; fi
+  device="$1"; shift
+  ${ip} "$@" && return
+  if ${ip} link show dev "$device"; then failed=1; note "failed: ip $*"; else note "$device is gone"; fi
 }
 put() {
   [ -e reverting ] || exit 0
