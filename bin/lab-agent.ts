@@ -7,6 +7,7 @@ const { values } = parseArgs({
     config: { type: 'string', default: '' },
     'captured-host': { type: 'string', default: '' },
     'mtu-dir': { type: 'string', default: '' },
+    'machine-file': { type: 'string', default: '' },
     'compile-cache': { type: 'string' },
   },
 })
@@ -18,7 +19,10 @@ try {
     import('./agent-program.ts'),
     import('../lab/captured-host/host.ts'),
   ])
-  const host = capturedHost(values['captured-host'], { mtu_dir: values['mtu-dir'] })
+  const host = capturedHost(values['captured-host'], {
+    mtu_dir: values['mtu-dir'],
+    machine_file: values['machine-file'],
+  })
   const agent = await startAgent(loadAgentConfig(values.config, {}), host, process.env.GROUNDPLANE_ENROLMENT_TOKEN)
   const stopping = stopWithProcess(agent)
   // The lab holds the other end of the standard input: it ends with the lab, however the lab ends.

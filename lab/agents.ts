@@ -92,7 +92,8 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   const log_path = join(folder, 'agent.log')
   rotateLog(log_path)
   const log_file = openSync(log_path, 'a', 0o600)
-  const host_args = ['--captured-host', captured, '--mtu-dir', mtu_dir]
+  const machine_file = join(machine, 'machine.json')
+  const host_args = ['--captured-host', captured, '--mtu-dir', mtu_dir, '--machine-file', machine_file]
   const cache = options.compile_cache === undefined ? [] : ['--compile-cache', options.compile_cache]
   const [program = options.node, ...args] = [
     ...prefix,

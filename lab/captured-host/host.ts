@@ -6,6 +6,7 @@ import { join, normalize } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { matchCommand, type RecordedCommand, readCommands } from './commands.ts'
 import { rememberLinks } from './links.ts'
+import { rememberMachine } from './machine.ts'
 import { advanceFile, advanceJson, type Motion, parseMotion } from './motion.ts'
 
 export interface CommandResult {
@@ -37,6 +38,8 @@ export interface CapturedHost {
 export interface CapturedHostOptions {
   /** Folder of the MTU values that were set (tools.ts, `ip`); in memory when left out. */
   mtu_dir?: string
+  /** File of installed packages and running services; in memory when left out. */
+  machine_file?: string
   /** Wall clock; the machine's own when left out. */
   now?: () => number
   /** Monotonic clock that also drives the counters of motion.json; the machine's own when left out. */
@@ -85,7 +88,7 @@ export function capturedHost(dir: string, options: CapturedHostOptions = {}): Ca
     now,
     monotonic,
   }
-  return rememberLinks(host, options.mtu_dir)
+  return rememberMachine(rememberLinks(host, options.mtu_dir), options.machine_file)
 }
 
 /** The network configuration that goes with a captured host, as an agent is given it. */

@@ -180,12 +180,7 @@ function openDesired({ host, settings, state_dir, version, log }: Site, changes:
   })
 }
 
-async function openBridges({
-  host,
-  settings: { net },
-  state_dir,
-  log,
-}: Site): Promise<Bridges> {
+async function openBridges({ host, settings: { net }, state_dir, log }: Site): Promise<Bridges> {
   const bridges = createBridges({
     host,
     state_dir,

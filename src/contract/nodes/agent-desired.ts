@@ -60,7 +60,10 @@ export const DesiredState = Type.Object(
     }),
     differences: Type.Array(Type.String(), { description: 'What is not as the document says, a sentence each.' }),
     pending: Nullable(
-      Type.Object({ hash: Nullable(Type.String()), left_ms: Type.Number() }, { description: 'Waits for confirmation.' }),
+      Type.Object(
+        { hash: Nullable(Type.String()), left_ms: Type.Number() },
+        { description: 'Waits for confirmation.' },
+      ),
     ),
     task: Nullable(DesiredTask),
   },
@@ -91,7 +94,8 @@ export const agentDesired = defineArea({
       method: 'PUT',
       path: '/v1/desired/{area}',
       summary: 'Set desired state of area',
-      description: 'Answers after a short wait; what takes longer goes on as a task. The same document again is the same task.',
+      description:
+        'Answers after a short wait; what takes longer goes on as a task. The same document again is the same task.',
       params: AreaParam,
       body: Closed({ document: Type.Unknown(), hash: Hash, guard_seconds: Type.Optional(GuardSeconds) }),
       ok: { 200: DesiredTask },

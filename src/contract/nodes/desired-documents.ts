@@ -54,7 +54,10 @@ export const BaseDocument = Closed({
   time_zone: Type.Optional(Type.String({ pattern: '^[A-Z][A-Za-z0-9_+-]*(?:/[A-Za-z0-9_+-]+){0,2}$', maxLength: 64 })),
   time_servers: Type.Optional(Type.Array(HostAddress, { maxItems: 16, uniqueItems: true })),
   sysctl: Type.Optional(
-    Type.Record(Type.String({ pattern: '^[a-z0-9_]+(?:[./][A-Za-z0-9_-]+)+$' }), Line, { maxProperties: 200 }),
+    Type.Record(Type.String({ pattern: '^[a-z0-9_]+(?:[./][A-Za-z0-9_-]+)+$' }), Line, {
+      maxProperties: 200,
+      additionalProperties: false,
+    }),
   ),
   repositories: Type.Optional(
     Type.Array(
@@ -64,7 +67,10 @@ export const BaseDocument = Closed({
         components: Type.Array(Word, { minItems: 1, maxItems: 10 }),
         /** ASCII-armoured public key of the signer; without one the keys of the distribution count. */
         key: Type.Optional(
-          Type.String({ pattern: '^-----BEGIN PGP PUBLIC KEY BLOCK-----\\n[A-Za-z0-9+/=:. \\n-]+$', maxLength: 50_000 }),
+          Type.String({
+            pattern: '^-----BEGIN PGP PUBLIC KEY BLOCK-----\\n[A-Za-z0-9+/=:. \\n-]+$',
+            maxLength: 50_000,
+          }),
         ),
       }),
       { maxItems: 20 },
@@ -110,7 +116,10 @@ export const PlatformAgentDocument = Closed({
   guest_device: DeviceName,
   /** Further lines of agent.properties. */
   properties: Type.Optional(
-    Type.Record(Type.String({ pattern: '^[a-z][A-Za-z0-9._-]{0,100}$' }), Line, { maxProperties: 100 }),
+    Type.Record(Type.String({ pattern: '^[a-z][A-Za-z0-9._-]{0,100}$' }), Line, {
+      maxProperties: 100,
+      additionalProperties: false,
+    }),
   ),
 })
 export type PlatformAgentDocument = Static<typeof PlatformAgentDocument>
@@ -137,6 +146,9 @@ export const ServicesDocument = Closed({
   /** Text of the configuration of the control plane. */
   control_config: Type.String({ maxLength: 100_000, pattern: '^[^\\u0000]*$' }),
   /** Secrets of the control plane, read by its unit. */
-  environment: Type.Record(Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }), Line, { maxProperties: 50 }),
+  environment: Type.Record(Type.String({ pattern: '^[A-Z][A-Z0-9_]{0,63}$' }), Line, {
+    maxProperties: 50,
+    additionalProperties: false,
+  }),
 })
 export type ServicesDocument = Static<typeof ServicesDocument>

@@ -26,7 +26,11 @@ async function planBase(document: BaseDocument, { host }: Place): Promise<AreaPl
   for (const [at, { address }] of (document.hosts ?? []).entries()) {
     if (isIP(address) === 0) throw invalidField(`document.hosts.${at}.address`, `${address} is not an IP address`)
   }
-  if (time_zone !== undefined && (await host.list(ZONES)) !== null && (await host.read(`${ZONES}/${time_zone}`)) === null)
+  if (
+    time_zone !== undefined &&
+    (await host.list(ZONES)) !== null &&
+    (await host.read(`${ZONES}/${time_zone}`)) === null
+  )
     throw invalidField('document.time_zone', `the node does not know the time zone ${time_zone}`)
   return { packages: [], files: baseFiles(document), effects: baseEffects(document) }
 }
@@ -75,7 +79,8 @@ function baseEffects({ time_servers = [], repositories = [] }: BaseDocument): Ef
 
 function sourcesText(repositories: NonNullable<BaseDocument['repositories']>): string {
   return repositories
-    .map(({ uri, suites, components, key }, at) =>
+    .map(
+      ({ uri, suites, components, key }, at) =>
       [
         'Types: deb', `URIs: ${uri}`, `Suites: ${suites.join(' ')}`, `Components: ${components.join(' ')}`,
         ...(key === undefined ? [] : [`Signed-By: ${keyPath(at)}`]), '',

@@ -23,7 +23,8 @@ export async function runCommand(host: Host, command: Command, timeout_ms = TIME
   const run = await host.run(tool, args, { timeout_ms })
   if (run.outcome === 'exited' && run.exit_code === 0) return run
   const [first = ''] = `${run.stderr.trim()}\n${run.stdout.trim()}`.trim().split('\n')
-  const why = run.outcome === 'missing' ? 'is not installed' : run.outcome === 'timeout' ? 'took too long' : `failed: ${first}`
+  const why =
+    run.outcome === 'missing' ? 'is not installed' : run.outcome === 'timeout' ? 'took too long' : `failed: ${first}`
   throw new ApiError('DESIRED_FAILED', `${[tool, ...args.slice(0, 2)].join(' ')} ${why}.`)
 }
 

@@ -29,8 +29,7 @@ export function createDesired({ areas, now, log }: DesiredOptions): Desired {
   const tasks = createTasks(log, now)
   const areaOf = (name: DesiredAreaName): DesiredArea => {
     const area = areas[name]
-    if (area === undefined)
-      throw new ApiError('DESIRED_AREA_UNSUPPORTED', `This agent does not know the area ${name}.`)
+    if (area === undefined) throw new ApiError('DESIRED_AREA_UNSUPPORTED', `This agent does not know the area ${name}.`)
     return area
   }
   const state = async (name: DesiredAreaName): Promise<DesiredState> => {
@@ -49,7 +48,10 @@ export function createDesired({ areas, now, log }: DesiredOptions): Desired {
         checkGuard(params.area, guard_seconds)
         checkDocument(area, document)
         if (documentHash(document) !== hash)
-          throw new ApiError('DESIRED_HASH_MISMATCH', `The document has the hash ${documentHash(document)}, not ${hash}.`)
+          throw new ApiError(
+            'DESIRED_HASH_MISMATCH',
+            `The document has the hash ${documentHash(document)}, not ${hash}.`,
+          )
         return start({ area: params.area, action: 'apply', hash }, () => area.apply(document, { hash, guard_seconds }))
       },
       agentDesiredGet: ({ params }) => state(params.area),

@@ -54,7 +54,8 @@ export interface Place {
 export async function differenceOf(place: Place, file: ManagedFile): Promise<string | null> {
   const now = await readNow(place, file)
   if (now === null) return `${file.path} is missing`
-  if (file.kind === 'kernel') return sameWords(now, file.text) ? null : `${file.path} is ${now.trim()}, not ${file.text}`
+  if (file.kind === 'kernel')
+    return sameWords(now, file.text) ? null : `${file.path} is ${now.trim()}, not ${file.text}`
   if (now !== wantedText(file, now)) return `${file.path} differs`
   if (file.kind !== 'whole') return null
   const { mode, gid } = await stat(join(place.root, file.path))
@@ -114,7 +115,10 @@ export async function restoreManaged(place: Place, original: Original): Promise<
   await writeDurably(at, temporaryOf(at), text, { mode, uid: -1, gid: -1 })
 }
 
-async function readNow({ host, root }: Place, { path, kind }: Pick<ManagedFile, 'path' | 'kind'>): Promise<string | null> {
+async function readNow(
+  { host, root }: Place,
+  { path, kind }: Pick<ManagedFile, 'path' | 'kind'>,
+): Promise<string | null> {
   if (kind === 'kernel') return host.read(path)
   const at = join(root, path)
   if (kind === 'link') return readlink(at).catch(() => null)

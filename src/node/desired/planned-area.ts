@@ -4,7 +4,15 @@ import Value from 'typebox/value'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { DesiredArea } from './area.ts'
 import { type Command, type Effect, installPackages, missingPackages, removePackages, runCommand } from './commands.ts'
-import { differenceOf, type ManagedFile, Original, originalOf, type Place, restoreManaged, writeManaged } from './managed-files.ts'
+import {
+  differenceOf,
+  type ManagedFile,
+  Original,
+  originalOf,
+  type Place,
+  restoreManaged,
+  writeManaged,
+} from './managed-files.ts'
 import { RecordHead, recordFile } from './record.ts'
 
 export interface AreaPlan {
@@ -97,13 +105,22 @@ async function differencesOf(place: Place, plan: AreaPlan): Promise<string[]> {
   const files = await Promise.all(plan.files.map((file) => differenceOf(place, file)))
   const effects: (string | null)[] = []
   for (const { differs } of plan.effects) effects.push((await differs?.()) ?? null)
-  return [...missing.map((name) => `package ${name} is not installed`), ...files, ...effects].filter((one) => one !== null)
+  return [...missing.map((name) => `package ${name} is not installed`), ...files, ...effects].filter(
+    (one) => one !== null,
+  )
 }
 
 async function originalsOf(place: Place, plan: AreaPlan, known: readonly Original[]): Promise<Original[]> {
   const dropped = known.filter(({ path }) => !plan.files.some((file) => file.path === path))
   const found: Original[] = []
-  for (const file of plan.files) found.push(await originalOf(place, file, known.find(({ path }) => path === file.path)))
+  for (const file of plan.files)
+    found.push(
+      await originalOf(
+        place,
+        file,
+        known.find(({ path }) => path === file.path),
+      ),
+    )
   return [...dropped, ...found]
 }
 

@@ -48,8 +48,11 @@ export function createTasks(log: Log, now: () => number): Tasks {
       const done = work().then(
         (message) => end('completed', null, message),
         (error: unknown) => {
-          const known_error = error instanceof ApiError ? error : new ApiError('DESIRED_FAILED', undefined, { cause: error })
-          log.error({ err: error, area: order.area, task_id: task.id }, 'desired state not reached')
+          const known_error =
+            error instanceof ApiError ? error : new ApiError('DESIRED_FAILED', undefined, { cause: error })
+          // What others made, or a document that cannot be, is no defect.
+          const level = ['DESIRED_FAILED', 'INTERNAL_ERROR'].includes(known_error.code) ? 'error' : 'warn'
+          log[level]({ err: error, area: order.area, task_id: task.id }, 'desired state not reached')
           end('failed', known_error.code, known_error.message)
         },
       )

@@ -140,10 +140,7 @@ export async function restore(deps: ChangeDeps, subject: string, entry: RunEntry
 }
 
 /** Finishes one change whose process died, found at start or by the periodic reconcile (linux-node.md 4.5, layer 3). */
-export async function settle(
-  deps: ChangeDeps,
-  subject: string,
-): Promise<'restored' | 'archived' | 'left' | 'failed'> {
+export async function settle(deps: ChangeDeps, subject: string): Promise<'restored' | 'archived' | 'left' | 'failed'> {
   const marker = await deps.journal.marker(subject)
   if (marker === 'committed' || marker === 'reverted') {
     await deps.journal.archive(subject)

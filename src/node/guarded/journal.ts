@@ -74,7 +74,8 @@ export function createJournal(base: string): Journal {
       const names = await readdir(base).catch(() => [])
       return names.filter((name) => name.endsWith(RUN_ENDING)).map((name) => name.slice(0, -RUN_ENDING.length))
     },
-    entry: async (subject) => parseEntry(await readFile(join(folderOf(subject), 'journal.json'), 'utf8').catch(() => '')),
+    entry: async (subject) =>
+      parseEntry(await readFile(join(folderOf(subject), 'journal.json'), 'utf8').catch(() => '')),
     async marker(subject) {
       // Latest first: between two reads a marker may be renamed to a later one, never to an earlier one.
       for (let round = 0; round < 2; round += 1) {

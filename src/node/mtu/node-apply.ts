@@ -146,11 +146,7 @@ async function probeOnly({ deps, request }: Performance, entry: MtuEntry): Promi
   }
 }
 
-function probeTarget(
-  deps: ChangeDeps,
-  entry: MtuEntry,
-  request: MtuNodeApplyRequest,
-): Promise<ProbeOutcome | null> {
+function probeTarget(deps: ChangeDeps, entry: MtuEntry, request: MtuNodeApplyRequest): Promise<ProbeOutcome | null> {
   const target = request.probe_target ?? ''
   return target === '' ? Promise.resolve(null) : probe(deps, entry, target)
 }

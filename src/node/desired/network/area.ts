@@ -30,7 +30,9 @@ const NetworkRecord = Type.Object({
   ...RecordHead.properties,
   /** How the node was before the first document: what the removal leads back to. */
   before: Type.Object({
-    live: Type.Unsafe<LiveNetwork>(Type.Object({ devices: Type.Array(Type.Unknown()), routes: Type.Array(Type.Unknown()) })),
+    live: Type.Unsafe<LiveNetwork>(
+      Type.Object({ devices: Type.Array(Type.Unknown()), routes: Type.Array(Type.Unknown()) }),
+    ),
     files: Type.Array(
       Type.Object({ path: Type.String(), text: Type.Union([Type.String(), Type.Null()]), mode: Type.Integer() }),
     ),
@@ -84,7 +86,12 @@ export function createNetworkArea(options: NetworkAreaOptions): DesiredArea {
       const pending = left_ms === null ? null : { hash: record?.hash ?? null, left_ms }
       if (record === null) return { hash: null, applied_at: null, differences: [], pending }
       const document = documentOf(record)
-      return { hash: record.hash, applied_at: record.applied_at, differences: differencesOf(document, await live()), pending }
+      return {
+        hash: record.hash,
+        applied_at: record.applied_at,
+        differences: differencesOf(document, await live()),
+        pending,
+      }
     },
     async apply(given, { hash, guard_seconds = DEFAULT_GUARD_S }) {
       const document = Value.Parse(NetworkDocument, given)
@@ -166,7 +173,7 @@ async function setLive(host: Host, order: NetworkOrder, after: () => void | Prom
     const devices = may_fail_without === null ? [] : ((await readLive(host))?.devices ?? [])
     if (may_fail_without !== null && !devices.some(({ name }) => name === may_fail_without)) continue
     const [line = ''] = run.stderr.trim().split('\n')
-    return `ip ${args.join(' ')}: ${line === '' ? 'failed' : line.replace(/^(RTNETLINK answers|Error): /, '')}`
+    return `ip ${args.join(' ')}: ${line === '' ? 'failed' : line.replace(/^(RTNETLINK answers|Error): |\.$/g, '')}`
   }
   const differences = await order.verify()
   return differences.length === 0 ? null : differences.join('; ')
@@ -198,4 +205,3 @@ async function withOriginals(
   }))
   return [...known, ...(await Promise.all(originals))]
 }
-

@@ -74,22 +74,20 @@ function checkLowers(document: NetworkDocument, live: LiveNetwork, device: Netwo
 
 /** What exists is never made into something else: a bond that changes its mode would take its members down. */
 function checkLive(ours: readonly NetworkDevice[], device: NetworkDevice, live: LiveNetwork, at: number): void {
-  const now = live.devices.find(({ name }) => name === device.name)
-  if (now === undefined) {
-    if (device.kind === 'physical') throw wrong(at, `the node has no device ${device.name}`)
-    return
-  }
-  const differs =
-    kindOf(now) !== device.kind ||
-    (device.kind === 'vlan' && (now.vlan_id !== device.vlan_id || now.link !== device.link)) ||
-    (device.kind === 'bond' && device.mode !== undefined && now.bond_mode !== device.mode)
-  if (differs) throw new ApiError('DESIRED_CONFLICT', `The node has a device ${device.name} that is something else.`)
   for (const member of device.members ?? []) {
     const master = live.devices.find(({ name }) => name === member)?.master ?? device.name
     // A member may move between devices of the documents alone.
     if (master !== device.name && !ours.some(({ name }) => name === master))
       throw new ApiError('DESIRED_CONFLICT', `${member} belongs to ${master}.`)
   }
+  const now = live.devices.find(({ name }) => name === device.name)
+  if (now === undefined && device.kind === 'physical') throw wrong(at, `the node has no device ${device.name}`)
+  if (now === undefined) return
+  const differs =
+    kindOf(now) !== device.kind ||
+    (device.kind === 'vlan' && (now.vlan_id !== device.vlan_id || now.link !== device.link)) ||
+    (device.kind === 'bond' && device.mode !== undefined && now.bond_mode !== device.mode)
+  if (differs) throw new ApiError('DESIRED_CONFLICT', `The node has a device ${device.name} that is something else.`)
 }
 
 function refuseGuests(document: NetworkDocument, previous: NetworkDocument | null, live: LiveNetwork): void {

@@ -201,7 +201,11 @@ export function kindOf({ kind }: LiveDevice): string {
 }
 
 /** Devices that the earlier document made and this one does not name, bottom first. */
-export function dropped(document: NetworkDocument, previous: NetworkDocument | null, live: LiveNetwork): NetworkDevice[] {
+export function dropped(
+  document: NetworkDocument,
+  previous: NetworkDocument | null,
+  live: LiveNetwork,
+): NetworkDevice[] {
   if (previous === null) return []
   return bottomUp(previous).filter(
     ({ name, kind }) =>
@@ -216,7 +220,15 @@ function touchedNames(document: NetworkDocument, gone: readonly NetworkDevice[])
   return [...new Set(names)]
 }
 
-function makingOf({ name, kind, mode = '802.3ad', lacp_rate, xmit_hash_policy, link = '', vlan_id }: NetworkDevice): string[] {
+function makingOf({
+  name,
+  kind,
+  mode = '802.3ad',
+  lacp_rate,
+  xmit_hash_policy,
+  link = '',
+  vlan_id,
+}: NetworkDevice): string[] {
   if (kind === 'vlan') return ['link', 'add', 'link', link, 'name', name, 'type', 'vlan', 'id', `${vlan_id ?? 0}`]
   if (kind === 'bridge') return ['link', 'add', 'name', name, 'type', 'bridge']
   const rate = lacp_rate === undefined ? [] : ['lacp_rate', lacp_rate]

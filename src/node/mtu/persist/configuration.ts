@@ -66,10 +66,7 @@ async function changeOf(root: string, edit: ConfigFile, known: readonly ConfigFi
   }
 }
 
-export async function readSources(
-  root: string,
-  adapter: Pick<PersistAdapter, 'sources'>,
-): Promise<ConfigFile[]> {
+export async function readSources(root: string, adapter: Pick<PersistAdapter, 'sources'>): Promise<ConfigFile[]> {
   const files: ConfigFile[] = []
   for (const { path, ending } of adapter.sources) {
     const kind = await stat(join(root, path)).catch(() => null)

@@ -63,7 +63,10 @@ function withoutDevices({ path, text }: ConfigFile, names: readonly string[]): s
   if (document.errors.length > 0) throw new ApiError('DESIRED_CONFLICT', `${path} is no valid YAML; correct it first.`)
   let changed = false
   for (const section of Object.values(SECTIONS)) {
-    for (const name of names) changed = document.deleteIn(['network', section, name]) || changed
+    for (const name of names.filter((one) => document.hasIn(['network', section, one]))) {
+      document.deleteIn(['network', section, name])
+      changed = true
+    }
     const left = document.getIn(['network', section])
     if (changed && isMap(left) && left.items.length === 0) document.deleteIn(['network', section])
   }

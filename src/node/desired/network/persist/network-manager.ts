@@ -43,7 +43,8 @@ function profileOf(device: NetworkDevice, { devices }: NetworkDocument): string 
     'autoconnect-priority=100',
     ...(master === undefined ? [] : [`master=${master.name}`, `slave-type=${master.kind}`]), '',
   ] // biome-ignore format: one section
-  if (mtu !== undefined || kind === 'physical') lines.push('[ethernet]', ...(mtu === undefined ? [] : [`mtu=${mtu}`]), '')
+  if (mtu !== undefined || kind === 'physical')
+    lines.push('[ethernet]', ...(mtu === undefined ? [] : [`mtu=${mtu}`]), '')
   if (kind === 'vlan') lines.push('[vlan]', `id=${vlan_id ?? 0}`, `parent=${link ?? ''}`, '')
   if (kind === 'bridge') lines.push('[bridge]', 'stp=false', '')
   if (kind === 'bond') {

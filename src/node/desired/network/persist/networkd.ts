@@ -53,7 +53,15 @@ function networkText({ name, mtu, addresses = [], gateway }: NetworkDevice, { de
   ].join('\n') // biome-ignore format: one file
 }
 
-function netdevText({ name, kind, mtu, mode = '802.3ad', lacp_rate, xmit_hash_policy, vlan_id }: NetworkDevice): string {
+function netdevText({
+  name,
+  kind,
+  mtu,
+  mode = '802.3ad',
+  lacp_rate,
+  xmit_hash_policy,
+  vlan_id,
+}: NetworkDevice): string {
   const lines = ['[NetDev]', `Name=${name}`, `Kind=${kind}`, ...(mtu === undefined ? [] : [`MTUBytes=${mtu}`]), '']
   if (kind === 'vlan') lines.push('[VLAN]', `Id=${vlan_id ?? 0}`, '')
   if (kind === 'bond') {
