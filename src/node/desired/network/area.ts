@@ -12,9 +12,9 @@ import {
 } from '../../guarded/change.ts' // biome-ignore format: one import
 import type { GuardedChanges } from '../../guarded/changes.ts'
 import { NETWORK, type RunEntry } from '../../guarded/journal.ts'
-import type { DesiredArea } from '../area.ts'
+import type { ApplyOptions, AreaState, DesiredArea } from '../area.ts'
 import { RecordHead, recordFile } from '../record.ts'
-import { checkNetwork } from './check.ts'
+import { checkNetwork, refuseGuests } from './check.ts'
 import { differencesOf, type LiveNetwork, readLive, stepsTo, undoOf } from './live.ts'
 import { planWriting } from './persist/files.ts'
 
@@ -49,110 +49,134 @@ const ERRORS: ChangeErrors = {
 }
 
 export function createNetworkArea(options: NetworkAreaOptions): DesiredArea {
-  const { host, changes } = options
-  const { deps } = changes
-  const records = recordFile(options.state_dir, 'network', NetworkRecord)
-  const live = async (): Promise<LiveNetwork> => {
-    const found = await readLive(host)
-    if (found === null) throw ERRORS.failed('The network devices of the node could not be read.')
-    return found
-  }
-  const pendingEntry = async (): Promise<RunEntry | null> =>
-    (await leftMs(deps, NETWORK)) === null ? null : deps.journal.entry(NETWORK)
-  const change = async (order: NetworkOrder): Promise<void> => {
-    const run_id = randomUUID()
-    const planned = await planFiles(run_id, order.new_files)
-    const entry: RunEntry = {
-      run_id,
-      boot_id: await bootId(host),
-      subject: NETWORK,
-      started_at: new Date(host.now()).toISOString(),
-      window_ms: order.guard_seconds * 1000,
-      undo: order.undo,
-      files: planned.files,
-    }
-    const guarded = { entry, new_files: order.new_files, old_files: planned.old_files }
-    await changes.alone(NETWORK, async () => {
-      await raise(deps, guarded, ERRORS, () => setLive(host, order, () => deps.after_step('device-set')))
-      await undoWhenLate(deps, entry, ERRORS)
-    })
-  }
-  const waits = (seconds: number): string => `Applied; reverts by itself in ${seconds} s unless it is confirmed.`
+  const parts = partsOf(options)
   return {
     schema: NetworkDocument,
-    async state() {
-      const record = await records.read()
-      const left_ms = await leftMs(deps, NETWORK)
-      const pending = left_ms === null ? null : { hash: record?.hash ?? null, left_ms }
-      if (record === null) return { hash: null, applied_at: null, differences: [], pending }
-      const document = documentOf(record)
-      return {
-        hash: record.hash,
-        applied_at: record.applied_at,
-        differences: differencesOf(document, await live()),
-        pending,
-      }
-    },
-    async apply(given, { hash, guard_seconds = DEFAULT_GUARD_S }) {
-      const document = Value.Parse(NetworkDocument, given)
-      const now = await live()
-      const record = await records.read()
-      const is_pending = (await pendingEntry()) !== null
-      if (record?.hash === hash && differencesOf(document, now).length === 0)
-        return is_pending ? waits(guard_seconds) : 'The network is so already.'
-      if (is_pending) throw ERRORS.running(NETWORK)
-      const previous = record === null ? null : documentOf(record)
-      checkNetwork(document, previous, now)
-      const files = await planWriting(options.root, document)
-      const next: NetworkRecord = {
-        hash,
-        document,
-        applied_at: new Date(host.now()).toISOString(),
-        before: {
-          live: widened(record?.before.live ?? now, now, record?.devices ?? []),
-          files: await withOriginals(record?.before.files ?? [], files),
-        },
-        devices: merged(record?.devices ?? [], document.devices),
-      }
-      await change({
-        guard_seconds,
-        undo: undoOf(document, previous, now),
-        commands: stepsTo(document, previous, now).map((args) => ({ args, may_fail_without: null })),
-        new_files: [...files, { path: records.path, text: `${JSON.stringify(next)}\n`, mode: 0o600 }],
-        verify: async () => differencesOf(document, await live()),
-      })
-      return waits(guard_seconds)
-    },
-    async remove({ guard_seconds = DEFAULT_GUARD_S }) {
-      const record = await records.read()
-      if (record === null) return (await pendingEntry()) === null ? 'Nothing is applied.' : waits(guard_seconds)
-      if ((await pendingEntry()) !== null) throw ERRORS.running(NETWORK)
-      const now = await live()
-      const all = { devices: record.devices }
-      const { before } = record
-      const left = record.devices.flatMap(({ name, kind }) =>
-        before.live.devices.some((device) => device.name === name) ? [{ name, kind, addresses: [] }] : [],
-      )
-      const back = undoOf(all, null, before.live)
-      await change({
-        guard_seconds,
-        undo: undoOf({ devices: left }, all, now),
-        commands: back.map(({ device, args }) => ({ args, may_fail_without: device })),
-        new_files: [...before.files, { path: records.path, text: null }],
-        verify: () => Promise.resolve([]),
-      })
-      return waits(guard_seconds)
-    },
-    async confirm(hash) {
-      if (changes.isBusy(NETWORK)) throw ERRORS.running(NETWORK)
-      const entry = await pendingEntry()
-      const record = await records.read()
-      if (entry === null || (record?.hash ?? null) !== hash || entry.boot_id !== (await bootId(host)))
-        throw new ApiError('DESIRED_NOTHING_PENDING', 'No such change of the network is pending; it may have reverted.')
-      if (!(await commit(deps, entry)))
-        throw new ApiError('DESIRED_NOTHING_PENDING', 'The window was over; the old network is back.')
-    },
+    state: () => stateOf(parts),
+    apply: (document, order) => applyNetwork(parts, Value.Parse(NetworkDocument, document), order),
+    remove: ({ guard_seconds = DEFAULT_GUARD_S }) => removeNetwork(parts, guard_seconds),
+    confirm: (hash) => confirmNetwork(parts, hash),
   }
+}
+
+type Parts = ReturnType<typeof partsOf>
+
+function partsOf({ host, changes, state_dir, root }: NetworkAreaOptions) {
+  const { deps } = changes
+  return {
+    host,
+    changes,
+    root,
+    records: recordFile(state_dir, 'network', NetworkRecord),
+    async live(): Promise<LiveNetwork> {
+      const found = await readLive(host)
+      if (found === null) throw ERRORS.failed('The network devices of the node could not be read.')
+      return found
+    },
+    pendingEntry: async (): Promise<RunEntry | null> =>
+      (await leftMs(deps, NETWORK)) === null ? null : deps.journal.entry(NETWORK),
+  }
+}
+
+async function stateOf({ records, changes, live }: Parts): Promise<AreaState> {
+  const record = await records.read()
+  const left_ms = await leftMs(changes.deps, NETWORK)
+  const pending = left_ms === null ? null : { hash: record?.hash ?? null, left_ms }
+  if (record === null) return { hash: null, applied_at: null, differences: [], pending }
+  const differences = differencesOf(documentOf(record), await live())
+  return { hash: record.hash, applied_at: record.applied_at, differences, pending }
+}
+
+async function applyNetwork(
+  parts: Parts,
+  document: NetworkDocument,
+  { hash, guard_seconds = DEFAULT_GUARD_S }: ApplyOptions,
+): Promise<string> {
+  const { host, records, live } = parts
+  const now = await live()
+  const record = await records.read()
+  const is_pending = (await parts.pendingEntry()) !== null
+  if (record?.hash === hash && differencesOf(document, now).length === 0)
+    return is_pending ? waits(guard_seconds) : 'The network is so already.'
+  if (is_pending) throw ERRORS.running(NETWORK)
+  const previous = record === null ? null : documentOf(record)
+  checkNetwork(document, previous, now)
+  const files = await planWriting(parts.root, document)
+  const next: NetworkRecord = {
+    hash,
+    document,
+    applied_at: new Date(host.now()).toISOString(),
+    before: {
+      live: widened(record?.before.live ?? now, now, record?.devices ?? []),
+      files: await withOriginals(record?.before.files ?? [], files),
+    },
+    devices: merged(record?.devices ?? [], document.devices),
+  }
+  await change(parts, {
+    guard_seconds,
+    undo: undoOf(document, previous, now),
+    commands: stepsTo(document, previous, now).map((args) => ({ args, may_fail_without: null })),
+    new_files: [...files, { path: records.path, text: `${JSON.stringify(next)}\n`, mode: 0o600 }],
+    verify: async () => differencesOf(document, await live()),
+  })
+  return waits(guard_seconds)
+}
+
+async function removeNetwork(parts: Parts, guard_seconds: number): Promise<string> {
+  const { records, live } = parts
+  const record = await records.read()
+  const is_pending = (await parts.pendingEntry()) !== null
+  if (record === null) return is_pending ? waits(guard_seconds) : 'Nothing is applied.'
+  if (is_pending) throw ERRORS.running(NETWORK)
+  const all = { devices: record.devices }
+  const { before } = record
+  const left = record.devices
+    .filter(({ name }) => before.live.devices.some((device) => device.name === name))
+    .map((device) => ({ ...device, addresses: [] }))
+  const now = await live()
+  refuseGuests({ devices: left }, all, now)
+  await change(parts, {
+    guard_seconds,
+    undo: undoOf({ devices: left }, all, now),
+    commands: undoOf(all, null, before.live).map(({ device, args }) => ({ args, may_fail_without: device })),
+    new_files: [...before.files, { path: records.path, text: null }],
+    verify: () => Promise.resolve([]),
+  })
+  return waits(guard_seconds)
+}
+
+async function confirmNetwork({ host, changes, records, pendingEntry }: Parts, hash: string | null): Promise<void> {
+  if (changes.isBusy(NETWORK)) throw ERRORS.running(NETWORK)
+  const entry = await pendingEntry()
+  const record = await records.read()
+  if (entry === null || (record?.hash ?? null) !== hash || entry.boot_id !== (await bootId(host)))
+    throw new ApiError('DESIRED_NOTHING_PENDING', 'No such change of the network is pending; it may have reverted.')
+  if (!(await commit(changes.deps, entry)))
+    throw new ApiError('DESIRED_NOTHING_PENDING', 'The window was over; the old network is back.')
+}
+
+async function change({ host, changes }: Parts, order: NetworkOrder): Promise<void> {
+  const { deps } = changes
+  const run_id = randomUUID()
+  const { files, old_files } = await planFiles(run_id, order.new_files)
+  const entry: RunEntry = {
+    run_id,
+    boot_id: await bootId(host),
+    subject: NETWORK,
+    started_at: new Date(host.now()).toISOString(),
+    window_ms: order.guard_seconds * 1000,
+    undo: order.undo,
+    files,
+  }
+  await changes.alone(NETWORK, async () => {
+    const guarded = { entry, new_files: order.new_files, old_files }
+    await raise(deps, guarded, ERRORS, () => setLive(host, order, () => deps.after_step('device-set')))
+    await undoWhenLate(deps, entry, ERRORS)
+  })
+}
+
+function waits(seconds: number): string {
+  return `Applied; reverts by itself in ${seconds} s unless it is confirmed.`
 }
 
 interface NetworkOrder {

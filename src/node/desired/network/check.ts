@@ -90,7 +90,8 @@ function checkLive(ours: readonly NetworkDevice[], device: NetworkDevice, live: 
   if (differs) throw new ApiError('DESIRED_CONFLICT', `The node has a device ${device.name} that is something else.`)
 }
 
-function refuseGuests(document: NetworkDocument, previous: NetworkDocument | null, live: LiveNetwork): void {
+/** Throws when something of others hangs on what would be removed. */
+export function refuseGuests(document: NetworkDocument, previous: NetworkDocument | null, live: LiveNetwork): void {
   for (const { name, members = [] } of dropped(document, previous, live)) {
     const guest = live.devices.find((device) => device.master === name && !members.includes(device.name))
     if (guest !== undefined)
