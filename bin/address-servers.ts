@@ -63,5 +63,5 @@ function dnsOf({ dns, technitium }: Pick<Config, 'dns' | 'technitium'>, log: Log
   if (server === undefined) return undefined
   const options = { name_servers, hostmaster, transfer_networks, also_notify }
   if (server === 'technitium') return createTechnitiumDns({ ...technitium, timeout_ms }, { ...options, log })
-  return createPowerDns({ ...powerdns, timeout_ms }, options)
+  return createPowerDns({ ...powerdns, timeout_ms }, { ...options, log })
 }

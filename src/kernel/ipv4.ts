@@ -14,7 +14,27 @@ export interface Subnet {
   bits: number
 }
 
+/** Lists of ten thousands are sorted by this, so the usual form is read without the parser. */
 export function numberOf(address: string): number {
+  let [sum, octet, dots] = [0, 0, 0]
+  for (let at = 0; at < address.length; at += 1) {
+    const digit = address.charCodeAt(at) - ZERO
+    if (digit === DOT) {
+      sum = sum * 256 + octet
+      octet = 0
+      dots += 1
+    } else if (digit >= 0 && digit <= 9) octet = octet * 10 + digit
+    else return parsed(address)
+    if (octet > 255) return parsed(address)
+  }
+  return dots === 3 ? sum * 256 + octet : parsed(address)
+}
+
+const ZERO = 48
+const DOT = -2
+
+/** Throws for what is no address. */
+function parsed(address: string): number {
   return ipaddr.IPv4.parse(address).octets.reduce((sum, octet) => sum * 256 + octet, 0)
 }
 

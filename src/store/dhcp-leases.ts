@@ -66,11 +66,8 @@ export async function firstSeen(
     .selectFrom('dhcp_lease')
     .select(['scope', sql<string>`mac::text`.as('mac'), sql<string>`host(ip)`.as('ip'), 'first_seen'])
     .where('state', '=', 'active')
-    .where(
-      'ip',
-      'in',
-      leases.map((lease) => lease.ip),
-    )
+    // One parameter: a statement takes 65,535 of them, and a scope may hold more leases.
+    .where(sql<boolean>`ip = any(${leases.map((lease) => lease.ip)}::inet[])`)
     .execute()
   return new Map(rows.map((row) => [leaseKey(row), row.first_seen]))
 }

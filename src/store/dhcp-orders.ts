@@ -72,9 +72,11 @@ const columns = [
 
 export function reservationOrders(
   db: Db,
-  of: { scope?: string; mac?: string; ip?: string } = {},
+  of: { scope?: string; mac?: string; macs?: readonly string[]; ip?: string; enabled?: boolean } = {},
 ): Promise<ReservationOrder[]> {
   let rows = db.selectFrom('dhcp_reservation').select([...columns])
+  if (of.macs !== undefined) rows = rows.where(sql<boolean>`mac = any(${[...of.macs]}::macaddr[])`)
+  if (of.enabled !== undefined) rows = rows.where('enabled', '=', of.enabled)
   if (of.scope !== undefined) rows = rows.where('scope', '=', of.scope)
   if (of.mac !== undefined) rows = rows.where('mac', '=', of.mac)
   if (of.ip !== undefined) rows = rows.where('ip', '=', of.ip)
@@ -95,4 +97,16 @@ export async function saveReservation(db: Db, order: ReservationWrite): Promise<
 
 export async function forgetReservation(db: Db, scope: string, mac: string): Promise<void> {
   await db.deleteFrom('dhcp_reservation').where('scope', '=', scope).where('mac', '=', mac).execute()
+}
+
+/** The names of a zone that is called otherwise now: reservations keep theirs. */
+export async function renameReservationZone(db: Db, zone: string, new_name: string): Promise<void> {
+  const fqdn = sql<string>`left(fqdn, length(fqdn) - ${zone.length}) || ${new_name}`
+  await db.updateTable('dhcp_reservation').set({ dns_zone: new_name, fqdn }).where('dns_zone', '=', zone).execute()
+}
+
+/** The names of a zone that is gone belong to no reservation any more. */
+export async function forgetReservationZone(db: Db, zone: string): Promise<void> {
+  const none = { dns_zone: null, fqdn: null, ptr: false }
+  await db.updateTable('dhcp_reservation').set(none).where('dns_zone', '=', zone).execute()
 }

@@ -1,8 +1,14 @@
 // IPAM over HTTP with the simulated NetBox behind it: the suite of every address store, and what only another store can do to us.
 import assert from 'node:assert/strict'
+import { writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import { join } from 'node:path'
 import { after, before, beforeEach, describe, test } from 'node:test'
 import { type NetBoxLab, startNetBox } from '../../lab/netbox/server.ts'
 import { emptyState } from '../../lab/netbox/state.ts'
+import { selfSigned } from '../../lab/nvr/certificate.ts'
+import { createAddressServers } from '../../bin/address-servers.ts'
+import { loadConfig } from '#src/kernel/config.ts'
 import { createNetBox } from '#src/drivers/netbox/client.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { releaseLost } from '#src/modules/ddi/ipam/lost-addresses.ts'
@@ -10,6 +16,7 @@ import { openDatabase } from '#src/store/database.ts'
 import { ok, refused } from '../support/address-steps.ts'
 import { IPAM, ipamTests } from '../support/address-suite-ipam.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const ALLOCATE = 'POST ipam/prefixes/ID/available-ips/'
@@ -151,6 +158,45 @@ describe('NetBox', () => {
     refused(await lab.call('GET', `${IPAM}/addresses?owner_kind=node&owner_id=n2`), 500, 'IPAM_ERROR')
     refused(await lab.call('POST', path(), {}), 500, 'IPAM_ERROR')
     assert.deepEqual(addresses(), ['10.70.0.1/29', '10.70.0.2/29'])
+  })
+
+  test('a store with a certificate of its own CA is reached with the file that names this CA, and refused with another', async () => {
+    const { cert, key } = await selfSigned('127.0.0.1')
+    const front = createServer({ cert, key }, (incoming, response) => {
+      const { pathname, search } = new URL(incoming.url ?? '/', netbox.url)
+      const authorization = incoming.headers.authorization ?? ''
+      void fetch(`${netbox.url}${pathname}${search}`, { headers: { authorization } }).then(async (answer) =>
+        response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text()),
+      )
+    })
+    await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve))
+    const address = front.address()
+    assert.ok(address !== null && typeof address === 'object')
+    const folder = tempFolder('gp-netbox-ca-')
+    const { cert: other } = await selfSigned('127.0.0.1')
+    for (const [file, text] of [['ours.pem', cert], ['other.pem', other]] as const) writeFileSync(join(folder, file), text) // biome-ignore format: one line
+    const checkWith = async (file?: string): Promise<void> => {
+      const settings = {
+        GROUNDPLANE_IPAM_NETBOX_URL: `https://127.0.0.1:${address.port}`,
+        GROUNDPLANE_IPAM_NETBOX_TOKEN: netbox.token,
+        ...(file === undefined ? {} : { GROUNDPLANE_IPAM_NETBOX_CA: join(folder, file) }),
+      }
+      const servers = createAddressServers(loadConfig(undefined, settings), createLog({ level: 'silent' }))
+      try {
+        await servers.ipam?.check()
+      } finally {
+        await servers.close()
+      }
+    }
+    try {
+      await checkWith('ours.pem')
+      for (const file of ['other.pem', undefined])
+        await assert.rejects(checkWith(file), { name: 'UpstreamError', upstream: 'IPAM', failure: 'unavailable' })
+      await assert.rejects(checkWith('missing.pem'), /ipam\.netbox\.ca: .*missing\.pem cannot be read/)
+    } finally {
+      front.closeAllConnections()
+      await new Promise((resolve) => front.close(resolve))
+    }
   })
 
   test('every route says that the store is away', async () => {

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { createPowerDns, type PowerDns } from '#src/drivers/powerdns/client.ts'
+import { createLog } from '#src/kernel/log.ts'
 import { type PowerDnsServer, powerDnsMissing, startPowerDns } from '../support/powerdns-server.ts'
+import { startHttpProxy } from '../support/http-proxy.ts'
 import { until } from '../support/until.ts'
 
 const ZONE = 'lab.example'
@@ -11,6 +13,7 @@ const OPTIONS = {
   name_servers: ['ns1.lab.example'],
   hostmaster: 'hostmaster.lab.example',
   transfer_networks: ['127.0.0.0/8'],
+  log: createLog({ level: 'error', hide: [] }),
 }
 
 const keyOf = ({ fqdn, type, value }: RecordData): string => `${fqdn} ${type} ${value}`
@@ -124,6 +127,55 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
       names.filter((name) => !found.has(name)),
       [],
     )
+  })
+
+  test('a line that somebody switched off stays as it is when its set is changed', async () => {
+    const name = `part.${ZONE}.`
+    const lines = [
+      { content: '10.77.0.91', disabled: false },
+      { content: '10.77.0.92', disabled: true },
+    ]
+    const records = [{ name, type: 'A', ttl: 300, changetype: 'REPLACE', records: lines }]
+    await server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets: records })
+    const off = { name: `off.${ZONE}.`, type: 'A', ttl: 300, changetype: 'REPLACE', records: [lines[1]] }
+    await server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets: [off] })
+    const linesOf = async (set: string): Promise<string[]> => {
+      const { rrsets } = (await server.raw(`/zones/${ZONE}.`)) as { rrsets: { name: string; records: typeof lines }[] }
+      const found = rrsets.find((one) => one.name === set)?.records ?? []
+      return found.map((line) => `${line.content} ${line.disabled ? 'off' : 'on'}`).toSorted()
+    }
+    const at = (value: string, fqdn = `part.${ZONE}`) => record({ fqdn, type: 'A', value })
+    await add(at('10.77.0.93'))
+    assert.deepEqual(await linesOf(name), ['10.77.0.91 on', '10.77.0.92 off', '10.77.0.93 on'])
+    await dns.changeRecords(ZONE, [{ action: 'update', old: at('10.77.0.91'), record: at('10.77.0.94') }])
+    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.93') }])
+    assert.deepEqual(await linesOf(name), ['10.77.0.92 off', '10.77.0.94 on'])
+    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.94') }])
+    assert.deepEqual(await linesOf(name), ['10.77.0.92 off'])
+    await add(at('10.77.0.95', `off.${ZONE}`))
+    assert.deepEqual(await linesOf(off.name), ['10.77.0.92 off', '10.77.0.95 on'])
+    await add(at('10.77.0.92', `off.${ZONE}`))
+    assert.deepEqual(await linesOf(off.name), ['10.77.0.92 on', '10.77.0.95 on'])
+  })
+
+  test('a zone whose settings are refused does not stay half-made, and a renamed one keeps its name', async () => {
+    const proxy = await startHttpProxy(server.config.url ?? '')
+    const through = createPowerDns({ ...server.config, url: proxy.url }, OPTIONS)
+    try {
+      proxy.behave((method, path) =>
+        method === 'PUT' && path.endsWith('/metadata/ALLOW-AXFR-FROM') ? 'refuse' : 'pass',
+      )
+      const half = { name: 'half.example', type: 'Primary', transfer: true } as const
+      await assert.rejects(through.createZone(half), { name: 'UpstreamError', status: 500 })
+      assert.equal(await dns.zone(half.name), undefined)
+      assert.equal((await dns.zone(ZONE))?.transfer, true)
+      await assert.rejects(through.renameZone(ZONE, half.name), { name: 'UpstreamError', status: 500 })
+      assert.equal(await dns.zone(half.name), undefined)
+      assert.deepEqual(await server.resolver.resolve4(`web.${ZONE}`), ['10.77.0.60'])
+    } finally {
+      await through.close()
+      await proxy.close()
+    }
   })
 
   test('a renamed zone answers under its new name and no longer under the old one', async () => {

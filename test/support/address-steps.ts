@@ -18,6 +18,10 @@ export interface AddressBench {
   collect(): Promise<void>
   /** A new reservation of the scope and a new record of the zone that nobody but their server can know to be wrong. */
   unforeseen(): Promise<{ reservation: object; record: object }>
+  /** What the servers keep beside this zone, and beside the values of reservations: left out where the API alone can tell. */
+  stored?(zone: string): Promise<unknown>
+  /** Both servers start again on what they have written. */
+  restart?(): Promise<void>
   /** Smallest step of a lease time. */
   lease_step_seconds: number
   close(): Promise<void>

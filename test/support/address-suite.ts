@@ -16,6 +16,7 @@ import {
 } from './address-steps.ts'
 import { leaseTests, reservationTests, scopeTests } from './address-suite-dhcp.ts'
 import { dnsTests } from './address-suite-dns.ts'
+import { hostileTests } from './address-suite-hostile.ts'
 import type { Caller } from './http.ts'
 
 export interface AddressSuite {
@@ -37,6 +38,7 @@ export function describeAddresses(title: string, { skip = false, start }: Addres
     describe('reservations', () => reservationTests(call, () => bench))
     describe('leases', () => leaseTests(call, () => bench))
     describe('zones and records', () => dnsTests(call, () => bench))
+    describe('hostile values', () => hostileTests(call, () => bench))
     describe('reservations with names', () => nameTests(call, () => bench))
     describe('servers that are away', () => outageTests(call, () => bench))
   })
@@ -85,6 +87,31 @@ function nameTests(call: Caller, bench: () => AddressBench): void {
       'DNS_ZONE_NOT_FOUND',
     )
     assert.equal(ok(await call('GET', `${RESERVATIONS}?scope_name=suite&search=${mac(61)}`)).data.total_count, 0)
+  })
+
+  test('a reservation keeps its name when its zone is renamed, and has none when the zone is deleted', async () => {
+    const [zone, new_name] = ['moving.example', 'moved.example']
+    ok(await call('POST', ZONES, { name: zone, type: 'Primary' }), 201)
+    const { ip } = ok(await call('POST', RESERVATIONS, { ...named, dns_zone: 'Moving.Example.', mac: mac(63) }), 201)
+    ok(await call('PUT', `${ZONES}/${zone}`, { name: zone, new_name }))
+    const about = async (): Promise<{ id: string; kind: string; subject: string }[]> => {
+      ok(await call('POST', '/ddi/drift/check'))
+      const { drift } = ok(await call('GET', '/ddi/drift?page_size=500')).data
+      return drift.filter((one: { subject: string; expected: string | null }) =>
+        [one.subject, one.expected].some((text) => text?.endsWith(zone) === true || text?.endsWith(new_name) === true),
+      )
+    }
+    const [ptr, ...others] = await about()
+    assert.deepEqual([ptr?.kind, ptr?.subject, others], ['ptr_differs', ip, []])
+    ok(await call('POST', `/ddi/drift/${ptr?.id}/repair`))
+    assert.deepEqual(await about(), [])
+    const change = { mac: mac(63), scope_name: 'suite', hostname: 'db-2', update_dns: true }
+    ok(await call('PUT', `${RESERVATIONS}/${mac(63)}`, change))
+    assert.deepEqual(await bench().resolve(`db-2.${new_name}`, 'A'), [ip])
+    ok(await call('DELETE', `${ZONES}/${new_name}?confirm=${new_name}`))
+    assert.deepEqual(await about(), [])
+    ok(await call('PUT', `${RESERVATIONS}/${mac(63)}`, { ...change, hostname: 'db-3' }))
+    ok(await call('DELETE', `${RESERVATIONS}/${mac(63)}?scope_name=suite&delete_dns=true`))
   })
 
   test('what only the server knows to be wrong is refused in its words, and nothing changes', async () => {

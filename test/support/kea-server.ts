@@ -9,16 +9,18 @@ import { tempFolder } from './temp-folder.ts'
 import { until } from './until.ts'
 
 const PROGRAM = '/usr/sbin/kea-dhcp4'
-const HOOKS = '/usr/lib/x86_64-linux-gnu/kea/hooks'
+export const HOOKS = '/usr/lib/x86_64-linux-gnu/kea/hooks'
 
 export interface KeaServer {
   config: KeaConfig
+  /** What it starts from, and writes its configuration to. */
+  file: string
   /** Where clients send to; answers come to `port + 1` of their relay address. */
   port: number
   /** Ends it by the signal and starts it again on the same files. */
   restart(signal: NodeJS.Signals): Promise<void>
   /** Away, and back. */
-  pause(): Promise<void>
+  pause(signal?: NodeJS.Signals): Promise<void>
   resume(): Promise<void>
   close(): Promise<void>
 }
@@ -34,7 +36,7 @@ export interface KeaServerOptions {
   databases?: Record<string, unknown>
   /** Hooks beside those for leases, in its own words. */
   hooks?: readonly unknown[]
-  /** On one port with its peers: a client's packet goes to all of them. */
+  /** Settings beside these, in its own words. */
   more?: Record<string, unknown>
 }
 
@@ -61,13 +63,14 @@ export async function startKea(options: KeaServerOptions = {}): Promise<KeaServe
   let child = await run()
   return {
     config,
+    file,
     port,
     async restart(signal) {
       await child.end(signal)
       child = await run()
     },
-    async pause() {
-      await child.end('SIGTERM')
+    async pause(signal = 'SIGTERM') {
+      await child.end(signal)
     },
     async resume() {
       child = await run()

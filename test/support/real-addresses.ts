@@ -1,7 +1,9 @@
 // Kea and PowerDNS in private folders, with drivers of ours, a client on the wire and what else tests of both need.
+import { readFile } from 'node:fs/promises'
 import { createKea, type KeaOptions } from '#src/drivers/kea/client.ts'
 import { createKeaTransport } from '#src/drivers/kea/transport.ts'
-import { createPowerDns, type PowerDnsOptions } from '#src/drivers/powerdns/client.ts'
+import { createPowerDns } from '#src/drivers/powerdns/client.ts'
+import type { PowerDnsOptions } from '#src/drivers/powerdns/zone-changes.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type AddressService, startAddressService } from './address-service.ts'
 import type { AddressBench } from './address-steps.ts'
@@ -27,7 +29,7 @@ export interface RealServers {
   close(): Promise<void>
 }
 
-const options: PowerDnsOptions = {
+const options: Omit<PowerDnsOptions, 'log'> = {
   name_servers: ['ns1.suite.example'],
   hostmaster: 'hostmaster.suite.example',
   transfer_networks: [],
@@ -59,7 +61,7 @@ export async function startRealServers(
     connect(url = dns.config.url) {
       const servers = {
         dhcp: createKea(kea.config, { log, hosts_database }),
-        dns: createPowerDns({ ...dns.config, url }, options),
+        dns: createPowerDns({ ...dns.config, url }, { ...options, log }),
       }
       ends.push(servers.dhcp.close, servers.dns.close)
       return servers
@@ -97,6 +99,29 @@ export interface Subnet {
   'min-valid-lifetime'?: number
   'max-valid-lifetime'?: number
   'user-context'?: { name?: string }
+}
+
+/** Kea's settings in force and in its file, and every other zone as it is. */
+async function storedBeside({ kea, dns, ask }: RealServers, zone: string): Promise<unknown> {
+  const written = JSON.parse(await readFile(kea.file, 'utf8')) as Configuration
+  const in_force = (await ask('config-get')) as Configuration
+  const settings = [written, in_force].map(({ Dhcp4: { subnet4, ...others } }) => ({
+    ...others,
+    subnets: subnet4.map(({ reservations = [], ...subnet }) => ({
+      ...subnet,
+      'user-context': {},
+      count: reservations.length,
+    })),
+  }))
+  const zones = (await dns.raw('/zones')) as { id: string; name: string }[]
+  const others = zones.filter(({ name }) => name !== `${zone}.`)
+  // When the secondaries were told of it is the server's own doing.
+  const whole = others.map(async ({ id }) => ({ ...((await dns.raw(`/zones/${id}`)) as object), notified_serial: 0 }))
+  return { settings, zones: await Promise.all(whole) }
+}
+
+interface Configuration {
+  Dhcp4: { subnet4: Subnet[] }
 }
 
 export interface RealAddresses extends AddressBench {
@@ -137,6 +162,12 @@ export async function startRealAddresses(servers: RealServers, relay: string, ur
         await servers.kea.resume()
         await servers.dns.resume()
       }
+    },
+    stored: (zone) => storedBeside(servers, zone),
+    async restart() {
+      await servers.kea.restart('SIGTERM')
+      await servers.dns.pause()
+      await servers.dns.resume()
     },
     collect: () => service.collect(),
     async close() {

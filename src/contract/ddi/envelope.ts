@@ -55,6 +55,6 @@ export const Mac = (description: string) =>
 
 export const Ipv4 = (description: string) => Type.String({ format: 'ipv4', description })
 
-/** Control characters could end a line or a field of what stores it. */
+/** Control characters could end a line or a field of what stores it; half of a surrogate pair is no character at all. */
 export const Comment = (description: string) =>
-  Type.String({ maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f]*$', description })
+  Type.String({ maxLength: 255, pattern: '^[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$', description })

@@ -15,6 +15,9 @@ export interface ZoneState {
   modified_at: Date | null
 }
 
+/** What tells whether it may be written, and whether it has changed. */
+export type ZoneHead = Pick<ZoneState, 'name' | 'type' | 'serial'>
+
 export interface RecordData {
   /** Full name. */
   fqdn: string
@@ -35,6 +38,12 @@ export type RecordChange =
   | { action: 'delete'; old: RecordData }
   /** Replaces every record of the name and type by this one. */
   | { action: 'replace'; record: RecordData }
+
+/** A zone as it is right before a change: its type, and every record of the names that change. */
+export interface ZoneNames {
+  type: ZoneType
+  records: readonly RecordData[]
+}
 
 export interface ZoneSettings {
   masters?: readonly string[]
@@ -67,6 +76,8 @@ export interface DnsServer {
   /** Without the zones that the server keeps for itself. */
   zones(signal?: AbortSignal): Promise<ZoneState[]>
   zone(name: string, signal?: AbortSignal): Promise<ZoneState | undefined>
+  /** Cheaper than all of it. */
+  zoneHead(name: string, signal?: AbortSignal): Promise<ZoneHead | undefined>
   /** Of exactly this zone, or of one name in it. */
   records(zone: string, of?: { fqdn?: string }, signal?: AbortSignal): Promise<RecordData[]>
   createZone(zone: { name: string; type: 'Primary' | 'Secondary' } & ZoneSettings): Promise<void>
@@ -74,8 +85,15 @@ export interface DnsServer {
   convertZone(name: string, type: ZoneType, masters: readonly string[]): Promise<void>
   renameZone(name: string, new_name: string): Promise<void>
   deleteZone(name: string): Promise<void>
-  /** In this order, all or nothing where the server can; else up to the first that is refused, which is thrown. */
-  changeRecords(zone: string, changes: readonly RecordChange[]): Promise<void>
+  /**
+   * In this order, all or nothing where the server can; else up to the first that is refused, which is thrown. `check` sees
+   * what is there before anything changes, and throws when that must not be; undefined: there is no such zone.
+   */
+  changeRecords(
+    zone: string,
+    changes: readonly RecordChange[],
+    check?: (now: ZoneNames | undefined) => void,
+  ): Promise<void>
   /** Copies a secondary from its masters now. */
   transferZone(name: string): Promise<void>
   /** Tells the secondaries of a primary now. */

@@ -10,10 +10,10 @@ import { RejectionError } from '../ddi/rejection.ts'
 import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
 import { configStore, databaseStore, type ReservationStore } from './reservation-stores.ts'
 import { DISABLED_CLASS, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
-import { createKeaTransport, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
+import { createKeaTransport, firstThatAnswers, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
 
 export interface KeaOptions {
-  /** Peers of lease failover: they get the same scopes after each change. */
+  /** Peers of lease failover: they get the same scopes after each change, and are asked while the server is away. */
   peers?: readonly KeaConfig[]
   /** PostgreSQL of Kea's hosts backend; reservations then are rows there and not part of the configuration. */
   hosts_database?: string | undefined
@@ -55,17 +55,20 @@ export const KEA_LIMITS: DhcpLimits = {
 
 export function createKea(config: KeaConfig, options: KeaOptions): Kea {
   const kea = createKeaTransport(config)
-  const read: Access['read'] = async (signal) => dhcp4Of((await ask(kea, 'config-get', undefined, signal)).arguments)
+  const peers = (options.peers ?? []).map((peer) => createKeaTransport(peer))
+  const reading = firstThatAnswers([kea, ...peers])
+  const read: Access['read'] = async (signal) =>
+    dhcp4Of((await ask(reading, 'config-get', undefined, signal)).arguments)
   const find: Access['find'] = async (scope) => {
     const dhcp4 = await read()
     return { dhcp4, subnet: subnetByName(dhcp4, scope) }
   }
-  const cycle = createCycle(kea, options)
+  const cycle = createCycle(kea, peers, options.log)
   const store =
     options.hosts_database === undefined
       ? configStore((scope) => (edit) => cycle((dhcp4) => edit(subnetByName(dhcp4, scope))))
       : databaseStore(options.hosts_database, config.timeout_ms, async (scope) => (await find(scope)).subnet.id)
-  const access: Access = { kea, cycle, store, read, find }
+  const access: Access = { kea, reading, cycle, store, read, find }
   return {
     kind: 'kea',
     limits: KEA_LIMITS,
@@ -78,6 +81,8 @@ export function createKea(config: KeaConfig, options: KeaOptions): Kea {
 
 interface Access {
   kea: KeaTransport
+  /** For what changes nothing: a peer of lease failover answers while the server is away. */
+  reading: KeaTransport
   cycle: (edit: (dhcp4: Dhcp4) => void) => Promise<void>
   store: ReservationStore
   read(signal?: AbortSignal): Promise<Dhcp4>
@@ -86,6 +91,7 @@ interface Access {
 
 function readsOf({
   kea,
+  reading,
   store,
   read,
   find,
@@ -107,13 +113,13 @@ function readsOf({
       const subnets = named(dhcp4, scope)
       const [reservations, rows] = await Promise.all([
         reservationsIn(store, subnets),
-        subnets.length === 0 ? [] : allLeases(kea, scope === undefined ? undefined : subnets, signal),
+        subnets.length === 0 ? [] : allLeases(reading, scope === undefined ? undefined : subnets, signal),
       ])
       return { scopes: subnets.map((subnet) => scopeOf(subnet, dhcp4)), reservations, leases: leasesIn(subnets, rows) }
     },
     reservations: async (scope, signal) => reservationsIn(store, named(await read(signal), scope)),
-    leases: (of, signal) => leases(kea, read, of, signal),
-    counters: (scope, signal) => counters(kea, async () => (await find(scope)).subnet.id, signal),
+    leases: (of, signal) => leases(reading, read, of, signal),
+    counters: (scope, signal) => counters(reading, async () => (await find(scope)).subnet.id, signal),
   }
 }
 
@@ -187,34 +193,46 @@ function reservationChanges({
   }
 }
 
-/** Reads the configuration, edits it, lets Kea test it, sets and stores it, and gives the scopes to the peers. */
-function createCycle(kea: KeaTransport, { peers = [], log }: KeaOptions) {
-  const others = peers.map((peer) => createKeaTransport(peer))
+/** Reads the configuration, edits it, sets and stores it, and gives the scopes to the peers. */
+function createCycle(kea: KeaTransport, peers: readonly KeaTransport[], log: Log) {
   return async (edit: (dhcp4: Dhcp4) => void): Promise<void> => {
-    const before = (await ask(kea, 'config-get')).arguments
-    const dhcp4 = dhcp4Of(before)
+    const dhcp4 = dhcp4Of((await ask(kea, 'config-get')).arguments)
     const classes = dhcp4['client-classes'] ?? []
     if (!classes.some(({ name }) => name === DISABLED_CLASS.name))
       dhcp4['client-classes'] = [...classes, DISABLED_CLASS]
     edit(dhcp4)
-    await setConfig(kea, dhcp4)
-    for (const peer of others) {
+    await setConfig(kea, dhcp4, log)
+    for (const peer of peers) {
       // A peer that is away gets the scopes with the next change, and the comparison in the background reports it.
-      await follow(peer, dhcp4).catch((err: unknown) => log.warn({ err }, 'dhcp peer did not take the scopes'))
+      await follow(peer, dhcp4, log).catch((err: unknown) => log.warn({ err }, 'dhcp peer did not take the scopes'))
     }
   }
 }
 
-async function setConfig(kea: KeaTransport, dhcp4: Dhcp4): Promise<void> {
-  await testConfig(kea, dhcp4)
-  await ask(kea, 'config-set', { Dhcp4: dhcp4 })
+/**
+ * Not tested first: that takes as long as setting it, and Kea answers no client meanwhile. One that it refuses leaves the old one
+ * in force, but without its threads and timers until a configuration is set again.
+ */
+async function setConfig(kea: KeaTransport, dhcp4: Dhcp4, log: Log): Promise<void> {
+  const answer = await kea.send('config-set', { Dhcp4: dhcp4 })
+  if (answer.result !== 0) {
+    await setAgain(kea).catch((err: unknown) =>
+      log.warn({ err }, 'the former configuration of the dhcp server could not be set again'),
+    )
+    await testConfig(kea, dhcp4)
+    throw failed('config-set', answer.text)
+  }
   await ask(kea, 'config-write')
 }
 
-async function follow(peer: KeaTransport, dhcp4: Dhcp4): Promise<void> {
+async function setAgain(kea: KeaTransport): Promise<void> {
+  await ask(kea, 'config-set', { Dhcp4: dhcp4Of((await ask(kea, 'config-get')).arguments) })
+}
+
+async function follow(peer: KeaTransport, dhcp4: Dhcp4, log: Log): Promise<void> {
   const theirs = dhcp4Of((await ask(peer, 'config-get')).arguments)
   const { subnet4 = [], 'shared-networks': shared = [], 'client-classes': classes = [] } = dhcp4
-  await setConfig(peer, { ...theirs, subnet4, 'shared-networks': shared, 'client-classes': classes })
+  await setConfig(peer, { ...theirs, subnet4, 'shared-networks': shared, 'client-classes': classes }, log)
 }
 
 /** Whoever removes a subnet by hand leaves its leases; under their id they are held again. */

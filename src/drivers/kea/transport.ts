@@ -26,11 +26,14 @@ export interface KeaTransport {
 }
 
 const MAX_ANSWER_BYTES = 256 * 1024 * 1024
+/** With a large configuration they take seconds, and nobody knows what became of one that was given up. */
+const CHANGES: ReadonlySet<string> = new Set(['config-test', 'config-set', 'config-write'])
+const CHANGE_MS = 60_000
 
 export function createKeaTransport(config: KeaConfig, dispatcher?: Dispatcher): KeaTransport {
   return {
     async send(command, args, signal) {
-      const deadline = AbortSignal.timeout(config.timeout_ms)
+      const deadline = AbortSignal.timeout(Math.max(config.timeout_ms, CHANGES.has(command) ? CHANGE_MS : 0))
       const both = signal === undefined ? deadline : AbortSignal.any([signal, deadline])
       try {
         return answerOf(command, await ask(config, command, args, both, dispatcher))
@@ -47,6 +50,25 @@ export function createKeaTransport(config: KeaConfig, dispatcher?: Dispatcher): 
           cause: error,
         })
       }
+    },
+  }
+}
+
+/** Only for commands that change nothing. A server that answers with an error is there, so its answer counts. */
+export function firstThatAnswers(servers: readonly KeaTransport[]): KeaTransport {
+  return {
+    async send(command, args, signal) {
+      const errors: unknown[] = []
+      for (const server of servers) {
+        try {
+          return await server.send(command, args, signal)
+        } catch (error) {
+          const is_away = error instanceof UpstreamError && ['unavailable', 'timeout'].includes(error.failure)
+          if (!is_away) throw error
+          errors.push(error)
+        }
+      }
+      throw errors[0]
     },
   }
 }
@@ -153,17 +175,14 @@ function parsed(command: string, text: string): unknown {
   }
 }
 
-/** Kea writes each byte of a character beyond ASCII as `\\u00xx`; read as characters they would grow with every change. */
+/** Kea writes each byte of a character beyond ASCII as `\u00xx`; read as characters they would grow with every change. */
 function inUnicode(text: string): string {
   if (!text.includes(String.raw`\u00`)) return text
-  const bytes = text.replace(
-    /((?:^|[^\\])(?:\\\\)*)((?:\\u00[89a-f][0-9a-f])+)/gi,
-    (_all, before: string, escapes: string) => {
-      const hex = escapes.replace(/\\u00/gi, '')
-      return before + Buffer.from(hex, 'hex').toString('utf8')
-    },
-  )
-  return bytes
+  // Escape by escape, so that the end of one (`\\`) is never taken for the beginning of the next.
+  return text.replace(/(?:\\u00[89a-f][0-9a-f])+|\\./gis, (escapes) => {
+    if (!/^\\u00[89a-f]/i.test(escapes)) return escapes
+    return Buffer.from(escapes.replace(/\\u00/gi, ''), 'hex').toString('utf8')
+  })
 }
 
 function garbage(command: string, text: string): UpstreamError {

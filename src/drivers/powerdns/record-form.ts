@@ -48,44 +48,44 @@ export function contentOf({ type, value, priority, weight, port }: Pick<RecordDa
   return value
 }
 
-/**
- * The sets after the changes, only those that changed. Removals come first: PowerDNS checks a batch in its order, and a
- * CNAME may take the place of what is removed.
- */
-export function changedSets(sets: readonly RecordSet[], changes: readonly RecordChange[]): unknown[] {
-  const next = new Map(sets.map((set) => [keyOf(set.name, set.type), structuredClone(set)]))
+/** The sets after the changes, only those that changed. Lines that are off stay, because nobody but their owner sees them. */
+export function changedSets(sets: readonly RecordSet[], changes: readonly RecordChange[]): RecordSet[] {
+  const next = new Map(sets.map((set) => [keyOf(set), structuredClone(set)]))
   const touched = new Set<string>()
-  const setOf = (record: RecordData): RecordSet => {
-    const key = keyOf(dotted(record.fqdn), record.type)
+  const setOf = ({ fqdn, type, ttl }: RecordData): RecordSet => {
+    const name = dotted(fqdn)
+    const key = keyOf({ name, type })
     touched.add(key)
-    const set = next.get(key) ?? {
-      name: dotted(record.fqdn),
-      type: record.type,
-      ttl: record.ttl,
-      records: [],
-      comments: [],
-    }
+    const set = next.get(key) ?? { name, type, ttl, records: [], comments: [] }
     next.set(key, set)
     return set
   }
-  const drop = (old: RecordData): void => {
-    const set = setOf(old)
-    const content = contentOf(old)
+  const drop = (set: RecordSet, content: string): void => {
     set.records = set.records.filter((line) => line.content !== content)
   }
   const add = (record: RecordData, before = ''): void => {
     const set = setOf(record)
+    const content = contentOf(record)
     set.ttl = record.ttl
-    set.records.push({ content: contentOf(record), disabled: false })
+    // One that is off and says the same is switched on by this.
+    drop(set, content)
+    set.records.push({ content, disabled: false })
     if (record.comment !== before) set.comments = record.comment === '' ? [] : [{ content: record.comment }]
   }
   for (const change of changes) {
-    if (change.action === 'replace') Object.assign(setOf(change.record), { records: [], comments: [] })
-    if (change.action === 'update' || change.action === 'delete') drop(change.old)
+    if (change.action === 'replace') {
+      const set = setOf(change.record)
+      Object.assign(set, { records: set.records.filter((line) => line.disabled === true), comments: [] })
+    }
+    if (change.action === 'update' || change.action === 'delete') drop(setOf(change.old), contentOf(change.old))
     if (change.action !== 'delete')
       add(change.record, change.action === 'update' && isBeside(change) ? change.old.comment : '')
   }
-  const changed = [...touched].flatMap((key) => next.get(key) ?? [])
+  return [...touched].flatMap((key) => next.get(key) ?? [])
+}
+
+/** Removals come first: PowerDNS checks a batch in its order, and a CNAME may take the place of what is removed. */
+export function writeSets(changed: readonly RecordSet[]): unknown[] {
   const removals = changed.filter((set) => set.records.length === 0)
   const rest = changed.filter((set) => set.records.length > 0)
   return [
@@ -103,7 +103,7 @@ function commentsOf(set: RecordSet): unknown[] {
   return (set.comments ?? []).map(({ content }) => ({ content, account: '' }))
 }
 
-function keyOf(name: string, type: string): string {
+export function keyOf({ name, type }: Pick<RecordSet, 'name' | 'type'>): string {
   return `${name} ${type}`
 }
 

@@ -17,6 +17,8 @@ export interface PowerDnsCall {
   path: string
   query?: Record<string, string>
   body?: unknown
+  /** When it may take longer than others. */
+  timeout_ms?: number
   signal?: AbortSignal | undefined
 }
 
@@ -40,7 +42,7 @@ async function send(config: PowerDnsConfig, dispatcher: Dispatcher, call: PowerD
     const detail = 'set dns.powerdns.url and dns.powerdns.api_key'
     throw new UpstreamError({ upstream: 'DNS', operation, failure: 'not_configured', detail })
   }
-  const deadline = AbortSignal.timeout(config.timeout_ms)
+  const deadline = AbortSignal.timeout(Math.max(config.timeout_ms, call.timeout_ms ?? 0))
   try {
     const url = new URL(`${config.url.replace(/\/+$/, '')}/api/v1/servers/localhost${call.path}`)
     for (const [name, value] of Object.entries(call.query ?? {})) url.searchParams.set(name, value)

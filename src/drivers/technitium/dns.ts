@@ -5,7 +5,16 @@ import { type Static, Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import type { DnsLimits, DnsServer, RecordData, ZoneSettings, ZoneState, ZoneType } from '../ddi/dns-server.ts'
+import type {
+  DnsLimits,
+  DnsServer,
+  RecordData,
+  ZoneHead,
+  ZoneNames,
+  ZoneSettings,
+  ZoneState,
+  ZoneType,
+} from '../ddi/dns-server.ts'
 import { afterChanges, stepsBetween } from './record-changes.ts'
 import {
   bare,
@@ -16,6 +25,7 @@ import {
   type RecordRow,
   valueForm,
   WRITABLE_TYPES,
+  type ZoneRecords,
 } from './record-form.ts'
 import { createTechnitiumTransport, type Form, type TechnitiumConfig, type TechnitiumTransport } from './transport.ts'
 
@@ -90,6 +100,10 @@ export function createTechnitiumDns(config: TechnitiumConfig, options: Technitiu
       return Promise.all((await reads.list(signal)).map((row) => limit(() => zoneState(transport, row, signal))))
     },
     zone: reads.zone,
+    async zoneHead(name, signal) {
+      const row = (await reads.list(signal)).find((zone) => bare(zone.name) === bare(name))
+      return row === undefined ? undefined : headOf(row)
+    },
     records: async (zone, { fqdn } = {}, signal) => recordsOf(await reads.rows(zone, fqdn, signal)),
     changeRecords: writes.change,
     ...zoneChanges(transport, reads, writes, options),
@@ -104,7 +118,9 @@ interface Reads {
   /** Those that are ours to show. */
   list(signal?: AbortSignal): Promise<ListedZone[]>
   zone(name: string, signal?: AbortSignal): Promise<ZoneState | undefined>
-  /** Of exactly this zone. */
+  /** Of exactly this zone; undefined when the server answers for another one that encloses it. */
+  answer(zone: string, fqdn?: string, signal?: AbortSignal): Promise<ZoneRecords | undefined>
+  /** The same of a zone that must be there. */
   rows(zone: string, fqdn?: string, signal?: AbortSignal): Promise<RecordRow[]>
 }
 
@@ -116,21 +132,30 @@ function readsOf(transport: TechnitiumTransport): Reads {
     // The root has no name that a route could give.
     return answer.zones.filter((zone) => zone.internal !== true && zone.name !== '' && zone.type in TYPES)
   }
+  const answer: Reads['answer'] = async (zone, fqdn, signal) => {
+    const form = { zone, domain: fqdn ?? zone, listZone: fqdn === undefined }
+    const said = await transport.call('zones/records/get', form, { signal })
+    if (!RecordsAnswer.Check(said))
+      throw transport.unexpected('zones/records/get', 'the records do not have the form that this version knows')
+    return bare(said.zone.name) === bare(zone) ? said : undefined
+  }
   return {
     list,
     async zone(name, signal) {
       const row = (await list(signal)).find((zone) => bare(zone.name) === bare(name))
       return row === undefined ? undefined : zoneState(transport, row, signal)
     },
+    answer,
     async rows(zone, fqdn, signal) {
-      const form = { zone, domain: fqdn ?? zone, listZone: fqdn === undefined }
-      const answer = await transport.call('zones/records/get', form, { signal })
-      if (!RecordsAnswer.Check(answer))
-        throw transport.unexpected('zones/records/get', 'the records do not have the form that this version knows')
-      if (bare(answer.zone.name) !== bare(zone)) throw gone(transport, zone)
-      return answer.records
+      const found = await answer(zone, fqdn, signal)
+      if (found === undefined) throw gone(transport, zone)
+      return found.records
     },
   }
+}
+
+function headOf({ name, type, soaSerial }: ListedZone): ZoneHead {
+  return { name: bare(name), type: TYPES[type] ?? 'Primary', serial: soaSerial ?? null }
 }
 
 async function zoneState(transport: TechnitiumTransport, row: ListedZone, signal?: AbortSignal): Promise<ZoneState> {
@@ -140,14 +165,12 @@ async function zoneState(transport: TechnitiumTransport, row: ListedZone, signal
   const { notify = 'None', zoneTransfer = 'Deny', primaryNameServerAddresses } = answer
   const changed = new Date(row.lastModified ?? '')
   return {
-    name: bare(row.name),
-    type: TYPES[row.type] ?? 'Primary',
+    ...headOf(row),
     enabled: row.disabled !== true,
     // "name (address)" where a name was resolved.
     masters: (primaryNameServerAddresses ?? []).map((text) => /\(([^)]+)\)/.exec(text)?.[1] ?? text),
     notify: notify !== 'None',
     transfer: zoneTransfer !== 'Deny',
-    serial: row.soaSerial ?? null,
     // Year 1 means that it does not know.
     modified_at: changed.getUTCFullYear() > 1 ? changed : null,
   }
@@ -179,10 +202,19 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
     const left = recordsOf(await reads.rows(reverse.zone, reverse.record.fqdn))
     if (!left.some((one) => one.type === 'PTR' && one.value === record.fqdn)) await add(reverse.zone, reverse.record)
   }
-  const read = async (zone: string, names: ReadonlySet<string>): Promise<RecordData[]> => {
-    if (names.size > NAMES_AT_ONCE) return recordsOf(await reads.rows(zone)).filter((record) => names.has(record.fqdn))
-    const found = await Promise.all([...names].map((fqdn) => reads.rows(zone, fqdn)))
-    return recordsOf(found.flat()).filter((record) => names.has(record.fqdn))
+  const read = async (zone: string, names: ReadonlySet<string>): Promise<ZoneNames | undefined> => {
+    const asked = names.size > NAMES_AT_ONCE ? [undefined] : [...names]
+    const ask = Promise.all(asked.map((fqdn) => reads.answer(zone, fqdn)))
+    const answers: (ZoneRecords | undefined)[] = await ask.catch(async (error: unknown) => {
+      // It refuses a name that no zone of it encloses.
+      if ((await reads.list()).some((row) => bare(row.name) === bare(zone))) throw error
+      return []
+    })
+    const found = answers.filter((answer) => answer !== undefined)
+    const [first] = found
+    if (first === undefined) return undefined
+    const records = recordsOf(found.flatMap((answer) => answer.records)).filter((record) => names.has(record.fqdn))
+    return { type: TYPES[first.zone.type] ?? 'Primary', records }
   }
   const move = async (zone: string, from: readonly RecordData[], to: readonly RecordData[]): Promise<void> => {
     const steps = stepsBetween(from, to)
@@ -191,13 +223,16 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
     for (const record of steps.add) await add(zone, record)
   }
   return {
-    async change(zone, changes) {
+    async change(zone, changes, check) {
       const touched = changes.flatMap((change) => [
         ...('old' in change ? [change.old.fqdn] : []),
         ...('record' in change ? [change.record.fqdn] : []),
       ])
       const names = new Set(touched)
-      const before = await read(zone, names)
+      const now = await read(zone, names)
+      check?.(now)
+      if (now === undefined) throw gone(transport, zone)
+      const before = now.records
       const after = afterChanges(before, changes)
       if ('twice' in after)
         throw transport.refused('zones/records/add', `${after.twice.fqdn} has this ${after.twice.type} record already`)
@@ -206,7 +241,7 @@ function recordWrites(transport: TechnitiumTransport, reads: Reads, log: Log): R
       } catch (error) {
         // Also after a lost answer: what stands there now is read, not remembered.
         await read(zone, names)
-          .then((now) => move(zone, now, before))
+          .then((left) => move(zone, left?.records ?? [], before))
           .catch((err: unknown) => log.warn({ err, zone }, 'refused changes of records could not be rolled back'))
         throw error
       }

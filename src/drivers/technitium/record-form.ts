@@ -13,9 +13,12 @@ const Row = Type.Object({
   rData: Type.Record(Type.String(), Type.Unknown()),
 })
 export type RecordRow = Static<typeof Row>
-export const RecordsAnswer = Compile(
-  Type.Object({ zone: Type.Object({ name: Type.String() }), records: Type.Array(Row) }),
-)
+const ZoneRecords = Type.Object({
+  zone: Type.Object({ name: Type.String(), type: Type.String() }),
+  records: Type.Array(Row),
+})
+export type ZoneRecords = Static<typeof ZoneRecords>
+export const RecordsAnswer = Compile(ZoneRecords)
 
 /** Types that this driver can write, with the fields of each. */
 const FIELDS = {

@@ -10,11 +10,7 @@ export async function collectLeases(
   { server, database }: { server: DhcpServer; database: Database },
   signal?: AbortSignal,
 ): Promise<void> {
-  const [scopes, leases, reservations] = await Promise.all([
-    server.scopes(signal),
-    server.leases({}, signal),
-    server.reservations(undefined, signal),
-  ])
+  const { scopes, leases, reservations } = await server.state(undefined, signal)
   const names = scopes.map((scope) => scope.name)
   await database.transact((trx) => noteLeases(trx, leases, names))
   for (const scope of scopes) {

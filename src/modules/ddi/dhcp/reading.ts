@@ -5,7 +5,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
 import { reservationOrders } from '#src/store/dhcp-orders.ts'
 import type { DhcpDeps } from './deps.ts'
-import { reservationKey, reservationView } from './views.ts'
+import { type AnyReservation, reservationKey, reservationView, type ServerReservation } from './views.ts'
 
 export async function requireScope(
   { server }: Pick<DhcpDeps, 'server'>,
@@ -15,12 +15,14 @@ export async function requireScope(
   return found(name, await server.scopes(signal))
 }
 
+export type ScopeState = Omit<DhcpState, 'scopes'> & { scope: DhcpScope }
+
 /** With what is in it. */
 export async function requireState(
   { server }: Pick<DhcpDeps, 'server'>,
   name: string,
   signal?: AbortSignal,
-): Promise<Omit<DhcpState, 'scopes'> & { scope: DhcpScope }> {
+): Promise<ScopeState> {
   const { scopes, reservations, leases } = await server.state(name, signal)
   return { scope: found(name, scopes), reservations, leases }
 }
@@ -31,23 +33,41 @@ function found(name: string, scopes: readonly DhcpScope[]): DhcpScope {
   return scope
 }
 
-/** Those on the server and the disabled ones, by scope and address. */
-export async function allReservations(
-  { server, database }: Pick<DhcpDeps, 'server' | 'database'>,
+/** Those on the server, of a scope that must be there; an empty answer alone does not say whether it is. */
+export async function requireReservations(
+  deps: Pick<DhcpDeps, 'server'>,
   scope: string | undefined,
   signal?: AbortSignal,
-): Promise<Reservation[]> {
-  const [on_server, orders] = await Promise.all([
-    server.reservations(scope, signal),
-    reservationOrders(database.db, scope === undefined ? {} : { scope }),
-  ])
-  const known = new Map(orders.map((order) => [reservationKey(order), order]))
-  const there = new Set(on_server.map(reservationKey))
-  const disabled = orders.filter((order) => !order.enabled && !there.has(reservationKey(order)))
+): Promise<ServerReservation[]> {
+  const rows = await deps.server.reservations(scope, signal)
+  if (rows.length === 0 && scope !== undefined) await requireScope(deps, scope, signal)
+  return rows
+}
+
+/** Those on the server and the disabled ones, by scope and address; what was ordered is read for the rows that are shown. */
+export async function allReservations(
+  { database }: Pick<DhcpDeps, 'database'>,
+  scope: string | undefined,
+  rows: readonly ServerReservation[] | Promise<readonly ServerReservation[]>,
+): Promise<AnyReservation[]> {
+  const of = scope === undefined ? {} : { scope }
+  const [on_server, orders] = await Promise.all([rows, reservationOrders(database.db, { ...of, enabled: false })])
+  const there = orders.length === 0 ? undefined : new Set(on_server.map(reservationKey))
+  const disabled = orders.filter((order) => there?.has(reservationKey(order)) !== true)
   return [
-    ...on_server.map((row) => reservationView(row, known.get(reservationKey(row)))),
-    ...disabled.map((order) => reservationView(undefined, order)),
-  ].sort((a, b) => a.scope.localeCompare(b.scope) || numberOf(a.ip) - numberOf(b.ip))
+    ...on_server.map((row) => ({ ...row, order: undefined })),
+    ...disabled.map((order) => ({ ...order, order })),
+  ].sort((a, b) => (a.scope === b.scope ? numberOf(a.ip) - numberOf(b.ip) : a.scope.localeCompare(b.scope)))
+}
+
+export async function reservationViews(
+  { database }: Pick<DhcpDeps, 'database'>,
+  rows: readonly AnyReservation[],
+): Promise<Reservation[]> {
+  const macs = rows.filter((row) => row.order === undefined).map((row) => row.mac)
+  const orders = macs.length === 0 ? [] : await reservationOrders(database.db, { macs })
+  const known = new Map(orders.map((order) => [reservationKey(order), order]))
+  return rows.map((row) => reservationView(row, row.order ?? known.get(reservationKey(row))))
 }
 
 export function paged<T>(rows: readonly T[], { page = 1, page_size = 50 }: { page?: number; page_size?: number }) {

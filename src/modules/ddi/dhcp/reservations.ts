@@ -2,17 +2,27 @@
 import type { dhcp } from '#src/contract/ddi/dhcp.ts'
 import type { Reservation } from '#src/contract/ddi/dhcp-records.ts'
 import type { Input } from '#src/contract/route.ts'
+import type { DhcpState } from '#src/drivers/ddi/dhcp-server.ts'
 import { completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { leaseKey } from '#src/store/dhcp-leases.ts'
 import { reservationOrders, scopeNotes } from '#src/store/dhcp-orders.ts'
+import { nameOf } from '../dns/names.ts'
 import type { DhcpDeps } from './deps.ts'
-import { allReservations, counted, paged, requireScope } from './reading.ts'
+import {
+  allReservations,
+  counted,
+  paged,
+  requireReservations,
+  requireScope,
+  requireState,
+  reservationViews,
+} from './reading.ts'
 import { fullName, dhcpReservationCreateJob, type ReservationWish } from './reservation.job.ts'
 import { checkReservedAddress, checkText } from './scope-rules.ts'
-import { macOf } from './views.ts'
+import { type AnyReservation, macOf, type ServerReservation } from './views.ts'
 import { macsOfVm } from './vm-macs.ts'
 
 type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
@@ -20,10 +30,18 @@ type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
 export function dhcpReservationList(deps: DhcpDeps) {
   return async ({ query }: In<'dhcpReservationList'>, ctx: RequestContext) => {
     const { scope_name } = query
-    if (scope_name !== undefined) await requireScope(deps, scope_name, ctx.signal)
-    const [all, wanted] = await Promise.all([allReservations(deps, scope_name, ctx.signal), filterOf(deps, query, ctx)])
+    const there = serverSide(deps, query, ctx.signal)
+    const [all, wanted] = await Promise.all([
+      allReservations(
+        deps,
+        scope_name,
+        there.then(({ reservations }) => reservations),
+      ),
+      filterOf(deps, query, there, ctx),
+    ])
     const page = paged(all.filter(wanted), query)
-    const reservations = query.include_dns === true ? await withNames(deps, page.rows) : page.rows
+    const rows = await reservationViews(deps, page.rows)
+    const reservations = query.include_dns === true ? await withNames(deps, rows) : rows
     return {
       success: true,
       message: counted(page.total_count, 'reservation', 'reservations'),
@@ -38,16 +56,30 @@ export function dhcpReservationList(deps: DhcpDeps) {
   }
 }
 
+type ListQuery = In<'dhcpReservationList'>['query']
+type ServerSide = Pick<DhcpState, 'reservations' | 'leases'>
+
+/** Leases only when they are asked about. */
+async function serverSide(
+  deps: DhcpDeps,
+  { scope_name: scope, lease_type }: ListQuery,
+  signal: AbortSignal,
+): Promise<ServerSide> {
+  if (lease_type === undefined) return { reservations: await requireReservations(deps, scope, signal), leases: [] }
+  return scope === undefined ? deps.server.state(undefined, signal) : requireState(deps, scope, signal)
+}
+
 async function filterOf(
   deps: DhcpDeps,
-  query: In<'dhcpReservationList'>['query'],
+  query: ListQuery,
+  there: Promise<ServerSide>,
   ctx: RequestContext,
-): Promise<(row: Reservation) => boolean> {
+): Promise<(row: AnyReservation) => boolean> {
   const { network_id, vm_id, lease_type, search } = query
-  const [notes, macs, leases] = await Promise.all([
+  const [notes, macs, { leases }] = await Promise.all([
     network_id === undefined ? [] : scopeNotes(deps.database.db),
     vm_id === undefined ? undefined : macsOfVm(deps.cloudstack, vm_id, ctx),
-    lease_type === undefined ? [] : deps.server.leases({}, ctx.signal),
+    there,
   ])
   const scopes = new Set(notes.filter((note) => note.network_id === network_id).map((note) => note.name))
   const held = new Set(leases.map(leaseKey))
@@ -57,7 +89,7 @@ async function filterOf(
     (macs === undefined || macs.has(row.mac)) &&
     (lease_type === undefined || held.has(leaseKey(row)) === (lease_type === 'reserved')) &&
     (text === undefined ||
-      [row.mac, row.ip, row.hostname ?? '', row.comment].some((field) => field.toLowerCase().includes(text)))
+      [row.mac, row.ip, row.hostname, row.comment].some((field) => field.toLowerCase().includes(text)))
 }
 
 async function withNames({ dns }: DhcpDeps, rows: readonly Reservation[]): Promise<Reservation[]> {
@@ -82,13 +114,14 @@ export function dhcpReservationCreate(deps: DhcpDeps) {
       throw invalidField('body.dns_zone', 'is needed when create_dns is true')
     if (!create_dns && body.create_ptr === true)
       throw invalidField('body.create_ptr', 'needs create_dns: the reverse record leads to the name')
-    const scope = await requireScope(deps, body.scope_name, ctx.signal)
     checkText(hostname, deps.server.limits, 'body.hostname')
     checkText(comment, deps.server.limits, 'body.comment')
-    if (body.ip !== undefined) checkReservedAddress(scope, body.ip, 'body.ip')
-    const names = create_dns ? { dns_zone: body.dns_zone ?? '', ptr: body.create_ptr ?? true } : null
+    // Without an address the job alone reads a large configuration; but for a server that is away it would try again and again.
+    if (body.ip === undefined) await deps.server.check(ctx.signal)
+    else checkReservedAddress(await requireScope(deps, body.scope_name, ctx.signal), body.ip, 'body.ip')
+    const names = create_dns ? { dns_zone: nameOf(body.dns_zone ?? ''), ptr: body.create_ptr ?? true } : null
     const after = { ip: body.ip ?? null, hostname, comment, enabled: true, names }
-    const change = { scope: scope.name, mac, before: null, after, change_names: create_dns }
+    const change = { scope: body.scope_name, mac, before: null, after, change_names: create_dns }
     await admitJob(deps, ctx, change, `Reserving an address for ${hostname}.`)
   }
   const completed = (job: JobRow, { body }: In<'dhcpReservationCreate'>) => {
@@ -104,8 +137,8 @@ export function dhcpReservationUpdate(deps: DhcpDeps) {
     const mac = macOf(params.mac_address)
     if (macOf(body.mac) !== mac)
       throw invalidField('body.mac', `${body.mac} differs from ${params.mac_address} of the path`)
-    const scope = await requireScope(deps, body.scope_name, ctx.signal)
-    const before = await requireReservation(deps, scope.name, mac, ctx)
+    const { scope, reservations } = await requireState(deps, body.scope_name, ctx.signal)
+    const before = await requireReservation(deps, scope.name, mac, reservations)
     checkText(body.hostname ?? '', deps.server.limits, 'body.hostname')
     checkText(body.comment ?? '', deps.server.limits, 'body.comment')
     if (body.new_ip !== undefined) checkReservedAddress(scope, body.new_ip, 'body.new_ip')
@@ -136,9 +169,9 @@ export function dhcpReservationUpdate(deps: DhcpDeps) {
 export function dhcpReservationDelete(deps: DhcpDeps) {
   const admit = async ({ params, query }: In<'dhcpReservationDelete'>, ctx: RequestContext) => {
     const mac = macOf(params.mac_address)
-    const scope = await requireScope(deps, query.scope_name, ctx.signal)
-    const before = await requireReservation(deps, scope.name, mac, ctx)
-    const change = { scope: scope.name, mac, before, after: null, change_names: query.delete_dns === true }
+    const scope = query.scope_name
+    const before = await requireReservation(deps, scope, mac, await requireReservations(deps, scope, ctx.signal))
+    const change = { scope, mac, before, after: null, change_names: query.delete_dns === true }
     await admitJob(deps, ctx, change, `Deleting the reservation of ${mac}.`)
   }
   return completedJob(deps.jobs, { admit, completed: (job: JobRow) => ({ success: true, message: job.status }) })
@@ -149,12 +182,9 @@ async function requireReservation(
   deps: DhcpDeps,
   scope: string,
   mac: string,
-  ctx: RequestContext,
+  on_server: readonly ServerReservation[],
 ): Promise<ReservationWish & { ip: string }> {
-  const [[order], on_server] = await Promise.all([
-    reservationOrders(deps.database.db, { scope, mac }),
-    deps.server.reservations(scope, ctx.signal),
-  ])
+  const [order] = await reservationOrders(deps.database.db, { scope, mac })
   const there = on_server.find((row) => row.mac === mac)
   const now = there ?? order
   if (now === undefined)

@@ -7,10 +7,10 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { forgetScope, reservationOrders, saveScope, scopeNotes } from '#src/store/dhcp-orders.ts'
 import type { DhcpDeps } from './deps.ts'
-import { allReservations, counted, paged, requireScope } from './reading.ts'
+import { counted, paged, requireScope, requireState, reservationViews } from './reading.ts'
 import { changedScope, checkText, newScope, stranded } from './scope-rules.ts'
-import { activeLeases, statisticsOf } from './statistics.ts'
-import { scopeView } from './views.ts'
+import { figuresOf } from './statistics.ts'
+import { isEnabled, scopeView } from './views.ts'
 import { networksOfZone } from './vm-macs.ts'
 
 type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
@@ -22,11 +22,9 @@ export function dhcpScopeList(deps: DhcpDeps) {
   return async ({ query }: In<'dhcpScopeList'>, ctx: RequestContext) => {
     const { server, database, cloudstack } = deps
     const { network_id, zone_id, enabled, include_stats = false } = query
-    const [scopes, notes, reservations, leases, networks] = await Promise.all([
-      server.scopes(ctx.signal),
+    const [{ scopes, reservations, leases }, notes, networks] = await Promise.all([
+      server.state(undefined, ctx.signal),
       scopeNotes(database.db),
-      server.reservations(undefined, ctx.signal),
-      include_stats ? server.leases({}, ctx.signal) : [],
       zone_id === undefined ? undefined : networksOfZone(cloudstack, zone_id, ctx),
     ])
     const note = new Map(notes.map((row) => [row.name, row]))
@@ -40,9 +38,11 @@ export function dhcpScopeList(deps: DhcpDeps) {
       )
     })
     const page = paged(wanted, query)
+    const held = Map.groupBy(leases, (lease) => lease.scope)
+    const reserved = Map.groupBy(reservations, (row) => row.scope)
     const views = page.rows.map((scope) => {
-      const own = reservations.filter((row) => row.scope === scope.name)
-      const counts = { leases: leases.filter((lease) => lease.scope === scope.name), reservations: own }
+      const own = reserved.get(scope.name) ?? []
+      const counts = { leases: held.get(scope.name) ?? [], reservations: own }
       return scopeView(scope, note.get(scope.name), own.length, include_stats ? counts : undefined)
     })
     const { total_count } = page
@@ -56,22 +56,21 @@ export function dhcpScopeList(deps: DhcpDeps) {
 
 export function dhcpScopeGet(deps: DhcpDeps) {
   return async ({ params }: In<'dhcpScopeGet'>, ctx: RequestContext) => {
-    const scope = await requireScope(deps, params.scope_name, ctx.signal)
-    const [notes, reservations, leases, statistics] = await Promise.all([
+    const state = await requireState(deps, params.scope_name, ctx.signal)
+    const [notes, { data: statistics, reservations, leases }] = await Promise.all([
       scopeNotes(deps.database.db),
-      allReservations(deps, scope.name, ctx.signal),
-      activeLeases(deps, scope.name, ctx.signal),
-      statisticsOf(deps, scope, ctx.signal),
+      figuresOf(deps, state, ctx.signal),
     ])
+    const { scope } = state
     const note = notes.find((row) => row.name === scope.name)
-    const enabled = reservations.filter((row) => row.enabled)
+    const enabled = reservations.filter(isEnabled)
     return {
       success: true,
       message: `Scope ${scope.name}.`,
       data: {
-        scope: scopeView(scope, note, enabled.length, { leases: leases.raw, reservations: enabled }),
-        reservations: reservations.slice(0, DETAIL_ROWS),
-        active_leases: leases.views.slice(0, DETAIL_ROWS),
+        scope: scopeView(scope, note, enabled.length, { leases: state.leases, reservations: enabled }),
+        reservations: await reservationViews(deps, reservations.slice(0, DETAIL_ROWS)),
+        active_leases: leases.slice(0, DETAIL_ROWS),
         statistics,
       },
     }
@@ -110,10 +109,11 @@ export function dhcpScopeUpdate(deps: DhcpDeps) {
         `${body.name} differs from ${params.scope_name} of the path; scopes are not renamed`,
       )
     return changing(deps, ctx, body.name, `Changing scope ${body.name}.`, async () => {
-      const { server } = deps
-      checkText(body.description ?? '', server.limits, 'body.description')
-      const scope = changedScope(await requireScope(deps, body.name), body, server.limits)
-      const left = stranded(scope, await server.reservations(body.name))
+      const { limits } = deps.server
+      checkText(body.description ?? '', limits, 'body.description')
+      const { scope: before, reservations } = await requireState(deps, body.name)
+      const scope = changedScope(before, body, limits)
+      const left = stranded(scope, reservations)
       if (left.length > 0)
         throw invalidField('body', `the reservations of ${left.slice(0, 5).join(', ')} would lie outside`)
       await replace(deps, scope, body.description)
@@ -136,10 +136,9 @@ export function dhcpScopeDelete(deps: DhcpDeps) {
   return ({ params, query }: In<'dhcpScopeDelete'>, ctx: RequestContext) =>
     changing(deps, ctx, params.scope_name, `Deleting scope ${params.scope_name}.`, async () => {
       const { server, database } = deps
-      const { name } = await requireScope(deps, params.scope_name)
-      const [reservations, leases, orders] = await Promise.all([
-        server.reservations(name),
-        server.leases({ scope: name }),
+      const name = params.scope_name
+      const [{ reservations, leases }, orders] = await Promise.all([
+        requireState(deps, name),
         reservationOrders(database.db, { scope: name }),
       ])
       const reserved = Math.max(reservations.length, orders.length)

@@ -7,6 +7,8 @@ import type { ReservationOrder, ScopeNote } from '#src/store/dhcp-orders.ts'
 import { durationOf, usableRanges } from './scope-rules.ts'
 
 export type ServerReservation = DhcpReservation & { scope: string }
+/** On the server; or disabled, and then known from our tables alone: its order. */
+export type AnyReservation = ServerReservation & { order: ReservationOrder | undefined }
 
 export function reservationKey({ scope, mac }: { scope: string; mac: string }): string {
   return `${scope} ${mac}`
@@ -43,22 +45,23 @@ export function endedLease(row: LeaseRow): Lease {
   }
 }
 
-/** Of the server, or of our tables alone when it is disabled. */
-export function reservationView(
-  on_server: ServerReservation | undefined,
-  order: ReservationOrder | undefined,
-): Reservation {
-  const now = on_server ?? order
+/** As it is on the server, or in our tables alone when it is disabled. */
+export function reservationView(now: AnyReservation, order: ReservationOrder | undefined): Reservation {
   return {
-    comment: order?.comment ?? on_server?.comment ?? '',
+    comment: order?.comment ?? now.comment,
     created_at: order?.created_at.toISOString() ?? null,
-    hostname: now?.hostname ?? null,
-    ip: now?.ip ?? '',
-    mac: now?.mac ?? '',
+    hostname: now.hostname,
+    ip: now.ip,
+    mac: now.mac,
     modified_at: order?.modified_at.toISOString() ?? null,
-    scope: now?.scope ?? '',
-    enabled: on_server !== undefined,
+    scope: now.scope,
+    enabled: isEnabled(now),
   }
+}
+
+/** One that is disabled is known from our tables alone. */
+export function isEnabled({ order }: AnyReservation): boolean {
+  return order === undefined
 }
 
 export interface ScopeCounts {

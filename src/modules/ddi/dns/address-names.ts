@@ -55,7 +55,7 @@ async function zoneOf(deps: DnsDeps, { dns_zone, hostname }: PublishName) {
   if (dns_zone !== undefined) return requirePrimary(deps, dns_zone)
   const labels = nameOf(hostname).split('.')
   for (let from = 1; from < labels.length; from += 1) {
-    const zone = await deps.server.zone(labels.slice(from).join('.'))
+    const zone = await deps.server.zoneHead(labels.slice(from).join('.'))
     if (zone !== undefined) return requirePrimary(deps, zone.name)
   }
   throw new ApiError('DNS_ZONE_NOT_FOUND', `No zone holds ${hostname}; name one with dns_zone.`)
@@ -111,7 +111,7 @@ async function lookup(
 /** Reverse zones hold no names of addresses to look for. */
 async function searched({ server }: DnsDeps, dns_zone: string | undefined) {
   if (dns_zone !== undefined) {
-    const zone = await server.zone(nameOf(dns_zone))
+    const zone = await server.zoneHead(nameOf(dns_zone))
     return zone === undefined || zone.type !== 'Primary' ? [] : [zone]
   }
   return (await server.zones()).filter((zone) => zone.type === 'Primary' && !zone.name.endsWith('.arpa'))

@@ -1,7 +1,7 @@
 // What several DNS handlers read: zones by name, records with their ids, views.
 import { randomUUIDv7 } from 'node:crypto'
 import type { DnsRecord, DnsZone } from '#src/contract/ddi/dns-records.ts'
-import type { RecordData, ZoneState } from '#src/drivers/ddi/dns-server.ts'
+import type { RecordData, ZoneHead, ZoneState } from '#src/drivers/ddi/dns-server.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { recordNote, recordNotes, type RecordNote, type ZoneNote } from '#src/store/dns-orders.ts'
 import type { DnsDeps } from './deps.ts'
@@ -13,20 +13,39 @@ export async function requireZone(
   name: string,
   signal?: AbortSignal,
 ): Promise<ZoneState> {
-  const zone = await server.zone(nameOf(name), signal)
-  if (zone === undefined) throw new ApiError('DNS_ZONE_NOT_FOUND', `DNS zone ${nameOf(name)} not found.`)
+  return found(name, await server.zone(nameOf(name), signal))
+}
+
+/** For who needs its records alone. */
+export async function requireHead(
+  { server }: Pick<DnsDeps, 'server'>,
+  name: string,
+  signal?: AbortSignal,
+): Promise<ZoneHead> {
+  return found(name, await server.zoneHead(nameOf(name), signal))
+}
+
+function found<T>(name: string, zone: T | undefined): T {
+  if (zone === undefined) throw notFound(nameOf(name))
+  return zone
+}
+
+function notFound(name: string): ApiError {
+  return new ApiError('DNS_ZONE_NOT_FOUND', `DNS zone ${name} not found.`)
+}
+
+export async function requirePrimary(deps: Pick<DnsDeps, 'server'>, name: string): Promise<ZoneHead> {
+  const zone = await requireHead(deps, name)
+  checkWritable(zone.name, zone)
   return zone
 }
 
 /** Records of a copy come from its masters; of stubs and forwarders there are none to write. */
-export async function requirePrimary(deps: Pick<DnsDeps, 'server'>, name: string): Promise<ZoneState> {
-  const zone = await requireZone(deps, name)
-  if (zone.type !== 'Primary')
-    throw new ApiError(
-      'DNS_ZONE_READ_ONLY',
-      `${zone.name} is a ${zone.type} zone; its records are changed at its masters.`,
-    )
-  return zone
+export function checkWritable<T extends Pick<ZoneState, 'type'>>(name: string, zone: T | undefined): asserts zone is T {
+  if (zone === undefined) throw notFound(name)
+  if (zone.type === 'Primary') return
+  const why = `${name} is a ${zone.type} zone; its records are changed at its masters.`
+  throw new ApiError('DNS_ZONE_READ_ONLY', why)
 }
 
 export function zoneView(zone: ZoneState, note: ZoneNote | undefined, record_count: number | null): DnsZone {

@@ -1,12 +1,12 @@
 // One record added, changed or deleted under the server's lock: what the single routes and the bulk route do alike.
 import { randomUUIDv7 } from 'node:crypto'
 import type { BulkOperation, RecordInput, RecordUpdate } from '#src/contract/ddi/dns-records.ts'
-import type { RecordChange, RecordData } from '#src/drivers/ddi/dns-server.ts'
+import type { DnsServer, RecordChange, RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { forgetRecord, moveRecordNote, recordNotes } from '#src/store/dns-orders.ts'
 import type { DnsDeps } from './deps.ts'
 import { fullName, nameOf, relativeName } from './names.ts'
-import { keyOf, requireRecord } from './reading.ts'
+import { checkWritable, keyOf, requireRecord } from './reading.ts'
 import { checkNeighbours, contentOf, recordOf } from './record-rules.ts'
 import { dropPtr, hasReverse, makePtr } from './reverse-records.ts'
 
@@ -24,10 +24,13 @@ export async function addRecord(deps: DnsDeps, zone: string, input: RecordInput,
   const record = recordOf(input, zone, server.limits, at)
   if (input.create_ptr === true && !hasReverse(record))
     throw invalidField(`${at}.create_ptr`, `a ${record.type} record has no reverse record; A and AAAA have`)
-  const there = (await server.records(zone, { fqdn: record.fqdn })).filter((row) => row.fqdn === record.fqdn)
   const overwrite = input.overwrite === true
-  checkNeighbours(record, overwrite ? there.filter((row) => row.type !== record.type) : there)
-  await write(deps, zone, [{ action: overwrite ? 'replace' : 'add', record }])
+  let there: readonly RecordData[] = []
+  await write(deps, zone, [{ action: overwrite ? 'replace' : 'add', record }], (now) => {
+    checkWritable(zone, now)
+    there = now.records
+    checkNeighbours(record, overwrite ? there.filter((row) => row.type !== record.type) : there)
+  })
   const [note] = await recordNotes(database.db, [keyOf(zone, record)], randomUUIDv7)
   const id = note?.id ?? ''
   // Beside others of its set: the comment of the server is theirs.
@@ -144,12 +147,18 @@ async function idOf(deps: DnsDeps, zone: string, old: BulkOperation['old_record'
   return note?.id ?? ''
 }
 
-async function write(deps: DnsDeps, zone: string, changes: readonly RecordChange[]): Promise<void> {
+async function write(
+  deps: DnsDeps,
+  zone: string,
+  changes: readonly RecordChange[],
+  check?: Parameters<DnsServer['changeRecords']>[2],
+): Promise<void> {
   try {
-    await deps.server.changeRecords(zone, changes)
+    await deps.server.changeRecords(zone, changes, check)
     deps.contents.changed(zone, changes.flatMap(namesOf))
   } catch (error) {
-    deps.contents.forget(zone)
+    // What we refuse ourselves changed nothing.
+    if (!(error instanceof ApiError)) deps.contents.forget(zone)
     throw error
   }
 }

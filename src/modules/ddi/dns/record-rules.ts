@@ -14,6 +14,7 @@ type Fields = Pick<RecordInput, 'name' | 'type' | 'value' | 'ttl' | 'priority' |
 export function recordOf(fields: Fields, zone: string, limits: DnsLimits, at: string): RecordData {
   const type = fields.type.toUpperCase()
   if (type === 'SOA') throw invalidField(`${at}.type`, 'the SOA record belongs to the name server')
+  if (type === 'LUA') throw invalidField(`${at}.type`, 'a LUA record is code that the name server would run')
   if (limits.record_types !== 'any' && !limits.record_types.includes(type))
     throw invalidField(`${at}.type`, `the DNS server in use takes ${limits.record_types.join(', ')}`)
   const fqdn = fullName(fields.name, zone, `${at}.name`)
@@ -35,10 +36,11 @@ export function recordOf(fields: Fields, zone: string, limits: DnsLimits, at: st
 const NAMES: ReadonlySet<string> = new Set(['CNAME', 'PTR', 'NS', 'MX', 'SRV', 'DNAME'])
 const TARGET = /^(\.|([a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?\.)*[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9])?)$/
 const CAA = /^(\d{1,3}) +([a-z0-9]{1,15}) +"([^"\\]*)"$/i
-const CONTROL = /\p{Cc}/u
+/** Also half of a surrogate pair, which is no character at all. */
+const UNPRINTABLE = /\p{Cc}|\p{Cs}/u
 
 function valueOf(type: string, value: string, path: string): string {
-  if (CONTROL.test(value)) throw invalidField(path, 'control characters are refused')
+  if (UNPRINTABLE.test(value)) throw invalidField(path, 'control characters and halves of surrogate pairs are refused')
   if (type === 'A') {
     if (isIPv4(value)) return value
     throw invalidField(path, `${value} is no IPv4 address`)

@@ -8,7 +8,7 @@ import { asApiError } from '#src/kernel/http/errors.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import type { DnsDeps } from './deps.ts'
 import { nameOf, relativeName } from './names.ts'
-import { recordViews, requirePrimary, requireRecord, requireZone } from './reading.ts'
+import { recordViews, requireHead, requirePrimary, requireRecord } from './reading.ts'
 import { addRecord, applyOperation, type ChangedRecord, deleteRecord, updateRecord } from './record-changes.ts'
 
 type In<Op extends keyof typeof dns.routes> = Input<(typeof dns.routes)[Op]>
@@ -20,7 +20,7 @@ export function dnsRecordList(deps: DnsDeps) {
     const zones =
       query.zone_name === undefined
         ? await server.zones(ctx.signal)
-        : [await requireZone(deps, query.zone_name, ctx.signal)]
+        : [await requireHead(deps, query.zone_name, ctx.signal)]
     const type = record_type?.toUpperCase()
     const text = search?.toLowerCase()
     const wanted = []
@@ -53,7 +53,7 @@ export function dnsRecordList(deps: DnsDeps) {
 
 export function dnsRecordGet(deps: DnsDeps) {
   return async ({ params }: In<'dnsRecordGet'>, ctx: RequestContext) => {
-    const zone = await requireZone(deps, params.zone_name, ctx.signal)
+    const zone = await requireHead(deps, params.zone_name, ctx.signal)
     const { record } = await requireRecord(deps, zone.name, params.record_id, ctx.signal)
     const [data] = await recordViews(deps, zone.name, [record])
     if (data === undefined) throw new Error(`record ${params.record_id} has no view`)
@@ -85,6 +85,7 @@ export function dnsRecordUpdate(deps: DnsDeps) {
     if (body.record_id !== params.record_id) throw invalidField('body.record_id', 'differs from the path')
     if (nameOf(body.zone) !== nameOf(params.zone_name)) throw invalidField('body.zone', 'differs from the path')
     return changing(deps, ctx, nameOf(body.zone), `Changing record ${params.record_id}.`, async (zone) => {
+      await requirePrimary(deps, zone)
       const { record, no_ptr } = await updateRecord(deps, zone, params.record_id, body)
       const { type, value } = record
       const ptr = no_ptr === undefined ? '' : ` No PTR record was made: ${no_ptr}.`
@@ -97,6 +98,7 @@ export function dnsRecordUpdate(deps: DnsDeps) {
 export function dnsRecordDelete(deps: DnsDeps) {
   return ({ params, query }: In<'dnsRecordDelete'>, ctx: RequestContext) =>
     changing(deps, ctx, nameOf(params.zone_name), `Deleting record ${params.record_id}.`, async (zone) => {
+      await requirePrimary(deps, zone)
       const record = await deleteRecord(deps, zone, params.record_id, query.delete_ptr === true)
       return { success: true, message: `${record.type} record of ${record.fqdn} is deleted.` }
     })
@@ -105,6 +107,7 @@ export function dnsRecordDelete(deps: DnsDeps) {
 export function dnsRecordBulk(deps: DnsDeps) {
   return ({ body }: In<'dnsRecordBulk'>, ctx: RequestContext) =>
     changing(deps, ctx, nameOf(body.zone), `Changing records of ${body.zone}.`, async (zone) => {
+      await requirePrimary(deps, zone)
       const results: BulkResult[] = []
       for (const [index, operation] of (body.operations ?? []).entries()) {
         const named = operation.record ?? operation.old_record
@@ -143,6 +146,7 @@ function failed(about: About, thrown: unknown): BulkResult {
   return { ...about, error: message, status: 'failed', record_id: null, code }
 }
 
+/** The work itself sees to it that there is such a zone and that it may be written. */
 function changing<T extends { message: string }>(
   deps: DnsDeps,
   ctx: RequestContext,
@@ -152,7 +156,7 @@ function changing<T extends { message: string }>(
 ): Promise<T> {
   const about = { resource_type: 'DNS_RECORD', resource_uuid: zone_name, tenant_id: null, description }
   return recordChange(deps, ctx, about, async (note) => {
-    const answer = await deps.lock(async () => work((await requirePrimary(deps, zone_name)).name))
+    const answer = await deps.lock(() => work(zone_name))
     note.description = answer.message
     return answer
   })

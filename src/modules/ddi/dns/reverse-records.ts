@@ -44,7 +44,7 @@ export async function dropPtr(deps: ReverseDeps, address: string, fqdn: string):
 async function nearestZone({ server }: ReverseDeps, name: string): Promise<string | undefined> {
   const labels = name.split('.')
   for (let from = 1; from < labels.length - 1; from += 1) {
-    const zone = await server.zone(labels.slice(from).join('.'))
+    const zone = await server.zoneHead(labels.slice(from).join('.'))
     if (zone !== undefined) return zone.type === 'Primary' ? zone.name : undefined
   }
   return undefined

@@ -6,10 +6,11 @@ import type { ZoneState } from '#src/drivers/ddi/dns-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
+import { forgetReservationZone, renameReservationZone } from '#src/store/dhcp-orders.ts'
 import { countTransfer, forgetZone, renameZoneNotes, saveZone, type ZoneWrite } from '#src/store/dns-orders.ts'
 import type { DnsDeps } from './deps.ts'
 import { nameOf, reverseZones } from './names.ts'
-import { requireZone } from './reading.ts'
+import { requireHead, requireZone } from './reading.ts'
 
 type In<Op extends keyof typeof dns.routes> = Input<(typeof dns.routes)[Op]>
 
@@ -25,14 +26,15 @@ export function dnsZoneCreate(deps: DnsDeps) {
     const reverse = reverse_zone_cidr === undefined ? [] : reverseZones(reverse_zone_cidr, 'body.reverse_zone_cidr')
     return changing(deps, ctx, name, `Creating zone ${name}.`, async () => {
       const { server, database } = deps
-      if ((await server.zone(name)) !== undefined) throw new ApiError('DNS_ZONE_EXISTS', `Zone ${name} already exists.`)
+      if ((await server.zoneHead(name)) !== undefined)
+        throw new ApiError('DNS_ZONE_EXISTS', `Zone ${name} already exists.`)
       const made: string[] = []
       const settings = { notify: body.notify_enabled ?? true, transfer: body.transfer_enabled ?? false }
       try {
         await server.createZone({ name, type, masters, ...settings })
         made.push(name)
         for (const zone of create_reverse_zone ? reverse : []) {
-          if ((await server.zone(zone)) !== undefined) continue
+          if ((await server.zoneHead(zone)) !== undefined) continue
           await server.createZone({ name: zone, type: 'Primary', ...settings })
           made.push(zone)
         }
@@ -79,7 +81,11 @@ export function dnsZoneUpdate(deps: DnsDeps) {
         if (new_name !== name) await server.renameZone(new_name, name)
         throw error
       }
-      if (new_name !== name) await renameZoneNotes(database.db, name, new_name)
+      if (new_name !== name)
+        await database.transact(async (trx) => {
+          await renameZoneNotes(trx, name, new_name)
+          await renameReservationZone(trx, name, new_name)
+        })
       const note: ZoneWrite = {
         ...(body.comment === undefined ? {} : { comment: body.comment }),
         ...(body.status === undefined ? {} : { status: body.status }),
@@ -110,7 +116,7 @@ async function checkUpdate(
     throw unsupported(`pause a ${type} zone`)
   if (new_name === zone.name) return
   if (!limits.renamable.includes(zone.type)) throw unsupported(`rename a ${zone.type} zone`)
-  if ((await server.zone(new_name)) !== undefined)
+  if ((await server.zoneHead(new_name)) !== undefined)
     throw new ApiError('DNS_ZONE_EXISTS', `Zone ${new_name} already exists.`)
 }
 
@@ -150,9 +156,12 @@ export function dnsZoneDelete(deps: DnsDeps) {
     if (nameOf(query.confirm) !== name)
       throw invalidField('query.confirm', `must be ${name}: everything in the zone is lost`)
     return changing(deps, ctx, name, `Deleting zone ${name}.`, async () => {
-      await requireZone(deps, name)
+      await requireHead(deps, name)
       await deps.server.deleteZone(name)
-      await forgetZone(deps.database.db, name)
+      await deps.database.transact(async (trx) => {
+        await forgetZone(trx, name)
+        await forgetReservationZone(trx, name)
+      })
       return { success: true, message: `Zone ${name} is deleted.` }
     })
   }

@@ -1,10 +1,10 @@
 // The records of a zone, read once for each serial: name servers have no pages, and lists and searches are walked page by page.
 import { LRUCache } from 'lru-cache'
-import type { DnsServer, RecordData, ZoneState } from '#src/drivers/ddi/dns-server.ts'
+import type { DnsServer, RecordData, ZoneHead } from '#src/drivers/ddi/dns-server.ts'
 
 export interface ZoneContents {
   /** Sorted by name, type and value. */
-  of(zone: ZoneState, signal?: AbortSignal): Promise<readonly RecordData[]>
+  of(zone: ZoneHead, signal?: AbortSignal): Promise<readonly RecordData[]>
   /** After a change of ours, which raised the serial by one: these names are read again, and not the whole zone. */
   changed(zone: string, fqdns: readonly string[]): void
   /** After one of which that is not known. */

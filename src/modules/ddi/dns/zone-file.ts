@@ -9,7 +9,8 @@ const NAMED: ReadonlySet<string> = new Set(['CNAME', 'PTR', 'NS', 'MX', 'SRV', '
 export function writeZoneFile(zone: string, records: readonly RecordData[]): string {
   const lines = records.map((record) => {
     const { type, priority, weight, port, ttl, value } = record
-    const last = type === 'TXT' ? quotedParts(value) : NAMED.has(type) && value !== '.' ? `${value}.` : value
+    const last =
+      type === 'TXT' || type === 'SPF' ? quotedParts(value) : NAMED.has(type) && value !== '.' ? `${value}.` : value
     const data = [priority, weight, port, last].filter((part) => part !== null).join(' ')
     return `${relativeName(record.fqdn, zone)} ${ttl} IN ${type} ${data}`
   })
@@ -121,8 +122,11 @@ function recordIn(place: Place, tokens: Token[]): RecordInput | string {
     return { ...common, priority: Number(texts[0]), weight: Number(texts[1]), port: Number(texts[2]), value: target(3) }
   }
   if (NAMED.has(type)) return { ...common, value: target(0) }
-  if (type === 'TXT') return { ...common, value: texts.join('') }
-  return { ...common, value: tokens.map((token) => (token.quoted ? `"${token.text}"` : token.text)).join(' ') }
+  if (type === 'TXT' || type === 'SPF') return { ...common, value: texts.join('') }
+  return {
+    ...common,
+    value: tokens.map((token) => (token.quoted ? quoted(Buffer.from(token.text, 'utf8')) : token.text)).join(' '),
+  }
 }
 
 function absolute(name: string, origin: string): string {

@@ -1,5 +1,7 @@
 // Export and import of whole zones as zone files.
+import { Compile } from 'typebox/compile'
 import type { dns } from '#src/contract/ddi/dns.ts'
+import { RecordInput } from '#src/contract/ddi/dns-records.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { RecordChange, RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
@@ -7,9 +9,11 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import type { DnsDeps } from './deps.ts'
 import { nameOf } from './names.ts'
-import { requirePrimary, requireZone } from './reading.ts'
+import { requireHead, requirePrimary } from './reading.ts'
 import { checkNeighbours, recordOf } from './record-rules.ts'
 import { type FileProblem, readZoneFile, writeZoneFile } from './zone-file.ts'
+
+const Form = Compile(RecordInput)
 
 type In<Op extends keyof typeof dns.routes> = Input<(typeof dns.routes)[Op]>
 
@@ -18,7 +22,7 @@ const PROBLEMS_SHOWN = 20
 
 export function dnsZoneExport(deps: DnsDeps) {
   return async ({ params }: In<'dnsZoneExport'>, ctx: RequestContext) => {
-    const zone = await requireZone(deps, params.zone_name, ctx.signal)
+    const zone = await requireHead(deps, params.zone_name, ctx.signal)
     const body = writeZoneFile(zone.name, await deps.contents.of(zone, ctx.signal))
     const headers = {
       'content-disposition': `attachment; filename="${zone.name.replaceAll(/[^a-z0-9._-]/g, '_')}.zone"`,
@@ -55,6 +59,7 @@ async function importInto(deps: DnsDeps, zone: string, { zone_file, overwrite = 
   const wanted: RecordData[] = []
   for (const { line, input } of records) {
     try {
+      checkForm(input, `line ${line}`)
       const record = recordOf(input, zone, server.limits, `line ${line}`)
       const others = byName.get(record.fqdn) ?? []
       checkNeighbours(record, others)
@@ -79,6 +84,14 @@ async function importInto(deps: DnsDeps, zone: string, { zone_file, overwrite = 
   const imported = wanted.length
   const message = `${imported} ${imported === 1 ? 'record' : 'records'} imported into ${zone}.`
   return { imported, replaced: gone.length, skipped, success: true, message }
+}
+
+/** A file may hold what no request could. */
+function checkForm(input: RecordInput, at: string): void {
+  if (Form.Check(input)) return
+  const [first] = Form.Errors(input)
+  const field = first?.instancePath.slice(1) ?? ''
+  throw invalidField(`${at}.${field}`, first?.message ?? 'is not valid')
 }
 
 function setOf(row: RecordData, zone: string): string {

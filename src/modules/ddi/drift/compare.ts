@@ -56,12 +56,7 @@ async function dhcpDifferences(
   database: Database,
   orders: readonly ReservationOrder[],
 ): Promise<Difference[]> {
-  const [scopes, reservations, leases, notes] = await Promise.all([
-    server.scopes(),
-    server.reservations(),
-    server.leases({}),
-    scopeNotes(database.db),
-  ])
+  const [{ scopes, reservations, leases }, notes] = await Promise.all([server.state(), scopeNotes(database.db)])
   const found: Difference[] = []
   for (const note of notes) {
     const wanted = note.ordered as ScopeOrder
@@ -69,7 +64,8 @@ async function dhcpDifferences(
     found.push(...scopeDifference(server, lock, wanted, actual))
   }
   const there = new Map(reservations.map((row) => [`${row.scope} ${row.mac}`, row]))
-  for (const order of orders.filter((row) => row.enabled && scopes.some((scope) => scope.name === row.scope))) {
+  const names = new Set(scopes.map((scope) => scope.name))
+  for (const order of orders.filter((row) => row.enabled && names.has(row.scope))) {
     const actual = there.get(`${order.scope} ${order.mac}`)
     there.delete(`${order.scope} ${order.mac}`)
     const expected = `${order.ip} ${order.hostname}`
@@ -151,8 +147,9 @@ function elsewhere(
   reservations: readonly { scope: string; mac: string; ip: string }[],
   leases: readonly DhcpLease[],
 ): Difference[] {
+  const of_client = Map.groupBy(leases, (lease) => `${lease.scope} ${lease.mac}`)
   return reservations.flatMap(({ scope, mac, ip }) => {
-    const held = leases.find((lease) => lease.scope === scope && lease.mac === mac && lease.ip !== ip)
+    const held = of_client.get(`${scope} ${mac}`)?.find((lease) => lease.ip !== ip)
     if (held === undefined) return []
     const message = `${mac} still holds ${held.ip} instead of its reserved ${ip}; it changes when it renews.`
     return [difference({ kind: 'lease_differs', subject: mac, scope, expected: ip, actual: held.ip, message })]
