@@ -16,6 +16,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   abuse: () => import('./abuse.ts'),
   bmc: () => import('./bmc.ts'),
   cameras: () => import('./cameras.ts'),
+  addresses: () => import('./addresses.ts'),
 }
 
 const asked = process.argv.slice(2)

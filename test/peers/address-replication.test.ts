@@ -131,12 +131,12 @@ describe('two name servers', { skip: powerDnsMissing() }, () => {
   const services: AddressService[] = []
   before(async () => {
     servers.push(await startPowerDns(), await startPowerDns())
-    const told = [[`127.0.0.1:${servers[1]?.dns_port}`], []]
+    const notified = [[`127.0.0.1:${servers[1]?.dns_port}`], []]
     for (const [index, server] of servers.entries()) {
       const options = {
         name_servers: [`ns1.${ZONE}`],
         hostmaster: `hostmaster.${ZONE}`,
-        also_notify: told[index] ?? [],
+        also_notify: notified[index] ?? [],
       }
       const driver = createPowerDns(server.config, { ...options, transfer_networks: ['127.0.0.0/8'], log })
       drivers.push(driver)
