@@ -63,6 +63,7 @@ const COMMANDS: Readonly<Record<string, string>> = {
   cameraLatestGet: 'snapshot',
   cameraClipGet: 'clip',
   nodeHealthRead: 'health',
+  nodeSetupStart: 'setup',
   fleetHealthRead: 'health',
 }
 

@@ -44,6 +44,7 @@ import { serviceProviders } from './network/providers.ts'
 import { networkStats } from './network/stats.ts'
 import { decommission } from './nodes/decommission.ts'
 import { nodeHealth } from './nodes/health.ts'
+import { nodeSetup } from './nodes/lifecycle-setup.ts'
 import { nodeNics } from './nodes/nics.ts'
 import { nodeRegistry } from './nodes/registry.ts'
 import type { Area } from './route.ts'
@@ -92,6 +93,7 @@ export const areas = [
   nodeHealth,
   nodeNics,
   decommission,
+  nodeSetup,
   bmcRecords,
   bmcPower,
   bmcBios,

@@ -56,6 +56,8 @@ export interface Step<Deps, Input, State = NoState> {
   milestone?: Milestone
 }
 
+type OnFailure = 'stop' | 'undo'
+
 export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   /** Area and verb: `vm.provision`. The part after the dot is the record's `job_type`. */
   type: string
@@ -72,14 +74,20 @@ export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   /** How many of them may run at once, over all replicas. */
   limits?: readonly Limit<Deps, Input>[]
   /** What follows a failed step: stop there, or undo the steps that began in reverse. */
-  on_failure?: 'stop' | 'undo'
+  on_failure?: OnFailure | ((input: Input) => OnFailure)
   /** Rolls back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
   /**
    * Written in the transaction that ends the job as failed, after its undo. Answers the job that goes on from there: it takes
    * the places of this one, so that no other comes in between. It must not throw for what it finds: the job has failed already.
+   * `left`: a sentence for each step that could not be undone.
    */
-  failed?: (run: Run<Deps, Input, State>, trx: Trx, publish: Publish) => Promise<FollowUp | undefined>
+  failed?: (
+    run: Run<Deps, Input, State>,
+    trx: Trx,
+    publish: Publish,
+    left: readonly string[],
+  ) => Promise<FollowUp | undefined>
   /** One sentence for the timeline when the job has ended well. */
   done?: (run: Run<Deps, Input, State>) => string
 }

@@ -32,6 +32,11 @@ export async function runningJob(db: Db, about: AboutJob, except?: string): Prom
   return (await running.limit(1).executeTakeFirst())?.id
 }
 
+/** The newest running job about it. */
+export function runningJobOf(db: Db, about: AboutJob): Promise<JobRow | undefined> {
+  return jobsAbout(db, about).selectAll().where('job_status', '=', 'running').orderBy('created_at', 'desc').limit(1).executeTakeFirst() // biome-ignore format: one query
+}
+
 export function lastJob(db: Db, about: AboutJob): Promise<JobRow | undefined> {
   return jobsAbout(db, about)
     .selectAll()

@@ -64,7 +64,7 @@ function isReadable({ input, state }: AnyJob, claim: Claim): boolean {
 }
 
 async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: RunnerDeps): Promise<JobRow> {
-  const { steps, on_failure, done, resultOf } = bound.definition
+  const { steps, done, resultOf } = bound.definition
   const progress = createProgress(claim, steps, deps)
   let failure = claim.row.undoing ? storedFailure(claim) : undefined
   for (const [ordinal, step] of steps.entries()) {
@@ -77,12 +77,20 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
   }
   if (failure !== undefined) await deps.ledger.endChildren(claim)
   if (failure !== undefined) {
-    const left = on_failure === 'undo' ? await undoSteps(claim, bound, stop, progress, deps) : undefined
+    const left = doesUndo(bound, claim) ? await undoSteps(claim, bound, stop, progress, deps) : undefined
     const sentence = left === undefined ? failure.reason : undone(failure, left)
-    return deps.ledger.finish(claim, { sentence, failure, failed: whatFollows(claim, bound, stop, progress, deps) })
+    return deps.ledger.finish(claim, {
+      sentence,
+      failure,
+      failed: whatFollows(claim, bound, stop, progress, deps, left),
+    })
   }
   const run = createRun({ claim, bound, step: steps.at(-1), attempt: 1, signal: stop, progress, deps })
   return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.', result: resultOf?.(run) })
+}
+
+function doesUndo({ definition: { on_failure } }: BoundJob, { input }: Claim): boolean {
+  return (typeof on_failure === 'function' ? on_failure(input) : on_failure) === 'undo'
 }
 
 /** What the definition writes with the failure, and the job that it names. */
@@ -92,10 +100,11 @@ function whatFollows(
   stop: AbortSignal,
   progress: ReturnType<typeof createProgress>,
   deps: RunnerDeps,
+  left: readonly string[] = [],
 ): NonNullable<JobEnd['failed']> {
   return async (trx, publish) => {
     const run = createRun({ claim, bound, step: undefined, attempt: 1, signal: stop, progress, deps })
-    const next = await bound.definition.failed?.(run, trx, publish)
+    const next = await bound.definition.failed?.(run, trx, publish, left)
     if (next === undefined) return undefined
     return { ...next, places: placesOf(deps.bound(next.definition.type), next.admission.input) }
   }
@@ -186,7 +195,7 @@ async function failStep(
   })
   const { code, message: reason, upstream_message = null } = error
   const failure = { step: step.name, code, reason, upstream_message }
-  const sentence = bound.definition.on_failure === 'undo' ? `Undoing: ${reason}` : reason
+  const sentence = doesUndo(bound, claim) ? `Undoing: ${reason}` : reason
   // In one write: a crash after it must not begin the failed step again.
   await end('failed', reason, { failure: { ...failure, sentence } })
   return failure

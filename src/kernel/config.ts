@@ -6,6 +6,7 @@ import Value from 'typebox/value'
 import { parse } from 'yaml'
 import { bmcSettings } from './bmc-settings.ts'
 import { installerSettings } from './installer-settings.ts'
+import { setupSettings } from './setup-settings.ts'
 
 /** A group of settings: every member has a default or is optional, unknown members are refused. */
 function Group<P extends TProperties>(properties: P, description: string) {
@@ -346,6 +347,7 @@ export const ConfigSchema = Type.Object(
     ),
     bmc: Group(bmcSettings, 'BMCs of machines, spoken to over Redfish, and remote KVMs.'),
     installer: Group(installerSettings, 'Unattended installation of nodes through remote KVMs.'),
+    setup: Group(setupSettings, 'How nodes are set up.'),
     node: Group(
       {
         enabled: Type.Boolean({

@@ -39,6 +39,12 @@ export function findSite(db: Db, network_id: string): Promise<GuestNetworkSite |
   return db.selectFrom('guest_network_site').selectAll().where('network_id', '=', network_id).executeTakeFirst()
 }
 
+/** Networks that were built on the nodes; of these names, or all. */
+export function guestNetworkSites(db: Db, names?: readonly string[]): Promise<GuestNetworkSite[]> {
+  const all = db.selectFrom('guest_network_site').selectAll().orderBy('name')
+  return (names === undefined ? all : all.where('name', 'in', ['', ...names])).execute()
+}
+
 export interface GuestNetworkJobStart {
   job_id: string
   network: string

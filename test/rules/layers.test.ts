@@ -21,6 +21,7 @@ const SHARED_MODULES = [
   'operation',
   'platform-rows',
   'power-streams',
+  'address-ports',
   // What makes a machine for other areas, too: they start it as a job of their own job.
   'compute/provision.job',
   // Jobs of nodes look alike, whichever module has them.

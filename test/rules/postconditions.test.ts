@@ -47,6 +47,8 @@ const OTHERWISE: Record<string, string> = {
   'src/modules/compute/settings-write.ts': 'compares the whole map with what was meant',
   'src/modules/compute/guests.ts': 'a console changes nothing that stays',
   'src/modules/cam/instance/template.ts': 'reads the template again, and answers what it reads',
+  'src/modules/lifecycle/setup/host.ts': 'the steps that call it ask the list of hosts afterwards (setup.job.ts)',
+  'src/modules/lifecycle/setup/gpus.ts': 'lists the devices of the host again',
   'src/modules/alerts/archive.ts': 'looks through all open alerts at once',
   'src/modules/gpu/change-steps.ts': 'each act is a step of a job with a goal',
   'src/modules/tenants/limits.ts': 'reads all limits again',

@@ -19,6 +19,11 @@ export interface Walk<Fixture> {
   completed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
   /** Throws unless the fixture is as a failed (and, where so defined, undone) run may leave it. */
   failed(fixture: Fixture, job: JobRow, where: string): Promise<void> | void
+  /**
+   * Where it is worth being killed, for jobs of very many steps: what the engine writes at the start and the end of a step
+   * is walked by others. Everywhere when left out.
+   */
+  points?: RegExp
   /** Why a job whose process was killed may fail. Left out: it must complete, for a kill is no reason to undo anything. */
   may_fail?: string
 }
@@ -83,7 +88,7 @@ export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<str
   for (;;) {
     const { fixture, bound, input, children = [], ...made } = await walk.make()
     const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound, ...children] }
-    const crash = crashAt(points.length + 1)
+    const crash = crashAt(points.length + 1, walk.points)
     const first = await startJobProcess({ ...place, crash })
     walking = crash
     const { id } = await admit(first, bound, input)

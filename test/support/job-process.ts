@@ -125,8 +125,8 @@ export interface Crash {
   requireAlive(): void
 }
 
-/** Ends the process at the nth point that it reaches. */
-export function crashAt(nth: number): Crash {
+/** Ends the process at the nth point that it reaches, of those that count. */
+export function crashAt(nth: number, counted = /./): Crash {
   let seen = 0
   let point: string | undefined
   const requireAlive = (): void => {
@@ -135,6 +135,7 @@ export function crashAt(nth: number): Crash {
   return {
     at(reached) {
       requireAlive()
+      if (!counted.test(reached)) return
       seen += 1
       if (seen === nth) point = reached
       requireAlive()

@@ -1,4 +1,5 @@
 /** Hosts that are taken out of service and removed, and machines of the platform's own that move between them. */
+import { randomUUID } from 'node:crypto'
 import { internal, invalid } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
@@ -7,10 +8,49 @@ import { putStopped, setVm } from '../machines.ts'
 import type { Host } from '../records.ts'
 import type { Row } from '../row.ts'
 import type { SimulatorState } from '../state.ts'
-import { object, success } from '../wire.ts'
+import { list, object, success } from '../wire.ts'
 import { hostView, listRows, needHost } from './infrastructure.ts'
 
+const NEW_HOST = { cpunumber: 64, cpusockets: 2, cpuspeed: 2400, memory_bytes: 512 * 1024 ** 3 } as const
+
 export const hosts: Commands = {
+  /** Signed in to by its address, and there at once. */
+  addHost: (call) => {
+    const { params, state } = call
+    const [zoneid, podid] = [params.need('zoneid'), params.need('podid')]
+    const clusterid = params.text('clusterid')
+    const cluster = state.tables.clusters.get(clusterid)
+    if (cluster === null) throw invalid(`Can not find cluster ${clusterid ?? ''}`)
+    if (params.need('hypervisor') !== 'KVM') throw invalid(`Cannot find discoverer for ${params.need('hypervisor')}`)
+    const address = URL.parse(params.need('url'))?.hostname
+    if (address === undefined || address === '') throw invalid(`${params.need('url')} is not a valid uri`)
+    if (params.text('username') === null) throw invalid('Username need to be provided.')
+    if (state.tables.hosts.filter((host) => host.ipaddress === address).length > 0)
+      throw internal(`Could not add host at [http://${address}] with zone [${zoneid}], pod [${podid}] and cluster [${cluster.id}] due to: [ can't setup agent, due to com.cloud.utils.exception.CloudRuntimeException: Skipping host ${address} because it already in the database].`) // biome-ignore format: one text
+    const host = state.tables.hosts.put({
+      ...NEW_HOST,
+      id: randomUUID(),
+      name: `host-${address}`,
+      ipaddress: address,
+      zoneid,
+      podid,
+      clusterid: cluster.id,
+      state: 'Up',
+      resourcestate: params.text('allocationstate') === 'Disabled' ? 'Disabled' : 'Enabled',
+      ueficapability: true,
+      hosttags: params.text('hosttags') ?? '',
+      created: Date.now(),
+      annotation: null,
+    })
+    call.event({
+      type: 'HOST.ADD',
+      description: `adding host ${address}`,
+      resourcetype: 'Host',
+      resourceid: host.id,
+      resourcename: host.name,
+    })
+    return list([hostView(state, host, call.sample())], 1)
+  },
   prepareHostForMaintenance: (call) => {
     const host = needHost(call, call.params.need('id'))
     return job({

@@ -1,11 +1,20 @@
 // What the control plane asks the agent of a node about its network: node-to-node calls, left out of the published
 // document. The answers become parts of the public answers of guest-network-nics, node-nics and network-monitoring.
-import { Type } from 'typebox'
-import { IpAddress, KnownText } from '../common.ts'
+import { type Static, Type } from 'typebox'
+import { IpAddress, KnownText, NullableText } from '../common.ts'
 import { Nic } from '../network/eligible-nics.ts'
 import { NetworkAlert } from '../network/monitoring.ts'
 import { defineArea } from '../route.ts'
 import { BlinkRequest, BlinkStarted, NodeNicList } from './nics.ts'
+
+export const NodeBond = Type.Object({
+  name: Type.String(),
+  mode: NullableText('802.3ad, active-backup, …'),
+  miimon: NullableText('Milliseconds between checks of the links.'),
+  hash: NullableText('Transmit hash policy.'),
+  rate: NullableText('LACP rate.'),
+})
+export type NodeBond = Static<typeof NodeBond>
 
 export const agentNetwork = defineArea({
   name: 'agent-network',
@@ -51,6 +60,18 @@ export const agentNetwork = defineArea({
       ok: { 200: NodeNicList },
       errors: [400, 500],
       example: { query: { called_on: '10.0.0.11', status: 'up' }, answer: { nics: [] } },
+    },
+    agentBondList: {
+      method: 'GET',
+      path: '/internal/node/bonds',
+      summary: 'List bonds of this node',
+      access: 'cluster',
+      hidden: true,
+      extension: true,
+      runs_on: 'node',
+      ok: { 200: Type.Object({ bonds: Type.Array(NodeBond) }) },
+      errors: [500],
+      example: { answer: { bonds: [] } },
     },
     agentNicBlink: {
       method: 'POST',

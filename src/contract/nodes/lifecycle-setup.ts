@@ -159,7 +159,7 @@ const exampleAnswer: NodeSetupResponse = {
 const answers = { 200: NodeSetupResponse, 202: NodeSetupResponse }
 
 export const nodeSetup = defineArea({
-  name: 'node-setup',
+  name: 'node-lifecycle',
   description: 'Setup of nodes, and what it would use.',
   routes: {
     nodeSetupStart: {

@@ -52,6 +52,8 @@ export interface RequestContext {
   readonly traceparent: string | undefined
   readonly remote_address: string
   readonly headers: IncomingHttpHeaders
+  /** Answers a success with this status instead of the first one of the route. */
+  setStatus(status: number): void
   /** Sets a header of the answer. */
   setHeader(name: string, value: string | string[]): void
 }
@@ -61,6 +63,6 @@ export function systemContext(operation: string, log: Log, signal: AbortSignal):
   const id = randomUUIDv7()
   return {
     request_id: id, operation, operation_id: id, idempotency_key: null, resumed: false, caller: SYSTEM, named_ids: [], log, signal, wait_seconds: 0, prefer_async: false,
-    dry_run: false, traceparent: undefined, remote_address: '', headers: {}, setHeader: () => {},
+    dry_run: false, traceparent: undefined, remote_address: '', headers: {}, setStatus: () => {}, setHeader: () => {},
   } // biome-ignore format: a record of defaults
 }

@@ -343,11 +343,16 @@ interface Outcome {
   error?: { media_type: string; code: string }
 }
 
-async function callHandler(mounted: Mounted, input: ReturnType<typeof inputOf>, ctx: RequestContext): Promise<Outcome> {
+async function callHandler(
+  mounted: Mounted,
+  input: ReturnType<typeof inputOf>,
+  ctx: ResumableContext,
+): Promise<Outcome> {
   const forwarded = await forward(mounted, input, ctx)
   if (forwarded !== undefined) return forwarded
   const body = await mounted.handler(input, ctx)
-  return { status: mounted.status, body: mounted.route.kind === 'ws' ? await openedSocket(mounted, body, ctx) : body }
+  const status = ctx.status ?? mounted.status
+  return { status, body: mounted.route.kind === 'ws' ? await openedSocket(mounted, body, ctx) : body }
 }
 
 /** An upstream is opened as part of the call: that it cannot be is the call's error, and is audited as such. */
@@ -433,7 +438,7 @@ async function once(
 async function storable(
   mounted: Mounted,
   input: ReturnType<typeof inputOf>,
-  ctx: RequestContext,
+  ctx: ResumableContext,
   request: FastifyRequest,
 ): Promise<StoredAnswer> {
   const correlation: Record<string, string> =

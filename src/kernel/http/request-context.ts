@@ -22,12 +22,15 @@ export function createRequestContext(
 export interface ResumableContext extends RequestContext {
   /** From here on the request answers for this earlier operation, whose job is admitted. */
   resume(operation_id: string): void
+  /** Undefined: the first success status of the route. */
+  readonly status: number | undefined
 }
 
 class LazyContext implements ResumableContext {
   readonly operation: string
   readonly idempotency_key: string | null
   resumed = false
+  status: number | undefined
   readonly #server: Server
   readonly #request: FastifyRequest
   readonly #reply: FastifyReply
@@ -113,6 +116,10 @@ class LazyContext implements ResumableContext {
   get traceparent(): string | undefined {
     this.#traceparent ??= this.#request.state.traceparent ?? childTrace(this.headers.traceparent)
     return this.#traceparent
+  }
+
+  setStatus(status: number): void {
+    this.status = status
   }
 
   setHeader(name: string, value: string | string[]): void {

@@ -9,6 +9,7 @@ import { createBlinker } from '../nics/blink.ts'
 import { bootstrapNics } from '../nics/bootstrap.ts'
 import { eligibleNics } from '../nics/eligible.ts'
 import { nodeAlerts } from './alerts.ts'
+import { nodeBonds } from './bonds.ts'
 import type { NodeNetConfig } from './config.ts'
 import { createEthtool } from './ethtool.ts'
 import { createNetworkSnapshots } from './snapshot.ts'
@@ -50,6 +51,7 @@ export function netHandlers(deps: NetDeps): { handlers: NetHandlers; stop(): Pro
     async agentNicsList({ query }) {
       return { nics: await bootstrapNics(host, query) }
     },
+    agentBondList: async () => ({ bonds: await nodeBonds(host) }),
     agentNicBlink: ({ body }) => blinker.blink(body.interfaceName, body.duration ?? 10),
   }
   return { handlers, stop: () => blinker.stop() }

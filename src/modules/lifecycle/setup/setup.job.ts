@@ -1,0 +1,179 @@
+// nodeSetupStart: from a machine with an agent to a hypervisor or a management node, step by step (node-lifecycle.md 6).
+import type { DesiredDocuments } from '#src/contract/nodes/agent-desired.ts'
+import { defineJob, type Step } from '#src/jobs/define.ts'
+import { enrolConfigured, moveNode } from '#src/store/node-lifecycle.ts'
+import { findNode } from '#src/store/nodes.ts'
+import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, releaseAddresses, wantsAddresses, withdrawName } from './addresses.ts' // biome-ignore format: one line
+import { applyDesired, desiredHolds, type DesiredTarget, removeDesired } from '../desired.ts'
+import { baseOf, bridgesOf, hypervisorOf, networkOf, platformAgentOf } from './documents.ts'
+import { discoverGpus, hasGpus } from './gpus.ts'
+import { disableHost, enableHost, hostIsEnabled, hostIsUp, registerHost, removeHost } from './host.ts'
+import { SetupInput, type SetupDeps, type SetupRun, SetupState } from './input.ts'
+import { checkBmc, connectAgent, hasBmc, nodeOf } from './machine.ts'
+import { verifyNetwork } from './network-check.ts'
+
+export type SetupStep = Step<SetupDeps, SetupInput, SetupState>
+
+const MINUTES = 60_000
+
+const forHypervisors = ({ input }: SetupRun): string | true => input.role === 'compute' || 'a management node is no hypervisor' // biome-ignore format: one rule
+const notConfigured = (what: string) => (): string => `no ${what} is configured`
+
+const hasPlatform = (run: SetupRun): string | true => {
+  if (!run.deps.cloudstack.configured) return 'no compute platform is configured'
+  return forHypervisors(run)
+}
+
+/** A step that is one document of the agent. */
+function area<A extends keyof DesiredDocuments>(
+  name: A,
+  documentOf: (run: SetupRun) => Promise<DesiredDocuments[A] | null>,
+): Pick<SetupStep, 'holds' | 'run' | 'undo'> {
+  const target = (run: SetupRun): DesiredTarget => ({ agents: run.deps.agents, node: () => nodeOf(run) })
+  return {
+    holds: async (run) => {
+      const document = await documentOf(run)
+      return document === null || (await desiredHolds(target(run), run, name, document))
+    },
+    run: async (run) => {
+      const document = await documentOf(run)
+      if (document !== null) await applyDesired(target(run), run, name, document)
+      await run.note('INFO', `The area ${name} of the node is as ordered.`)
+    },
+    undo: (run) => removeDesired(target(run), run, name),
+  }
+}
+
+const steps: readonly SetupStep[] = [
+  { name: 'bmc-check', title: 'Check the BMC', applies: hasBmc, run: checkBmc },
+  { name: 'agent-connect', title: 'Reach the agent', run: connectAgent },
+  { name: 'plan', title: 'Plan addresses and network', run: planAddresses },
+  {
+    name: 'addresses',
+    title: 'Allocate addresses',
+    applies: wantsAddresses,
+    holds: addressesAreHeld,
+    run: allocateAddresses,
+    undo: releaseAddresses,
+  },
+  {
+    name: 'dns',
+    title: 'Publish the name',
+    applies: hasNames,
+    holds: nameIsPublished,
+    run: publishName,
+    undo: withdrawName,
+  },
+  {
+    name: 'network-apply',
+    title: 'Apply the network',
+    weight: 3,
+    applies: async (run) => (await networkOf(run)) !== null || 'no interface is assigned beside that of management',
+    ...area('network', networkOf),
+  },
+  { name: 'network-verify', title: 'Verify the network', run: verifyNetwork },
+  {
+    name: 'base-system',
+    title: 'Prepare the operating system',
+    weight: 2,
+    timeout_ms: 20 * MINUTES,
+    ...area('base', baseOf),
+  },
+  {
+    name: 'hypervisor',
+    title: 'Install the hypervisor',
+    weight: 5,
+    timeout_ms: 60 * MINUTES,
+    applies: forHypervisors,
+    ...area('hypervisor', hypervisorOf),
+  },
+  {
+    name: 'bridges',
+    title: 'Make the bridges of guest networks',
+    applies: async (run) => {
+      if (run.input.role !== 'compute') return forHypervisors(run)
+      return (await bridgesOf(run)).bridges.length > 0 || 'no guest network that is built on nodes is asked for'
+    },
+    ...area('bridges', bridgesOf),
+  },
+  {
+    name: 'storage-client',
+    title: 'Connect to the distributed store',
+    applies: notConfigured('distributed store'),
+    run: async () => {},
+  },
+  {
+    name: 'storage-disks',
+    title: 'Give disks to the distributed store',
+    applies: notConfigured('distributed store'),
+    run: async () => {},
+  },
+  {
+    name: 'platform-agent',
+    title: 'Install the agent of the platform',
+    weight: 3,
+    timeout_ms: 60 * MINUTES,
+    applies: hasPlatform,
+    ...area('platform-agent', platformAgentOf),
+  },
+  {
+    name: 'host-register',
+    title: 'Register the host with the platform',
+    weight: 3,
+    timeout_ms: 30 * MINUTES,
+    applies: hasPlatform,
+    holds: hostIsUp,
+    run: registerHost,
+    undo: removeHost,
+  },
+  { name: 'fabric', title: 'Join the fabric', applies: notConfigured('fabric'), run: async () => {} },
+  { name: 'gpu', title: 'Discover GPUs', applies: hasGpus, run: discoverGpus },
+  {
+    name: 'enable',
+    title: 'Offer the host to machines',
+    applies: hasPlatform,
+    holds: hostIsEnabled,
+    run: enableHost,
+    undo: disableHost,
+  },
+  {
+    name: 'enrol',
+    title: 'Enrol with monitoring and benchmarks',
+    holds: async ({ deps, input }) => {
+      const node = await findNode(deps.database.db, input.bmc_ip)
+      return node?.role === input.role && node.benchmark_enabled === input.benchmark_enabled
+    },
+    run: (run) => {
+      const { bmc_ip, role, benchmark_enabled } = run.input
+      return run.fenced((trx) => enrolConfigured(trx, bmc_ip, { role, benchmark_enabled }))
+    },
+    undo: (run) => run.fenced((trx) => enrolConfigured(trx, run.input.bmc_ip, { benchmark_enabled: false })),
+  },
+  {
+    name: 'finish',
+    title: 'Put the node into service',
+    run: async (run) => {
+      await run.fenced((trx) => moveNode(trx, run.input.bmc_ip, 'configuring', 'configured', run.job_id))
+    },
+  },
+]
+
+export const nodeSetupStartJob = defineJob<SetupDeps>()({
+  type: 'node.setup',
+  input: SetupInput,
+  state: SetupState,
+  resource_type: 'NODE',
+  limits: [
+    { of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' },
+    { of: () => 'setups of nodes', most: ({ setup }) => setup.parallel },
+    { of: ({ role }) => (role === 'management' ? 'changes of management nodes' : undefined), most: 1 },
+  ],
+  steps,
+  on_failure: ({ hold_on_failure }) => (hold_on_failure ? 'stop' : 'undo'),
+  async failed({ input: { bmc_ip, hold_on_failure }, job_id }, trx, _publish, left) {
+    const is_clean = !hold_on_failure && left.length === 0
+    await moveNode(trx, bmc_ip, ['configuring', 'configured'], is_clean ? 'discovered' : 'configure_failed', job_id)
+    return undefined
+  },
+  done: ({ input }) => `Node ${input.bmc_ip} is in service as ${input.role}.`,
+})
