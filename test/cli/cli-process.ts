@@ -1,4 +1,4 @@
-// Runs the command line as a child process, the way a person or a script does.
+// Runs the command line as a child process, the way a person or a script does. What needs no process of its own: in-process.ts.
 import { type ChildProcess, spawn } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -62,11 +62,6 @@ export function startCli(args: readonly string[], options: CliOptions = {}): Run
 
 export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   return startCli(args, options).done
-}
-
-/** Runs with the address and token of a service, as `GROUNDPLANE_URL` and `GROUNDPLANE_TOKEN` give them. */
-export function runAt(url: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
-  return runCli(args, { ...options, env: { GROUNDPLANE_URL: url, GROUNDPLANE_TOKEN: 'gp_test', ...options.env } })
 }
 
 /** Waits until a condition holds; fails after ten seconds. */

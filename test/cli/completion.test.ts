@@ -4,7 +4,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCli } from './cli-process.ts'
+import { runCli } from './in-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 
 function installed(shell: string): boolean {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { runCli } from './cli-process.ts'
+import { runCli } from './in-process.ts'
 import { problem, startFakeService } from './fake-service.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

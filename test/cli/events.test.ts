@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSseParser } from '../../cli/sse.ts'
-import { runAt, startCli, until } from './cli-process.ts'
+import { startCli, until } from './cli-process.ts'
+import { runAt } from './in-process.ts'
 import { problem, startEvents, startFakeService } from './fake-service.ts'
 
 test('events are the same however the stream is cut into pieces', () => {

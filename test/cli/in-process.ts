@@ -1,28 +1,54 @@
-// Runs the command line within the test: the same program over the whole contract, without the start of a process.
+// Runs the command line within the test: the same program, without the start of a process, which takes longer than most commands.
 import { PassThrough, Readable } from 'node:stream'
 import { runProgram } from '../../cli/program.ts'
 import { areas } from '#src/contract/index.ts'
-import type { CliResult } from './cli-process.ts'
+import type { CliOptions, CliResult } from './cli-process.ts'
+import { sampleAreas } from './sample-areas.ts'
 
-export async function runHere(service: { url: string; token: string }, args: readonly string[]): Promise<CliResult> {
-  const stdout = new PassThrough()
-  const stderr = new PassThrough()
+// Times are shown as of where the caller is.
+process.env['TZ'] = 'UTC'
+
+/** Over the whole contract. */
+export function runHere(service: { url: string; token: string }, args: readonly string[]): Promise<CliResult> {
+  return run(args, areas, { env: { GROUNDPLANE_URL: service.url, GROUNDPLANE_TOKEN: service.token } })
+}
+
+/** Over the sample areas. */
+export function runCli(args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return run(args, sampleAreas, options)
+}
+
+/** With the address and token of a service, as `GROUNDPLANE_URL` and `GROUNDPLANE_TOKEN` give them. */
+export function runAt(url: string, args: readonly string[], options: CliOptions = {}): Promise<CliResult> {
+  return runCli(args, { ...options, env: { GROUNDPLANE_URL: url, GROUNDPLANE_TOKEN: 'gp_test', ...options.env } })
+}
+
+async function run(
+  args: readonly string[],
+  of: typeof areas,
+  { config_home = '/nonexistent', env, stdin }: CliOptions,
+): Promise<CliResult> {
+  const [stdout, stderr] = [new PassThrough(), new PassThrough()]
+  const [written, complained] = [collected(stdout), collected(stderr)]
   const code = await runProgram({
     terminal: {
       args,
-      env: { GROUNDPLANE_URL: service.url, GROUNDPLANE_TOKEN: service.token, XDG_CONFIG_HOME: '/nonexistent' },
-      stdin: Readable.from([]),
+      env: { XDG_CONFIG_HOME: config_home, ...env },
+      stdin: Readable.from(stdin === undefined ? [] : [stdin]),
       stdout,
       stderr,
       interrupted: new AbortController().signal,
     },
-    areas,
-    version: '0',
+    areas: of,
+    version: '0.0.1',
   })
-  return { code, stdout: written(stdout), stderr: written(stderr) }
+  stdout.end()
+  stderr.end()
+  return { code, stdout: await written, stderr: await complained }
 }
 
-function written(stream: PassThrough): string {
-  const bytes: unknown = stream.read()
-  return bytes instanceof Buffer ? bytes.toString() : ''
+async function collected(stream: PassThrough): Promise<string> {
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString()
 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runAt } from './cli-process.ts'
+import { runAt } from './in-process.ts'
 import { startFakeService } from './fake-service.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

@@ -1,9 +1,8 @@
 // A name does wherever an id is asked for, and never means the wrong thing.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runAt } from './cli-process.ts'
+import { runAt, runHere } from './in-process.ts'
 import { problem, startFakeService } from './fake-service.ts'
-import { runHere } from './in-process.ts'
 
 const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
 const OTHER = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0002'

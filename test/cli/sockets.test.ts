@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
-import { runAt } from './cli-process.ts'
+import { runAt } from './in-process.ts'
 import { startFakeService } from './fake-service.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 

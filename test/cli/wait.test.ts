@@ -1,7 +1,8 @@
 // --wait follows the job to its end, whatever happens to the connection, and shows the thing or the reason.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runAt, startCli, until } from './cli-process.ts'
+import { startCli, until } from './cli-process.ts'
+import { runAt } from './in-process.ts'
 import { type FakeService, problem, type Responder, startEvents, startFakeService } from './fake-service.ts'
 
 const ID = '4d9ae3d4-1f1c-4a0e-8c1b-0d8d1a6a0001'
