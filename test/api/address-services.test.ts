@@ -209,9 +209,13 @@ test('the disabled scope that a fresh server brings along is shown as it is, is 
 })
 
 test('readiness names the servers of addresses, and how they stand', async () => {
-  const { status, body } = await lab.call('GET', '/readyz')
-  assert.equal(status, 200)
-  const named = body.checks.filter((check: { name: string }) => ['dhcp', 'dns', 'ipam'].includes(check.name))
+  const named = await until('both have answered', async () => {
+    const { status, body } = await lab.call('GET', '/readyz')
+    assert.equal(status, 200)
+    const checks: { name: string; ok: boolean }[] = body.checks
+    const found = checks.filter(({ name }) => ['dhcp', 'dns', 'ipam'].includes(name))
+    return found.every(({ ok: well }) => well) && found
+  })
   assert.deepEqual(named, [
     { name: 'dhcp', ok: true, detail: 'answers' },
     { name: 'dns', ok: true, detail: 'answers' },

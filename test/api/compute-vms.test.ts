@@ -9,7 +9,7 @@ import { until } from '../support/until.ts'
 let lab: Lab
 
 before(async () => {
-  lab = await startLab({ time: 'step' })
+  lab = await startLab({ time: 'step', config: { compute: { read_timeout_ms: 2000 } } })
 })
 after(() => lab.close())
 beforeEach(() => lab.platform.reset())

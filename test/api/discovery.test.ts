@@ -7,7 +7,7 @@ import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
 before(async () => {
-  lab = await startLab({ time: 'step' })
+  lab = await startLab({ time: 'step', config: { compute: { read_timeout_ms: 2000 } } })
 })
 after(() => lab.close())
 beforeEach(() => lab.platform.reset())

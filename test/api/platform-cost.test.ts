@@ -11,7 +11,8 @@ let lab: Lab
 const NEVER_MS = 3_600_000
 before(async () => {
   // Watchers read once at the start and are silent then, so that every call is one of the request.
-  const compute = { events_poll_ms: NEVER_MS, states_poll_ms: NEVER_MS, tenants_poll_ms: NEVER_MS }
+  const never = { events_poll_ms: NEVER_MS, states_poll_ms: NEVER_MS, tenants_poll_ms: NEVER_MS }
+  const compute = { ...never, read_timeout_ms: 2000 }
   lab = await startLab({ config: { compute } })
   for (const command of ['listEvents', 'listVirtualMachines', 'listDomains'])
     await until(`${command} was called`, async () => (await callsOf(lab, command)).length > 0)

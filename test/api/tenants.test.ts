@@ -10,7 +10,7 @@ let lab: Lab
 let ticking: NodeJS.Timeout
 
 before(async () => {
-  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200 } } })
+  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200, read_timeout_ms: 2000 } } })
   ticking = setInterval(() => lab.platform.step(), 20)
 })
 after(async () => {

@@ -60,7 +60,7 @@ export async function startBmcSite(options: LabOptions & { bmc?: Record<string, 
     ...options,
     config: {
       bmc: {
-        allowed_networks: ['127.0.77.0/24'], timeout_ms: 3000, follow_ms: 20, watch_ms: 100, patience_seconds: 3, iso_dir, ...options.bmc,
+        allowed_networks: ['127.0.77.0/24'], timeout_ms: 15_000, follow_ms: 20, watch_ms: 100, patience_seconds: 3, iso_dir, ...options.bmc,
       },
       ...options.config,
     },

@@ -47,6 +47,8 @@ export interface Lab {
   close(): Promise<void>
 }
 
+/** With what answers at once when the machine is free: only tests of silence set less. */
+const PATIENCE_MS = 15_000
 /** Ten times as fast as in production. */
 const WAIT_FACTOR = 0.1
 
@@ -123,8 +125,8 @@ async function configOf(
     addresses === undefined
       ? {}
       : {
-          dhcp: { server: 'technitium', timeout_ms: 2000 },
-          dns: { server: 'technitium', timeout_ms: 2000 },
+          dhcp: { server: 'technitium', timeout_ms: PATIENCE_MS },
+          dns: { server: 'technitium', timeout_ms: PATIENCE_MS },
           technitium: { url: addresses.url, token: addresses.token },
         }
   return checkConfig({
@@ -139,8 +141,8 @@ async function configOf(
       secret_key: platform.secret_key,
       events_poll_ms: 300,
       states_poll_ms: 500,
-      read_timeout_ms: 5000,
-      timeout_ms: 10_000,
+      read_timeout_ms: PATIENCE_MS,
+      timeout_ms: PATIENCE_MS,
       ...(options.config?.compute as object | undefined),
     },
   })
