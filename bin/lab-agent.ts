@@ -6,7 +6,7 @@ const { values } = parseArgs({
   options: {
     config: { type: 'string', default: '' },
     'captured-host': { type: 'string', default: '' },
-    'mtu-dir': { type: 'string', default: '' },
+    'changes-file': { type: 'string', default: '' },
     'machine-file': { type: 'string', default: '' },
     'compile-cache': { type: 'string' },
   },
@@ -20,7 +20,7 @@ try {
     import('../lab/captured-host/host.ts'),
   ])
   const host = capturedHost(values['captured-host'], {
-    mtu_dir: values['mtu-dir'],
+    changes_file: values['changes-file'],
     machine_file: values['machine-file'],
   })
   const agent = await startAgent(loadAgentConfig(values.config, {}), host, process.env.GROUNDPLANE_ENROLMENT_TOKEN)

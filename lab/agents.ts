@@ -72,7 +72,7 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   const folder = join(options.state_dir, node.host)
   const machine = join(folder, 'machine')
   const captured = join(HOSTS, node.host)
-  const mtu_dir = join(machine, 'mtu')
+  const changes_file = join(machine, 'ip-changes')
   const root = join(machine, 'root')
   mkdirSync(root, { recursive: true, mode: 0o700 })
   const config = join(folder, 'agent.json')
@@ -84,7 +84,7 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
       advertise_address: '127.0.0.1',
       control_url: options.url,
       state_dir: folder,
-      node: { net: capturedNetwork(captured), root, tools: writeTools(machine, options.node, mtu_dir) },
+      node: { net: capturedNetwork(captured), root, tools: writeTools(machine, options.node, changes_file) },
     }),
     { mode: 0o600 },
   )
@@ -93,7 +93,7 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   rotateLog(log_path)
   const log_file = openSync(log_path, 'a', 0o600)
   const machine_file = join(machine, 'machine.json')
-  const host_args = ['--captured-host', captured, '--mtu-dir', mtu_dir, '--machine-file', machine_file]
+  const host_args = ['--captured-host', captured, '--changes-file', changes_file, '--machine-file', machine_file]
   const cache = options.compile_cache === undefined ? [] : ['--compile-cache', options.compile_cache]
   const [program = options.node, ...args] = [
     ...prefix,

@@ -36,8 +36,8 @@ export interface CapturedHost {
 }
 
 export interface CapturedHostOptions {
-  /** Folder of the MTU values that were set (tools.ts, `ip`); in memory when left out. */
-  mtu_dir?: string
+  /** File of the changes of the network (tools.ts, `ip`); in memory when left out. */
+  changes_file?: string
   /** File of installed packages and running services; in memory when left out. */
   machine_file?: string
   /** Wall clock; the machine's own when left out. */
@@ -88,7 +88,7 @@ export function capturedHost(dir: string, options: CapturedHostOptions = {}): Ca
     now,
     monotonic,
   }
-  return rememberMachine(rememberLinks(host, options.mtu_dir), options.machine_file)
+  return rememberMachine(rememberLinks(host, options.changes_file), options.machine_file)
 }
 
 /** The network configuration that goes with a captured host, as an agent is given it. */

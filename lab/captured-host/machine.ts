@@ -6,6 +6,8 @@ interface Machine {
   packages: string[]
   enabled: string[]
   active: string[]
+  /** The accounts of /etc/sysusers.d were made. */
+  accounts: boolean
 }
 
 /** Commands that change nothing which anybody could ask for later. */
@@ -14,6 +16,7 @@ const QUIET: readonly RegExp[] = [
   /^apt-get .*update$/,
   /^virsh .*capabilities$/,
   /^systemctl daemon-reload$/,
+  /^ceph .*-n client\.\S+ health$/,
 ]
 
 /** The same captured host, on which packages can be installed and services started; `file` remembers them between starts. */
@@ -27,6 +30,10 @@ export function rememberMachine(host: CapturedHost, file: string | undefined): C
       const at = args.findIndex((word) => !word.includes('='))
       return play(args[at] ?? '', args.slice(at + 1))
     }
+    if (tool === 'systemd-sysusers') {
+      machine.accounts = true
+      return ended('')
+    }
     if (QUIET.some((line) => line.test([tool, ...args].join(' ')))) return ended('')
     if (tool === 'dpkg-query') return listPackages(machine, args)
     if (tool === 'apt-get') return changePackages(machine, args)
@@ -34,6 +41,11 @@ export function rememberMachine(host: CapturedHost, file: string | undefined): C
   }
   return {
     ...host,
+    async read(path) {
+      const text = await host.read(path)
+      if (path !== '/etc/passwd' || !machine.accounts) return text
+      return `${text ?? ''}groundplane:x:990:990::/var/lib/groundplane:/usr/sbin/nologin\n`
+    },
     async run(tool, args) {
       const answer = play(tool, args)
       if (answer === undefined) return host.run(tool, args)
@@ -85,7 +97,7 @@ function service(machine: Machine, [verb = '', unit = '']: readonly string[]): C
 }
 
 function stored(file: string | undefined): Machine {
-  const empty = { packages: [], enabled: [], active: [] }
+  const empty = { packages: [], enabled: [], active: [], accounts: false }
   if (file === undefined) return empty
   try {
     const known: Partial<Machine> = JSON.parse(readFileSync(file, 'utf8'))

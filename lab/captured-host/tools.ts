@@ -3,12 +3,12 @@ import { chmodSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** Tool to the path of its stub, as an agent is given them. */
-export function writeTools(folder: string, node: string, mtu_dir: string): Record<string, string> {
+export function writeTools(folder: string, node: string, changes_file: string): Record<string, string> {
   const bin = join(folder, 'bin')
   mkdirSync(bin, { recursive: true, mode: 0o700 })
   const scripts: Record<string, string> = {
-    // The watchdog of an MTU change runs `ip link set dev NAME mtu N` and nothing else that changes.
-    ip: `[ "$1 $2 $5" = 'link set mtu' ] || exit 0\nmkdir -p ${quoted(mtu_dir)} && echo "$6" >${quoted(mtu_dir)}/"$4"`,
+    // The watchdog of a change runs commands that change the network, and asks for a device when one fails.
+    ip: `[ "$2" = show ] || echo "$*" >>${quoted(changes_file)}`,
     fio: `exec ${quoted(node)} ${quoted(join(import.meta.dirname, 'fio.ts'))} "$@"`,
   }
   for (const [name, script] of Object.entries(scripts)) {

@@ -1,6 +1,6 @@
 // Desired state of a node over the agent's HTTPS: what is applied, compared, removed, and refused.
 import assert from 'node:assert/strict'
-import { existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { DesiredDocuments, DesiredTask } from '#src/contract/nodes/agent-desired.ts'
@@ -8,6 +8,9 @@ import type { BaseDocument } from '#src/contract/nodes/desired-documents.ts'
 import { documentHash } from '#src/kernel/document-hash.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { JobClaim } from '#src/kernel/job-claim.ts'
+import { applyDesired, desiredHolds, removeDesired } from '#src/modules/lifecycle/desired.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
+import packageJson from '../../package.json' with { type: 'json' }
 import { type DesiredNode, startDesiredNode } from '../support/desired-node.ts'
 import { until } from '../support/until.ts'
 
@@ -20,6 +23,9 @@ const BASE: BaseDocument = {
   time_servers: ['10.0.0.5', 'ntp.example.internal'],
   sysctl: { 'net.core.somaxconn': '8192' },
 }
+
+/** Which node it is decides nothing here: the test has one. */
+const ROW = { bmc_ip: '10.1.0.11' } as NodeRow
 
 suite('desired state of a node', () => {
   let node: DesiredNode
@@ -186,5 +192,185 @@ suite('desired state of a node', () => {
     assert.match(node.text('srv/hosts'), /127\.0\.1\.1 kvm-10\.example\.internal kvm-10\n/)
     assert.equal((await remove('base')).status, 'completed')
     assert.equal(node.text('srv/hosts'), HOSTS)
+  })
+
+  test('a network is applied, answers as pending, is confirmed, and its removal leads back to what was there', async () => {
+    node.put('etc/network/interfaces', 'auto lo\niface lo inet loopback\n')
+    const document = {
+      devices: [
+        { name: 'eth3', kind: 'physical' as const, mtu: 9000 },
+        { name: 'cloudbr3', kind: 'bridge' as const, members: ['eth3'], addresses: ['10.3.0.11/24'], mtu: 9000 },
+      ],
+    }
+    const hash = documentHash(document)
+    const task = await set('network', document, { guard_seconds: 600 })
+    assert.deepEqual([task.status, task.code], ['completed', null], task.message)
+    const state = await get('network')
+    assert.deepEqual([state.verdict, state.hash, state.pending?.hash, state.differences], ['in_sync', hash, hash, []])
+    assert.ok((state.pending?.left_ms ?? 0) > 60_000)
+    assert.match(node.text('etc/network/interfaces'), /iface cloudbr3 inet static\n/)
+    const wrong = { params: { area: 'network' as const }, body: { hash: 'b'.repeat(64) } }
+    await assert.rejects(node.client().agentDesiredConfirm(wrong), rejected('DESIRED_NOTHING_PENDING'))
+    const other = await set('network', { devices: [{ name: 'eth3', kind: 'physical' }] })
+    assert.deepEqual([other.status, other.code], ['failed', 'DESIRED_AREA_BUSY'], other.message)
+    const confirmed = await node.client().agentDesiredConfirm({ params: { area: 'network' }, body: { hash } })
+    assert.deepEqual([confirmed.verdict, confirmed.pending], ['in_sync', null])
+    await node.restart()
+    assert.equal((await get('network')).verdict, 'in_sync')
+    assert.equal((await remove('network')).status, 'completed')
+    await node.client().agentDesiredConfirm({ params: { area: 'network' }, body: { hash: null } })
+    assert.equal((await get('network')).verdict, 'empty')
+    assert.equal(node.text('etc/network/interfaces'), 'auto lo\niface lo inet loopback\n')
+  })
+
+  test('a network that nobody confirms is rolled back by the watchdog’s own process', async () => {
+    const document = { devices: [{ name: 'cloudbr4', kind: 'bridge' as const, members: ['eth4'] }] }
+    assert.equal((await set('network', document)).status, 'completed')
+    node.endNetworkWindow()
+    await until('the old network is back', async () => (await get('network')).hash === null)
+    assert.equal(node.text('etc/network/interfaces'), 'auto lo\niface lo inet loopback\n')
+    await assert.rejects(
+      node.client().agentDesiredConfirm({ params: { area: 'network' }, body: { hash: documentHash(document) } }),
+      rejected('DESIRED_NOTHING_PENDING', /may have reverted/),
+    )
+  })
+
+  const HYPERVISOR = {
+    packages: ['qemu-system-x86', 'libvirt-daemon-system'],
+    libvirt: { listen_tls: true, tcp_port: 16509, vnc_listen: '0.0.0.0' },
+  }
+
+  test('a hypervisor gets its packages and settings, and loses nothing but those again', async () => {
+    const before_it = '# of the distribution\nlisten_tls = 0\nmax_clients = 5\n'
+    node.put('etc/libvirt/libvirtd.conf', before_it)
+    assert.equal((await set('hypervisor', HYPERVISOR)).status, 'completed')
+    assert.deepEqual((await get('hypervisor')).verdict, 'in_sync')
+    assert.equal(
+      node.text('etc/libvirt/libvirtd.conf'),
+      '# of the distribution\nlisten_tls = 1\nmax_clients = 5\ntcp_port = "16509"\n',
+    )
+    assert.equal(node.text('etc/libvirt/qemu.conf'), 'vnc_listen = "0.0.0.0"\n')
+    assert.equal((await remove('hypervisor')).status, 'completed')
+    assert.equal(node.text('etc/libvirt/libvirtd.conf'), before_it)
+    assert.equal(existsSync(join(node.root, 'etc/libvirt/qemu.conf')), false)
+  })
+
+  test('packages that cannot be had fail the task, and the next order begins where it ended', async () => {
+    const task = await set('hypervisor', { packages: ['no-such-package'], libvirt: {} })
+    assert.deepEqual([task.status, task.code], ['failed', 'DESIRED_FAILED'])
+    assert.match(task.message, /Unable to locate package no-such-package/)
+    const { verdict, differences } = await get('hypervisor')
+    assert.deepEqual([verdict, differences[0]], ['applying', 'package no-such-package is not installed'])
+    assert.equal((await set('hypervisor', HYPERVISOR)).status, 'completed')
+    assert.equal((await remove('hypervisor')).status, 'completed')
+  })
+
+  test('the platform’s agent keeps what it wrote itself; the key of the storage is readable by root alone', async () => {
+    const written = 'resource=com.cloud.hypervisor.kvm.resource.LibvirtComputingResource\nhost=localhost\nworkers=5\n'
+    node.put('etc/cloudstack/agent/agent.properties', written)
+    const platform: DesiredDocuments['platform-agent'] = {
+      packages: ['cloudstack-agent'],
+      management_hosts: ['10.0.0.5', '10.0.0.6'],
+      zone: 'Frankfurt-1',
+      pod: 'Pod 1',
+      cluster: 'kvm-a',
+      guid: '0f4b3c1e-0000-4000-8000-000000000000',
+      private_device: 'cloudbr0',
+      public_device: 'cloudbr1',
+      guest_device: 'cloudbr1',
+    }
+    assert.equal((await set('platform-agent', platform)).status, 'completed')
+    assert.match(
+      node.text('etc/cloudstack/agent/agent.properties'),
+      /^resource=com\.cloud.*\nhost=10\.0\.0\.5,10\.0\.0\.6\nworkers=5\nport=8250\nzone=Frankfurt-1\npod=Pod 1\n/,
+    )
+    const twice = await set('platform-agent', { ...platform, properties: { host: '10.9.9.9' } })
+    assert.equal(twice.code, 'INVALID_REQUEST')
+    assert.equal((await remove('platform-agent')).status, 'completed')
+    assert.equal(node.text('etc/cloudstack/agent/agent.properties'), written)
+
+    const storage = {
+      fsid: 'e8b25934-f13e-474b-af68-c860fd49b1be',
+      monitors: ['10.2.0.11', '10.2.0.12'],
+      client: 'cloudstack',
+      key: 'AQDsecretsecretsecretsecretsecretsecret==',
+    }
+    assert.equal((await set('storage', storage)).status, 'completed')
+    const keyring = 'etc/ceph/ceph.client.cloudstack.keyring'
+    assert.equal(lstatSync(join(node.root, keyring)).mode & 0o777, 0o600)
+    assert.match(node.text(keyring), /key = AQDsecret/)
+    chmodSync(join(node.root, keyring), 0o644)
+    const open = await get('storage')
+    assert.deepEqual(open.differences, [`/${keyring} has mode 0644, not 0600`])
+    assert.equal(JSON.stringify(open).includes('AQDsecret'), false)
+    assert.equal((await set('storage', storage)).status, 'completed')
+    assert.equal(lstatSync(join(node.root, keyring)).mode & 0o777, 0o600)
+    assert.equal((await remove('storage')).status, 'completed')
+    assert.equal(existsSync(join(node.root, keyring)), false)
+  })
+
+  test('the control plane runs in the version of the cluster or not at all, with its secrets quoted', async () => {
+    const services = {
+      version: packageJson.version,
+      control_config: 'listen:\n  port: 8080\n',
+      environment: { DATABASE_URL: 'postgres://groundplane:pa"ss$word@10.0.0.5/groundplane' },
+    }
+    const other = await set('services', { ...services, version: '99.0.0' })
+    assert.deepEqual([other.code, /install that first/.test(other.message)], ['DESIRED_CONFLICT', true])
+    assert.equal((await set('services', { ...services, control_config: 'a: [' })).code, 'INVALID_REQUEST')
+    const task = await set('services', services)
+    assert.equal(task.status, 'completed', task.message)
+    assert.equal(
+      node.text('etc/groundplane/control.env'),
+      'DATABASE_URL="postgres://groundplane:pa\\"ss\\$word@10.0.0.5/groundplane"\n',
+    )
+    assert.match(node.text('etc/systemd/system/groundplane-control.service'), /^\[Service\]$/m)
+    assert.equal((await remove('services')).status, 'completed')
+    assert.equal(existsSync(join(node.root, 'etc/groundplane/control.env')), false)
+  })
+
+  test('bridges of guest networks are made, a later document drops some, and those of others are a conflict', async () => {
+    const bridge = (id: number) => ({ bridge: `gn${id}`, kind: 'vlan' as const, segment_id: id, nic: 'bond0' })
+    assert.equal((await set('bridges', { bridges: [bridge(901), bridge(902)] })).status, 'completed')
+    assert.equal((await set('bridges', { bridges: [bridge(902), bridge(903)] })).status, 'completed')
+    assert.deepEqual([(await get('bridges')).verdict, (await get('bridges')).differences], ['in_sync', []])
+    const taken = await set('bridges', { bridges: [{ ...bridge(904), bridge: 'cloudbr0' }] })
+    assert.equal(taken.code, 'BRIDGE_EXISTS')
+    assert.equal((await set('bridges', { bridges: [bridge(902), bridge(902)] })).code, 'INVALID_REQUEST')
+    assert.equal((await remove('bridges')).status, 'completed')
+    assert.equal((await get('bridges')).verdict, 'empty')
+  })
+
+  test('a job applies a document, follows its task, confirms it from its side, verifies it, and removes it', async () => {
+    const job = { job_id: 'job-desired-2', epoch: 1, step: 'network-apply', signal: new AbortController().signal }
+    const repeat = new Error('the act begins again')
+    const run = { ...job, repeatAfter: () => Promise.reject(repeat) }
+    const target = { agents: node.agents, node: () => Promise.resolve(ROW) }
+    const again = async (act: () => Promise<void>): Promise<void> =>
+      until('the act ends', () =>
+        act().then(
+          () => true,
+          (error: unknown) => {
+            if (error !== repeat) throw error
+            return false
+          },
+        ),
+      ).then(() => {})
+    const network = { devices: [{ name: 'cloudbr5', kind: 'bridge' as const, members: ['eth3'] }] }
+    assert.equal(await desiredHolds(target, run, 'network', network), false)
+    await again(() => applyDesired(target, run, 'network', network))
+    assert.equal(await desiredHolds(target, run, 'network', network), true)
+    assert.equal((await get('network')).pending, null)
+    await again(() => applyDesired(target, run, 'base', { hostname: 'kvm-11' }))
+    await assert.rejects(
+      applyDesired(target, run, 'services', { version: '99.0.0', control_config: '', environment: {} }),
+      rejected('DESIRED_CONFLICT', /^services: The node has version/),
+    )
+    for (const area of ['network', 'base', 'services'] as const) await again(() => removeDesired(target, run, area))
+    assert.equal((await get('network')).verdict, 'empty')
+    await assert.rejects(
+      applyDesired(target, { ...run, epoch: 0 }, 'base', { hostname: 'kvm-12' }),
+      rejected('INVALID_REQUEST'),
+    )
   })
 })

@@ -16,16 +16,16 @@ const BRIDGE = 'cloudbr0'
 
 let folder: string
 let host: Host
-let mtu_dir: string
+let changes_file: string
 beforeEach(() => {
   folder = tempFolder('gp-captured-')
   mkdirSync(join(folder, 'root'))
-  mtu_dir = join(folder, 'mtu')
-  host = capturedHost(join(import.meta.dirname, '../../lab/hosts/kvm-01'), { mtu_dir })
+  changes_file = join(folder, 'ip-changes')
+  host = capturedHost(join(import.meta.dirname, '../../lab/hosts/kvm-01'), { changes_file })
 })
 
 const open = async () => {
-  const tools = writeTools(folder, process.execPath, mtu_dir)
+  const tools = writeTools(folder, process.execPath, changes_file)
   const changes = await createGuardedChanges({ host, state_dir: join(folder, 'state'), tools })
   const config_root = join(folder, 'root')
   const node = createNodeApply({ host, changes, config_root, allowed_devices: [BRIDGE], uplinks: [] })

@@ -27,6 +27,8 @@ export interface DesiredNode {
   root: string
   text(path: string): string
   put(path: string, text: string): void
+  /** The watchdog reads the end of its window from here. */
+  endNetworkWindow(): void
   restart(): Promise<void>
   close(): Promise<void>
 }
@@ -39,6 +41,7 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
   const state_dir = join(folder, 'state')
   const machine = join(folder, 'machine')
   for (const path of [root, state_dir, machine]) mkdirSync(path, { recursive: true })
+  const changes_file = join(machine, 'ip-changes')
   const ca = await createCa()
   const { key, request } = await createCertificateRequest(name)
   const { certificate } = await issueNodeCertificate(ca, request, name)
@@ -64,12 +67,12 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
       node: {
         net: capturedNetwork(captured),
         root,
-        tools: writeTools(machine, process.execPath, join(machine, 'mtu')),
+        tools: writeTools(machine, process.execPath, changes_file),
       },
     }),
   )
   const host: Host = capturedHost(captured, {
-    mtu_dir: join(machine, 'mtu'),
+    changes_file,
     machine_file: join(machine, 'machine.json'),
   })
   const start = (): Promise<AgentProgram> => startAgent(loadAgentConfig(config_file, {}), host, undefined)
@@ -101,6 +104,9 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
     put(path, text) {
       mkdirSync(join(root, path, '..'), { recursive: true })
       writeFileSync(join(root, path), text)
+    },
+    endNetworkWindow() {
+      writeFileSync(join(state_dir, 'node/mtu/network-configuration.run/deadline'), '0\n')
     },
     async restart() {
       await program.close()

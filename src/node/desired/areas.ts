@@ -5,7 +5,13 @@ import type { Bridges } from '../bridges/index.ts'
 import type { GuardedChanges } from '../guarded/changes.ts'
 import type { DesiredArea } from './area.ts'
 import { createBaseArea } from './base.ts'
+import { createDatabaseArea } from './database.ts'
+import { createBridgesArea } from './guest-bridges.ts'
+import { createHypervisorArea } from './hypervisor.ts'
 import { createNetworkArea } from './network/area.ts'
+import { createPlatformAgentArea } from './platform-agent.ts'
+import { createServicesArea } from './services.ts'
+import { createStorageArea } from './storage.ts'
 
 export interface AreasOptions {
   host: Host
@@ -18,10 +24,16 @@ export interface AreasOptions {
 }
 
 export function desiredAreas(options: AreasOptions): Partial<Record<DesiredAreaName, DesiredArea>> {
-  const { host, root, state_dir, changes } = options
+  const { host, root, state_dir, changes, bridges, version } = options
   const place = { host, root }
   return {
     network: createNetworkArea({ host, changes, state_dir, root }),
     base: createBaseArea(place, state_dir),
+    hypervisor: createHypervisorArea(place, state_dir),
+    bridges: createBridgesArea(bridges, state_dir, () => host.now()),
+    storage: createStorageArea(place, state_dir),
+    'platform-agent': createPlatformAgentArea(place, state_dir),
+    database: createDatabaseArea(place, state_dir),
+    services: createServicesArea(place, state_dir, version),
   }
 }

@@ -41,17 +41,24 @@ export async function missingPackages(host: Host, packages: readonly string[]): 
 
 /** Files of others are never replaced by those of a package. */
 const APT = [
-  'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', '-y', '-o', 'Dpkg::Options::=--force-confdef', '-o',
-  'Dpkg::Options::=--force-confold',
+  'env', 'DEBIAN_FRONTEND=noninteractive', 'apt-get', '-q', '-y', '-o', 'DPkg::Lock::Timeout=300',
+  '-o', 'Dpkg::Options::=--force-confdef', '-o', 'Dpkg::Options::=--force-confold',
 ] as const // biome-ignore format: one command
 
+/** Packages may set rights that our unit forbids its children, so they are installed beside it where there is a service manager. */
+async function apt(host: Host, ...args: string[]): Promise<void> {
+  const by_manager = (await host.list('/run/systemd/system')) !== null
+  const beside = ['systemd-run', '--quiet', '--wait', '--pipe', '--collect', ...APT, ...args] as const
+  await runCommand(host, by_manager ? beside : [...APT, ...args], PACKAGES_TIMEOUT_MS)
+}
+
 export async function installPackages(host: Host, packages: readonly string[]): Promise<void> {
-  await runCommand(host, [...APT, 'update'], PACKAGES_TIMEOUT_MS)
-  await runCommand(host, [...APT, '--no-install-recommends', 'install', '--', ...packages], PACKAGES_TIMEOUT_MS)
+  await apt(host, 'update')
+  await apt(host, '--no-install-recommends', 'install', '--', ...packages)
 }
 
 export async function removePackages(host: Host, packages: readonly string[]): Promise<void> {
-  await runCommand(host, [...APT, 'remove', '--', ...packages], PACKAGES_TIMEOUT_MS)
+  await apt(host, 'remove', '--', ...packages)
 }
 
 /** Enabled and running, and restarted when one of its files has changed. */

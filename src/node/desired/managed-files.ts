@@ -19,8 +19,6 @@ export type ManagedFile = Common &
         kind: 'whole'
         text: string
         mode?: number
-        /** Group that may read it. */
-        group?: string
         replaces?: boolean
       }
     /** Lines of ours at the end of a file of others. */
@@ -58,11 +56,9 @@ export async function differenceOf(place: Place, file: ManagedFile): Promise<str
     return sameWords(now, file.text) ? null : `${file.path} is ${now.trim()}, not ${file.text}`
   if (now !== wantedText(file, now)) return `${file.path} differs`
   if (file.kind !== 'whole') return null
-  const { mode, gid } = await stat(join(place.root, file.path))
+  const { mode } = await stat(join(place.root, file.path))
   const wanted = file.mode ?? 0o644
-  if ((mode & 0o7777) !== wanted) return `${file.path} has mode ${octal(mode & 0o7777)}, not ${octal(wanted)}`
-  const group = await groupId(place, file)
-  return group === null || group === gid ? null : `${file.path} does not belong to group ${file.group}`
+  return (mode & 0o7777) === wanted ? null : `${file.path} has mode ${octal(mode & 0o7777)}, not ${octal(wanted)}`
 }
 
 /** Throws DESIRED_CONFLICT when it is of others and may not be replaced. */
@@ -90,9 +86,7 @@ export async function writeManaged(place: Place, file: ManagedFile): Promise<voi
   if (file.kind === 'link') return putLink(at, file.target)
   const now = await readNow(place, file)
   if (file.kind === 'whole') {
-    const group = await groupId(place, file)
-    const like = { mode: file.mode ?? 0o644, uid: group === null ? -1 : 0, gid: group ?? -1 }
-    return writeDurably(at, temporaryOf(at), file.text, like)
+    return writeDurably(at, temporaryOf(at), file.text, { mode: file.mode ?? 0o644, uid: -1, gid: -1 })
   }
   await putText(at, wantedText(file, now ?? ''))
 }
@@ -160,14 +154,6 @@ async function setKernel(host: Host, path: string, text: string): Promise<void> 
   } catch (cause) {
     throw new ApiError('DESIRED_FAILED', `The kernel does not take ${text} for ${path}.`, { cause })
   }
-}
-
-async function groupId({ root }: Place, file: ManagedFile): Promise<number | null> {
-  if (file.kind !== 'whole' || file.group === undefined) return null
-  const lines = (await readFile(join(root, 'etc/group'), 'utf8').catch(() => '')).split('\n')
-  const [, , id] = lines.find((line) => line.startsWith(`${file.group ?? ''}:`))?.split(':') ?? []
-  if (id === undefined) throw new ApiError('DESIRED_CONFLICT', `The node has no group ${file.group}.`)
-  return Number(id)
 }
 
 /** The name begins with a dot and stays the same, so that a crash leaves at most one, which the next write takes over. */

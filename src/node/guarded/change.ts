@@ -176,15 +176,23 @@ async function settled({ host, journal }: ChangeDeps, subject: string): Promise<
 }
 
 async function prepare(deps: ChangeDeps, { entry, old_files }: GuardedChange, errors: ChangeErrors): Promise<void> {
-  // A change of the whole configuration touches the devices of every other one.
-  const others = (await deps.journal.open()).filter((one) => entry.subject === NETWORK || one === NETWORK)
-  if (others[0] !== undefined) throw errors.running(others[0])
+  await refuseBesides(deps, entry.subject, errors)
   const script = await deps.watchdog.script(entry)
   if (typeof script !== 'string') {
     throw errors.failed(`The watchdog needs ${script.missing}, which is not installed.`)
   }
   const deadline_cs = await deadlineOf(deps.host, entry.window_ms)
   if (!(await deps.journal.create({ entry, script, old_files, deadline_cs }))) throw errors.running(entry.subject)
+}
+
+/** A change of the whole configuration touches the devices of every other one. */
+async function refuseBesides({ journal }: ChangeDeps, subject: string, errors: ChangeErrors): Promise<void> {
+  for (const one of await journal.open()) {
+    const has_ended = ['committed', 'reverted'].includes((await journal.marker(one)) ?? '')
+    // What its watchdog ended need not wait for the reconcile.
+    if (has_ended && one === subject) await journal.archive(one)
+    if (!has_ended && (subject === NETWORK || one === NETWORK)) throw errors.running(one)
+  }
 }
 
 async function persist(deps: ChangeDeps, { entry, new_files }: GuardedChange): Promise<void> {

@@ -157,6 +157,7 @@ async function confirmNetwork({ host, changes, records, pendingEntry }: Parts, h
 
 async function change({ host, changes }: Parts, order: NetworkOrder): Promise<void> {
   const { deps } = changes
+  if (changes.isBusy(NETWORK)) throw ERRORS.running(NETWORK)
   const run_id = randomUUID()
   const { files, old_files } = await planFiles(run_id, order.new_files)
   const entry: RunEntry = {
