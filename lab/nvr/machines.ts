@@ -8,7 +8,7 @@ import { readUserData } from './first-boot.ts'
 import { isObject, parseJson } from './json.ts'
 import { type NvrLab, startNvr, type StartNvrOptions } from './server.ts'
 
-export interface NvrMachinesOptions extends Pick<StartNvrOptions, 'restart' | 'timetable' | 'log'> {
+export interface NvrMachinesOptions extends Pick<StartNvrOptions, 'restart' | 'timetable' | 'relay_url' | 'log'> {
   /** Name of the template; machines of others are left alone. */
   template: string
   /** Where the disks of the machines are kept: file and password as they were changed. */
@@ -50,7 +50,7 @@ export function runNvrMachines(platform: CloudStackLab, options: NvrMachinesOpti
     const nvr = running.get(id)
     if (address !== null && nvr === undefined) {
       const boot = readUserData(tables.vms.get(id)?.userdata ?? '', address)
-      const { restart, timetable } = options
+      const { restart, timetable, relay_url } = options
       const started = await startNvr({
         ...boot,
         ...disks.get(id),
@@ -58,6 +58,7 @@ export function runNvrMachines(platform: CloudStackLab, options: NvrMachinesOpti
         log,
         ...(restart === undefined ? {} : { restart }),
         ...(timetable === undefined ? {} : { timetable }),
+        ...(relay_url === undefined ? {} : { relay_url }),
       })
       running.set(id, started)
       started.state.onStored = () => keepDisk(id, started)

@@ -14,6 +14,7 @@ import { faceRoutes } from './faces.ts'
 import { hlsRoutes } from './hls.ts'
 import type { Route } from './http-call.ts'
 import { recordingRoutes } from './recording-calls.ts'
+import { passToRelay } from './real-relay.ts'
 import { createRelay, type Relay } from './relay.ts'
 import { relayRoutes } from './relay-calls.ts'
 import { createRequestHandler } from './request-handler.ts'
@@ -33,6 +34,8 @@ export interface StartNvrOptions extends Partial<NvrOptions> {
   certificate?: Certificate
   /** How long a restart refuses connections and then answers errors. `manual`: until the control API ends it. */
   restart?: { down_ms: number; starting_ms: number } | 'manual'
+  /** `http://127.0.0.1:1984`: a real go2rtc, whose streams have the names of the configuration, serves live video. */
+  relay_url?: string
   log?: (line: string) => void
 }
 
@@ -77,7 +80,7 @@ export async function startNvr(options: StartNvrOptions = {}): Promise<NvrLab> {
       void handle(request, response)
     },
   )
-  server.on('upgrade', upgradeHandler({ state, relay, feed, starting }))
+  server.on('upgrade', upgradeHandler({ state, relay, feed, starting, relay_url: options.relay_url }))
   await power.attach(server, () => {
     relay.close()
     feed.close()
@@ -132,9 +135,10 @@ interface UpgradeDeps {
   relay: Relay
   feed: TopicFeed
   starting(): boolean
+  relay_url: string | undefined
 }
 
-function upgradeHandler({ state, relay, feed, starting }: UpgradeDeps) {
+function upgradeHandler({ state, relay, feed, starting, relay_url }: UpgradeDeps) {
   const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
   return (request: IncomingMessage, socket: Duplex, head: Buffer): void => {
     socket.on('error', () => socket.destroy())
@@ -145,6 +149,7 @@ function upgradeHandler({ state, relay, feed, starting }: UpgradeDeps) {
     else if (known === null) refuse(socket, 401, 'Unauthorized')
     else if (!live && url.pathname !== '/ws') refuse(socket, 404, 'Not Found')
     else if (live && otherOrigin(request)) refuse(socket, 403, 'Forbidden')
+    else if (live && relay_url !== undefined) passToRelay(relay_url, request, socket, head)
     else {
       sockets.handleUpgrade(request, socket, head, (opened) => {
         if (live) relay.connect(opened, url.searchParams.get('src') ?? '')

@@ -29,6 +29,8 @@ export interface StreamSource {
 export interface SocketClient {
   /** Text, or bytes that are binary unless said otherwise. False once the client is gone or was cut off. */
   send(data: string | Uint8Array, is_binary?: boolean): boolean
+  /** Like `send`, for what kernel/http/socket-end.ts encoded once for many clients. */
+  sendEncoded(message: Buffer): boolean
   /** To wait for before more is sent; undefined while there is room. Who does not wait gets the client cut off. */
   drained(): Promise<void> | undefined
   close(code: number, reason: string): void
@@ -37,6 +39,8 @@ export interface SocketClient {
 /** The end of a WebSocket that the service itself speaks for. */
 export interface SocketSource {
   open(client: SocketClient): SocketReader
+  /** Called in place of `open` for a client that left before. */
+  unused?(): void
 }
 
 export interface SocketReader {

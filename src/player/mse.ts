@@ -10,7 +10,7 @@ const START_S = 0.5
 const LATE_S = 1.5
 const TOO_LATE_S = 4
 const KEEP_S = 20
-/** Fragments that wait to be appended; more means that the browser no longer keeps up. */
+/** Fragments that wait to be appended; more means that the browser no longer keeps up. Many come at once at the beginning. */
 const MAX_WAITING = 300
 
 export function startMse(video: HTMLVideoElement, socket: WebSocket, shown: () => void): Attempt {
@@ -51,7 +51,7 @@ export function startMse(video: HTMLVideoElement, socket: WebSocket, shown: () =
       // Of a video that somebody paused nothing is kept beyond what is there.
       if (is_started && buffer !== undefined && video.paused && lead(video, buffer) > KEEP_S) return
       waiting.push(data)
-      if (waiting.length > MAX_WAITING) end('The browser does not keep up with the frames.')
+      if (is_started && waiting.length > MAX_WAITING) end('The browser does not keep up with the frames.')
       else append()
       return
     }

@@ -1,18 +1,10 @@
 // Live view of cameras: what passes between player and relay, which stream is asked for, how sockets end, and the player's files.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import type { IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
-import { Type } from 'typebox'
-import Value from 'typebox/value'
-import { WebSocket, WebSocketServer } from 'ws'
-import { defineArea } from '#src/contract/route.ts'
-import { mseFilter } from '#src/modules/cam/live/mse-filter.ts'
-import { webrtcFilter } from '#src/modules/cam/live/webrtc-filter.ts'
+import { WebSocket } from 'ws'
 import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
-import { startToys } from '../support/toy-server.ts'
 import { until } from '../support/until.ts'
 
 let lab: CameraLab
@@ -196,84 +188,5 @@ test('the player is a page that loads nothing from elsewhere, with scripts that 
   assert.ok(seen.size > 10, [...seen].join())
   for (const name of ['tsconfig.json', 'none.ts', '..%2Fcontract%2Findex.ts', '%2E%2E', 'page.html.ts']) {
     assert.equal((await lab.call('GET', `/cam/player/${name}`, undefined, { token: null })).status, 404, name)
-  }
-})
-
-const Recorded = Type.Object({
-  recordings: Type.Array(Type.Object({ name: Type.String(), messages: Type.Array(Type.Array(Type.String())) })),
-})
-const { recordings } = Value.Parse(
-  Recorded,
-  JSON.parse(readFileSync(new URL('../fixtures/go2rtc-sockets.json', import.meta.url), 'utf8')),
-)
-const FRAME = Buffer.from('frame')
-
-const replay = defineArea({
-  name: 'replay',
-  description: 'For this test.',
-  routes: {
-    replayMse: {
-      method: 'GET', path: '/replay/mse', summary: 'Replay', access: 'viewer', kind: 'ws', ok: { 101: Type.Unknown() }, errors: [], example: {},
-    },
-    replayWebrtc: {
-      method: 'GET', path: '/replay/webrtc', summary: 'Replay', access: 'viewer', kind: 'ws', ok: { 101: Type.Unknown() }, errors: [], example: {},
-    },
-  },
-}) // biome-ignore format: toys
-
-test('whatever a real relay was recorded to answer, players get media, an answer, or a reason, and the relay one right offer', async (t) => {
-  let messages: string[][] = []
-  let heard: string[] = []
-  const relay = new WebSocketServer({ host: '127.0.0.1', port: 0 })
-  await once(relay, 'listening')
-  t.after(() => relay.close())
-  relay.on('connection', (socket) => {
-    socket.once('message', () => {
-      for (const [kind, text = ''] of messages) {
-        if (kind === 'recv') socket.send(text)
-        if (kind === 'recv-binary') socket.send(FRAME)
-      }
-      socket.send('{"type":"mse","value":"end"}')
-      socket.send('{"type":"webrtc/candidate","value":"end"}')
-    })
-    socket.on('message', (data) => heard.push(String(data as Buffer)))
-  })
-  const url = `ws://127.0.0.1:${(relay.address() as AddressInfo).port}/`
-  const { url: service } = await startToys(t, replay, {
-    replayMse: () => ({ subsystem: 'NVR' as const, url, filter: mseFilter }),
-    replayWebrtc: () => ({ subsystem: 'NVR' as const, url, filter: webrtcFilter }),
-  })
-  for (const recording of recordings) {
-    for (const way of ['mse', 'webrtc']) {
-      messages = recording.messages
-      heard = []
-      const viewer = follow(new WebSocket(`${service.replace('http', 'ws')}/replay/${way}`))
-      await once(viewer.socket, 'open')
-      for (const [kind, text = ''] of messages) {
-        if (kind === 'send') viewer.socket.send(text)
-        if (kind === 'send-binary') viewer.socket.send(FRAME)
-      }
-      if (!messages.some(([kind]) => kind?.startsWith('send'))) viewer.socket.send('{"type":"none"}')
-      const has_end = (): boolean => viewer.texts.some((text) => text.endsWith('"end"}'))
-      const closed = viewer.closed.then((end) => end)
-      await Promise.race([closed, until('all was replayed', has_end)])
-      const about = `${recording.name} by ${way}`
-      if (viewer.socket.readyState !== WebSocket.OPEN) {
-        const [code, reason] = await closed
-        assert.ok(code === 1008 || code === 1011, `${about}: ${code}`)
-        assert.match(reason, /^(Send|No stream|The relay) [^:]*(:[^:]+)*\.$/, about)
-        assert.doesNotMatch(reason, /dial|tcp|127|http/, about)
-      }
-      for (const text of viewer.texts) assert.match(text, /^\{"type":"(mse|webrtc\/answer|webrtc\/candidate)"/, about)
-      const offers = heard.filter((text) => /"type":"(mse|webrtc\/offer)"/.test(text))
-      assert.ok(offers.length <= 1, about)
-      if (way === 'mse') {
-        assert.equal(heard.length, offers.length, about)
-        for (const text of offers) {
-          assert.match(text, /^\{"type":"mse","value":"avc1\.640029(,(mp4a\.40\.2|flac|opus))*"\}$/, about)
-        }
-      }
-      viewer.socket.terminate()
-    }
   }
 })

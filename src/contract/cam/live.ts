@@ -18,7 +18,7 @@ export const cameraLive = defineArea({
       path: '/cam/cameras/{id}/live',
       summary: 'Open live view of camera',
       description:
-        'Media for MediaSource. The client begins with `{"type":"mse","value":"<codecs>"}`, gets the media type in the same form and then binary messages: first the initialisation segment, then one fragment a frame.',
+        'Media for MediaSource. The client begins with `{"type":"mse","value":"<codecs>"}`, gets the media type in the same form and then binary messages: first the initialisation segment, then one fragment a frame from a key frame on. Times begin anywhere: start where your buffer does. After a pause in reading, frames go on with the next key frame.',
       params: CameraParams,
       ok: { 101: Upgraded },
       errors: [400, 502],

@@ -1,4 +1,5 @@
 // One end of a WebSocket: bounded in memory both ways, and known to be dead when it answers no ping.
+import type { Duplex } from 'node:stream'
 import { WebSocket } from 'ws'
 import type { SocketClient } from '#src/contract/answers.ts'
 
@@ -21,18 +22,40 @@ export const CLOSE = {
   bad_gateway: 1014,
 } as const
 
+/** One unmasked binary message, as a server sends it (RFC 6455, 5.2): encoded once for any number of clients. */
+export function encodeMessage(data: Uint8Array): Buffer {
+  const { length } = data
+  const head = Buffer.alloc(length < 126 ? 2 : length < 65_536 ? 4 : 10)
+  head[0] = 0x82
+  if (length < 126) head[1] = length
+  else if (length < 65_536) head.writeUInt16BE(length, 2)
+  else head.writeUIntBE(length, 4, 6)
+  if (length >= 126) head[1] = length < 65_536 ? 126 : 127
+  return Buffer.concat([head, data])
+}
+
 export class SocketEnd implements SocketClient {
   readonly #socket: WebSocket
+  readonly #connection: Duplex | undefined
   #waiting: (() => void)[] = []
   #being_handled = 0
   #unanswered = 0
-  constructor(socket: WebSocket) {
+  readonly #written = (): void => {
+    if (this.#socket.bufferedAmount < LOW_BYTES) this.#goOn()
+  }
+  /** `connection` is what the WebSocket is spoken over, where encoded messages are to be sent. */
+  constructor(socket: WebSocket, connection?: Duplex) {
     this.#socket = socket
+    this.#connection = connection
     socket.on('pong', () => {
       this.#unanswered = 0
     })
     // 'close' follows each error and says enough.
     socket.on('error', () => {})
+  }
+
+  get protocol(): string {
+    return this.#socket.protocol
   }
 
   get is_open(): boolean {
@@ -63,18 +86,28 @@ export class SocketEnd implements SocketClient {
           if (this.#being_handled === 0) this.#socket.resume()
         })
     })
+    // An upstream is held until somebody reads.
+    this.#socket.resume()
   }
 
   send(data: string | Uint8Array, is_binary = typeof data !== 'string'): boolean {
-    if (!this.is_open) return false
-    if (this.#socket.bufferedAmount > CUT_OFF_BYTES) {
-      this.#socket.terminate()
-      return false
-    }
-    this.#socket.send(data, { binary: is_binary }, () => {
-      if (this.#socket.bufferedAmount < LOW_BYTES) this.#goOn()
-    })
+    if (!this.#takesMore()) return false
+    this.#socket.send(data, { binary: is_binary }, this.#written)
     return true
+  }
+
+  /** Past the library, which would encode it for each client; it writes whole messages at once, so none is in the middle of another. */
+  sendEncoded(message: Buffer): boolean {
+    if (this.#connection === undefined || !this.#takesMore()) return false
+    this.#connection.write(message, this.#written)
+    return true
+  }
+
+  #takesMore(): boolean {
+    if (!this.is_open) return false
+    if (this.#socket.bufferedAmount <= CUT_OFF_BYTES) return true
+    this.#socket.terminate()
+    return false
   }
 
   drained(): Promise<void> | undefined {

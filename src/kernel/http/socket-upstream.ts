@@ -7,13 +7,12 @@ import { CLOSE, MAX_MESSAGE_BYTES, SocketEnd } from './socket-end.ts'
 
 const OPEN_TIMEOUT_MS = 10_000
 const LOST = 'The connection to the upstream was lost.'
-const SILENT = 'The upstream sends nothing more.'
-const TOO_SLOW = 'Messages were not read for too long.'
+export const SILENT = 'The upstream sends nothing more.'
+export const TOO_SLOW = 'Messages were not read for too long.'
 
 /** An upstream that is open already: what goes wrong before is answered over HTTP. */
 export interface OpenUpstream extends SocketSource {
   end: SocketEnd
-  protocol: string
 }
 
 export async function openUpstream(
@@ -21,18 +20,16 @@ export async function openUpstream(
   operation: string,
   signal: AbortSignal,
 ): Promise<OpenUpstream> {
-  const socket = await connect(upstream, operation, signal)
-  const end = new SocketEnd(socket)
+  const end = await connectUpstream(upstream, operation, signal)
   const filter = upstream.filter?.() ?? EVERYTHING
   return {
     end,
-    protocol: socket.protocol,
+    unused: () => end.terminate(),
     open(client) {
       const silence = watchSilence(upstream.silence_ms, end, client)
       end.onClose((code) => {
         silence.stop()
-        if (isLost(code)) client.close(CLOSE.bad_gateway, LOST)
-        else client.close(code, '')
+        closeAsUpstream(client, code)
       })
       const pass = (from: 'fromClient' | 'fromUpstream', to: SocketClient) => (data: Buffer, is_binary: boolean) => {
         const passed = filter[from](data, is_binary)
@@ -50,8 +47,7 @@ export async function openUpstream(
         return toClient(data, is_binary)
       })
       // It may have closed before anybody listened.
-      if (socket.readyState === WebSocket.CLOSED) client.close(CLOSE.bad_gateway, LOST)
-      socket.resume()
+      if (!end.is_open) client.close(CLOSE.bad_gateway, LOST)
       return {
         message: pass('fromClient', end),
         closed(code) {
@@ -68,19 +64,29 @@ const EVERYTHING: SocketFilter = {
   fromUpstream: (data) => data,
 }
 
-/** The upstream is connected, and held from its first byte until the client is there. */
-async function connect(upstream: SocketUpstream, operation: string, signal: AbortSignal): Promise<WebSocket> {
+/** The client of an upstream that closed, or that could not be connected, ends as it did. */
+export function closeAsUpstream(client: SocketClient, code: number): void {
+  if (isLost(code)) client.close(CLOSE.bad_gateway, LOST)
+  else client.close(code, '')
+}
+
+/** The upstream is connected, and held from its first byte until it is read. */
+export async function connectUpstream(
+  upstream: SocketUpstream,
+  operation: string,
+  signal: AbortSignal,
+): Promise<SocketEnd> {
   const failed = (cause: unknown): UpstreamError =>
     new UpstreamError({ upstream: upstream.subsystem, operation, ...failureOf(cause), cause })
   try {
-    return await opened(upstream, upstream.headers, signal)
+    return new SocketEnd(await opened(upstream, upstream.headers, signal))
   } catch (rejection) {
     if (signal.aborted) throw signal.reason
     if (upstream.renewHeaders === undefined || failureOf(rejection).status !== 401) throw failed(rejection)
   }
   const headers = await upstream.renewHeaders()
   try {
-    return await opened(upstream, headers, signal)
+    return new SocketEnd(await opened(upstream, headers, signal))
   } catch (rejection) {
     if (signal.aborted) throw signal.reason
     throw failed(rejection)

@@ -75,9 +75,9 @@ export function createSockets(every: Every = everyInterval): Sockets {
       reply.raw.detachSocket(upgrade.socket as Socket)
       const upstream = 'end' in source ? source : undefined
       let is_accepted = false
-      serverFor(request, upstream?.protocol).handleUpgrade(request.raw, upgrade.socket, upgrade.head, (socket) => {
+      serverFor(request, upstream?.end.protocol).handleUpgrade(request.raw, upgrade.socket, upgrade.head, (socket) => {
         is_accepted = true
-        const client = new SocketEnd(socket)
+        const client = new SocketEnd(socket, upgrade.socket)
         watch(client, [ends, clients])
         if (upstream !== undefined) watch(upstream.end, [ends])
         const reader = source.open(client)
@@ -90,8 +90,7 @@ export function createSockets(every: Every = everyInterval): Sockets {
         client.read((data, is_binary) => reader.message(data, is_binary))
         if (closing) client.close(CLOSE.going_away, STOPPING)
       })
-      // The client left while its upstream was opened.
-      if (!is_accepted) upstream?.end.terminate()
+      if (!is_accepted) source.unused?.()
     },
     count: () => clients.size,
     closeAll() {

@@ -1,39 +1,40 @@
 // Handlers of src/contract/cam/live.ts: the relay and the feed of the NVR, connected through to browsers that never meet them.
-import type { SocketUpstream } from '#src/contract/answers.ts'
 import type { cameraLive } from '#src/contract/cam/live.ts'
 import type { cameraPlayer } from '#src/contract/cam/player.ts'
 import type { Handlers } from '#src/contract/route.ts'
 import type { Frigate } from '#src/drivers/frigate/client.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { SocketEnd } from '#src/kernel/http/socket-end.ts'
+import { connectUpstream } from '#src/kernel/http/socket-upstream.ts'
 import { requireCamera } from '../camera-lookup.ts'
 import type { CamDeps } from '../deps.ts'
 import { feedFilter } from './feed-filter.ts'
-import { mseFilter } from './mse-filter.ts'
+import { createLiveStreams } from './live-streams.ts'
 import { createPlayerFiles } from './player-files.ts'
 import { webrtcFilter } from './webrtc-filter.ts'
 
 type Routes = typeof cameraLive.routes
 
-/**
- * The relay stops sending for good to a reader that was slow for 5 seconds, and closes nothing; a source that is re-encoded may
- * take 3 seconds to begin, and a camera 10 until its next key frame.
- */
-const MEDIA_SILENCE_MS = 15_000
 /** Statistics come every minute. */
 const FEED_SILENCE_MS = 150_000
 
-export function liveHandlers({ currentNvr }: Pick<CamDeps, 'currentNvr'>): Handlers<Routes, RequestContext> {
-  const relay = async (path: string, id: string, ctx: RequestContext): Promise<SocketUpstream> => {
-    const nvr = await currentNvr()
-    return nvr.socket(path, { src: await streamOf(nvr, id, ctx.signal) }, ctx.signal)
-  }
+export function liveHandlers({
+  currentNvr,
+  log,
+}: Pick<CamDeps, 'currentNvr' | 'log'>): Handlers<Routes, RequestContext> {
+  const streams = createLiveStreams(log)
   return {
-    async cameraLiveOpen({ params }, ctx) {
-      const upstream = await relay('/live/mse/api/ws', params.id, ctx)
-      return { ...upstream, filter: mseFilter, silence_ms: MEDIA_SILENCE_MS }
+    async cameraLiveOpen({ params }, { signal }) {
+      const nvr = await currentNvr()
+      const src = await streamOf(nvr, params.id, signal)
+      const connect = async (within: AbortSignal): Promise<SocketEnd> =>
+        connectUpstream(await nvr.socket('/live/mse/api/ws', { src }, within), 'live', within)
+      return streams.viewer(`${nvr.transport.settings.origin} ${src}`, connect, signal)
     },
-    async cameraWebrtcOpen({ params }, ctx) {
-      return { ...(await relay('/live/webrtc/api/ws', params.id, ctx)), filter: webrtcFilter }
+    async cameraWebrtcOpen({ params }, { signal }) {
+      const nvr = await currentNvr()
+      const src = await streamOf(nvr, params.id, signal)
+      return { ...(await nvr.socket('/live/webrtc/api/ws', { src }, signal)), filter: webrtcFilter }
     },
     async cameraEventStreamOpen(_input, ctx) {
       const nvr = await currentNvr()
