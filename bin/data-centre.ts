@@ -29,6 +29,8 @@ export interface DataCentreOptions {
   agents: boolean
   /** Simulated cameras with an NVR. */
   cameras: boolean
+  /** A real go2rtc that serves their live video. */
+  relay_url?: string | undefined
   /** Settings by variable, as for the control plane; what the lab is made of cannot be set. */
   environment?: Readonly<Record<string, string | undefined>>
 }
@@ -98,7 +100,9 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       return lab
     }),
   )
-  const cameras = options.cameras ? await startedCameras(platform, data_dir, log, started) : null
+  const cameras = options.cameras
+    ? await startedCameras(platform, { data_dir, relay_url: options.relay_url, log }, started)
+    : null
   const config = labConfig(options, data_dir, { platform, addresses, cameras })
   const control = await startOnFreePort(config, {
     connection: postgres.connection,
@@ -110,7 +114,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   const access = { url: control.url, token: control.admin_token ?? '' }
   await seedBareNodes({ ...access, redfish, log: (line) => log.warn({}, line) })
   if (options.agents) startAgents(control, data_dir, log, started)
-  if (cameras?.fresh) orderInBackground(cameras, control, log, started)
+  if (cameras?.is_ordered === false) orderInBackground(cameras, control, log, started)
   const { dns_port, control_url: dhcp_clients_url } = addresses
   return {
     url: control.url,
@@ -172,16 +176,15 @@ async function allStarted<T extends readonly Promise<unknown>[]>(...parts: T) {
 /** Without them, for example where loopback has one address only, the rest of the lab is as useful. */
 async function startedCameras(
   platform: CloudStackLab,
-  data_dir: string,
-  log: Log,
+  options: Parameters<typeof startLabCameras>[1],
   started: AsyncDisposableStack,
 ): Promise<LabCameras | null> {
   try {
-    const cameras = await startLabCameras(platform, data_dir, log)
+    const cameras = await startLabCameras(platform, options)
     started.defer(() => cameras.close())
     return cameras
   } catch (err) {
-    log.warn({ err }, 'the cameras of the lab cannot be started')
+    options.log.warn({ err }, 'the cameras of the lab cannot be started')
     return null
   }
 }
@@ -191,7 +194,10 @@ function orderInBackground(cameras: LabCameras, control: ControlPlane, log: Log,
   const stopping = new AbortController()
   const { url, admin_token } = control
   const ordered = orderNvr(cameras, { url, admin_token: admin_token ?? '' }, stopping.signal).then(
-    () => log.info({}, 'the NVR of the lab is ready'),
+    () => {
+      cameras.markOrdered()
+      log.info({}, 'the NVR of the lab is ready')
+    },
     (err: unknown) => {
       if (!stopping.signal.aborted) log.warn({ err }, 'the NVR of the lab could not be ordered')
     },

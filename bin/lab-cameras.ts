@@ -1,6 +1,7 @@
 // Cameras of the lab: three simulated ones, the machines that run the simulated NVR, and an order for one by the API, as a person
 // would place it.
 import { createHash } from 'node:crypto'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '#src/kernel/log.ts'
@@ -24,13 +25,17 @@ const PATIENCE_MS = 5 * 60_000
 export interface LabCameras {
   network_id: string
   subnet: string
-  /** The lab is new: nobody has ordered or deleted an NVR yet. */
-  fresh: boolean
+  /** Once all of them are, whoever deletes the NVR or a camera wants it so. */
+  is_ordered: boolean
+  markOrdered(): void
   close(): Promise<void>
 }
 
 /** Each lab has a range of loopback of its own, so that several do not meet. */
-export async function startLabCameras(platform: CloudStackLab, data_dir: string, log: Log): Promise<LabCameras> {
+export async function startLabCameras(
+  platform: CloudStackLab,
+  { data_dir, relay_url, log }: { data_dir: string; relay_url: string | undefined; log: Log },
+): Promise<LabCameras> {
   const [a = 0, b = 0] = createHash('sha1').update(data_dir).digest()
   const site = addCameraSite(platform.state, { template: TEMPLATE, subnet: `127.${64 + (a % 128)}.${b}` })
   const started = new AsyncDisposableStack()
@@ -51,6 +56,7 @@ export async function startLabCameras(platform: CloudStackLab, data_dir: string,
       template: TEMPLATE,
       state_file: join(data_dir, 'nvr-machines.json'),
       restart: { down_ms: 1000, starting_ms: 1500 },
+      ...(relay_url === undefined ? {} : { relay_url }),
       log: (line) => log.debug({ line }, 'nvr'),
     })
     started.defer(() => machines.close())
@@ -58,12 +64,22 @@ export async function startLabCameras(platform: CloudStackLab, data_dir: string,
     await started.disposeAsync()
     throw error
   }
-  return { ...site, close: () => started.disposeAsync() }
+  const marker = join(data_dir, 'cameras-ordered')
+  return {
+    ...site,
+    is_ordered: existsSync(marker),
+    markOrdered: () => writeFileSync(marker, ''),
+    close: () => started.disposeAsync(),
+  }
 }
 
-/** Orders the NVR with its first camera, then adds the others. */
+/** What an earlier process has ordered, or still changes. */
+const THERE = ['CAM_ALREADY_INITIALIZED', 'CAM_CAMERA_EXISTS']
+const BUSY = ['CAM_JOB_RUNNING', 'CAM_STATE']
+
+/** Orders the NVR with its first camera, then adds the others; goes on where an earlier process was stopped. */
 export async function orderNvr(
-  { network_id, subnet }: LabCameras,
+  { network_id, subnet }: Pick<LabCameras, 'network_id' | 'subnet'>,
   control: { url: string; admin_token: string },
   signal: AbortSignal,
 ): Promise<void> {
@@ -74,25 +90,30 @@ export async function orderNvr(
       headers: { authorization: `Bearer ${control.admin_token}`, 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
-    const value: unknown = await answer.json()
-    if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(value)}`)
-    return typeof value === 'object' && value !== null ? { ...value } : {}
+    const value = (await answer.json()) as Record<string, unknown>
+    const code = String(value['code'])
+    if (!answer.ok && ![...THERE, ...BUSY].includes(code))
+      throw new Error(`${method} ${path} answered ${answer.status}: ${JSON.stringify(value)}`)
+    return value
   }
-  const ended = async ({ job_id }: Record<string, unknown>): Promise<void> => {
+  const order = async (path: string, body: unknown): Promise<void> => {
     const until = Date.now() + PATIENCE_MS
+    let job_id: unknown
     while (Date.now() < until) {
-      const { job_status, status } = await call('GET', `/jobs/${String(job_id)}`)
-      if (job_status === 'completed') return
-      if (job_status !== 'running') throw new Error(`the job ended as ${String(job_status)}: ${String(status)}`)
+      const answer = await (job_id === undefined ? call('POST', path, body) : call('GET', `/jobs/${String(job_id)}`))
+      const { code, job_status, status } = answer
+      if (job_status === 'completed' || THERE.includes(String(code))) return
+      if (job_status === 'failed') throw new Error(`the job failed: ${String(status)}`)
+      job_id ??= answer['job_id']
       await pause(POLL_MS, undefined, { signal })
     }
-    throw new Error(`job ${String(job_id)} takes longer than five minutes`)
+    throw new Error(`${path} takes longer than five minutes`)
   }
   const [first, ...more] = CAMERAS
   const size = { vgpu_profile_id: '', cores: 2, memory_mb: 4096, gpu_count: 0, recording_disk_gb: 100 }
-  await ended(await call('POST', '/cam/initialize', { ...cameraAt(`${subnet}.${first.host}`), network_id, ...size }))
+  await order('/cam/initialize', { ...cameraAt(`${subnet}.${first.host}`), network_id, ...size })
   for (const { id, host } of more) {
-    await ended(await call('POST', '/cam/cameras', { id, ...cameraAt(`${subnet}.${host}`) }))
+    await order('/cam/cameras', { id, ...cameraAt(`${subnet}.${host}`) })
   }
 }
 

@@ -14,6 +14,7 @@ const { values } = parseArgs({
     state: { type: 'string', ...(process.env.GROUNDPLANE_STATE ? { default: process.env.GROUNDPLANE_STATE } : {}) },
     'no-agents': { type: 'boolean', default: false },
     'no-cameras': { type: 'boolean', default: false },
+    relay: { type: 'string' },
   },
 })
 
@@ -25,6 +26,7 @@ try {
     state_dir: values.state === undefined ? undefined : resolve(values.state),
     agents: !values['no-agents'],
     cameras: !values['no-cameras'],
+    relay_url: values.relay,
     environment: process.env,
   })
   console.log(banner(centre, performance.now() - started))

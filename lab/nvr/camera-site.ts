@@ -6,8 +6,6 @@ export interface CameraSite {
   network_id: string
   /** The first three parts of its addresses. */
   subnet: string
-  /** The platform did not have it before. */
-  fresh: boolean
 }
 
 const NETWORK = 'cameras'
@@ -19,7 +17,7 @@ export function addCameraSite(
 ): CameraSite {
   const network_id = seededId('network', NETWORK)
   const known = tables.networks.get(network_id)
-  if (known !== null) return { network_id, subnet: known.gateway?.replace(/\.\d+$/, '') ?? subnet, fresh: false }
+  if (known !== null) return { network_id, subnet: known.gateway?.replace(/\.\d+$/, '') ?? subnet }
   const like = tables.networks.get(wellKnown.networks['acme-net'])
   const image = tables.templates.get(wellKnown.templates['Debian 12'])
   if (like === null || image === null) throw new Error('the site has no network and no template to copy')
@@ -42,5 +40,5 @@ export function addCameraSite(
     displaytext: template,
     accountid,
   })
-  return { network_id, subnet, fresh: true }
+  return { network_id, subnet }
 }

@@ -1,12 +1,15 @@
 /** The simulated cameras as the product probes them, and the machines of the simulated platform that become NVRs. */
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Agent, fetch } from 'undici'
 import { probeCamera } from '#src/drivers/onvif/probe.ts'
 import { describeStream } from '#src/drivers/rtsp/describe.ts'
 import { ADDRESS_PLACEHOLDER, userData } from '#src/modules/cam/instance/user-data.ts'
+import { orderNvr } from '../../bin/lab-cameras.ts'
 import { type CameraLab, type CameraOptions, startCamera } from '../../lab/camera/server.ts'
 import { startCloudStack } from '../../lab/cloudstack/server.ts'
 import { addCameraSite } from '../../lab/nvr/camera-site.ts'
@@ -81,8 +84,7 @@ test('a machine of the template becomes an NVR at its address with what its user
   const platform = await startCloudStack({ time: 'auto' })
   closes.push(() => platform.close())
   const { tables } = platform.state
-  const site = addCameraSite(platform.state, { template: 'nvr', subnet: SUBNET })
-  assert.equal(site.fresh, true)
+  addCameraSite(platform.state, { template: 'nvr', subnet: SUBNET })
   const machines = runNvrMachines(platform, {
     template: 'nvr',
     state_file: join(folder, 'disks.json'),
@@ -116,4 +118,25 @@ test('a machine of the template becomes an NVR at its address with what its user
   await until('the NVR is there again, with its disk', answers('second-password'))
   tables.vms.remove('nvr-1')
   await until('the NVR is gone for good', () => machines.running.size === 0)
+})
+
+test('an order that was interrupted goes on with the next start: what is there is not ordered again, what is busy is waited for', async () => {
+  // What the API answers to each order; then it is accepted.
+  const refusals = ['CAM_ALREADY_INITIALIZED', 'CAM_STATE', 'CAM_JOB_RUNNING', 'CAM_CAMERA_EXISTS']
+  const orders: string[] = []
+  const api = createServer((request, response) => {
+    const code = request.method === 'POST' ? refusals.shift() : undefined
+    const answer = code === undefined ? { job_id: 'last', job_status: 'completed' } : { code }
+    request.setEncoding('utf8').on('data', (text: string) => orders.push(`${request.url} ${JSON.parse(text).id}`))
+    request.on('end', () => response.writeHead(code === undefined ? 202 : 409).end(JSON.stringify(answer)))
+    request.resume()
+  }).listen(0, '127.0.0.1')
+  closes.push(async () => api.close())
+  await once(api, 'listening')
+  const url = `http://127.0.0.1:${(api.address() as AddressInfo).port}`
+  await orderNvr({ network_id: 'cameras', subnet: SUBNET }, { url, admin_token: 'x' }, AbortSignal.timeout(30_000))
+  assert.deepEqual(orders, [
+    '/cam/initialize undefined',
+    ...['yard', 'yard', 'yard', 'depot'].map((id) => `/cam/cameras ${id}`),
+  ])
 })
