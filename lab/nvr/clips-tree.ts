@@ -3,12 +3,12 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { type Answer, type Call, type Route } from './http-call.ts'
 import { faceFile } from './faces.ts'
 import { previewFileName, previewsBetween, previewVideo } from './previews.ts'
+import { ranged } from './ranges.ts'
 import { html } from './request-handler.ts'
 import type { NvrState } from './state.ts'
 import { eventSnapshot, eventThumbnail, smallFrame } from './stills.ts'
 
 const WEEK_S = 7 * 24 * 3600
-const BOUNDARY = '00000000000000000042'
 
 interface StoredFile {
   type: string
@@ -90,54 +90,6 @@ function conditional({ type, bytes, changed_s }: StoredFile, headers: IncomingHt
       : headers['if-none-match'] === '*' || headers['if-none-match'].includes(etag)
   if (unchanged) return { status: 304, headers: common }
   const if_range = headers['if-range']
-  const whole = { status: 200, headers: common, bytes }
-  if (headers.range === undefined || (if_range !== undefined && if_range !== etag && if_range !== changed)) return whole
-  const ranges = parseRanges(headers.range, bytes.length)
-  if (ranges === null) return whole
-  const [first, ...more] = ranges
-  if (first === undefined) {
-    const page = html(416)
-    return { ...page, headers: { ...page.headers, 'content-range': `bytes */${bytes.length}` } }
-  }
-  if (more.length > 0) return severalRanges(ranges, common, type, bytes)
-  const [from, to] = first
-  return {
-    status: 206,
-    headers: { ...common, 'content-range': `bytes ${from}-${to}/${bytes.length}` },
-    bytes: bytes.subarray(from, to + 1),
-  }
-}
-
-function severalRanges(
-  ranges: readonly [number, number][],
-  common: Record<string, string>,
-  type: string,
-  bytes: Buffer,
-): Answer {
-  const parts = ranges.flatMap(([from, to]) => [
-    Buffer.from(
-      `\r\n--${BOUNDARY}\r\nContent-Type: ${type}\r\nContent-Range: bytes ${from}-${to}/${bytes.length}\r\n\r\n`,
-    ),
-    bytes.subarray(from, to + 1),
-  ])
-  return {
-    status: 206,
-    headers: { ...common, 'content-type': `multipart/byteranges; boundary=${BOUNDARY}` },
-    bytes: Buffer.concat([...parts, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)]),
-  }
-}
-
-/** First and last byte of each range that can be served; none when all lie beyond; null when it is no list of ranges. */
-function parseRanges(header: string, length: number): [number, number][] | null {
-  const list = /^bytes=(.+)$/.exec(header)?.[1]
-  if (list === undefined) return null
-  const ranges: [number, number][] = []
-  for (const text of list.split(',')) {
-    const [, from = '', to = ''] = /^\s*(\d*)-(\d*)\s*$/.exec(text) ?? []
-    if (from === '' && to === '') return []
-    const start = from === '' ? Math.max(0, length - Number(to)) : Number(from)
-    const end = from === '' || to === '' ? length - 1 : Math.min(Number(to), length - 1)
-    if (start <= end && start < length) ranges.push([start, end])
-  }
-  return ranges
+  const is_changed = if_range !== undefined && if_range !== etag && if_range !== changed
+  return ranged(bytes, common, is_changed ? undefined : headers.range)
 }

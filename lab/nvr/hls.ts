@@ -2,6 +2,7 @@
 import { type Answer, type Call, Rejection, type Route, route } from './http-call.ts'
 import { timesOf } from './recording-calls.ts'
 import { fragmentsOf, type Piece, piecesBetween, recordingEncoder } from './recordings.ts'
+import { ranged } from './ranges.ts'
 import { html } from './request-handler.ts'
 import type { CameraState } from './state.ts'
 import { initSegment, TICKS_PER_S } from './video/mp4.ts'
@@ -48,7 +49,7 @@ async function serve(call: Call, camera: CameraState | undefined, pieces: readon
     return playlist(['#EXTM3U', `#EXT-X-STREAM-INF:${attributes}`, `index-v1.m3u8${query}`])
   }
   if (file === 'index.m3u8' || file === 'index-v1.m3u8') return playlist(mediaPlaylist(pieces, query))
-  if (file === 'init-v1.mp4') return video(initSegment(encoder))
+  if (file === 'init-v1.mp4') return video(call, initSegment(encoder))
   const number = Number(/^seg-(\d+)-v1\.m4s$/.exec(file)?.[1] ?? 0)
   const piece = pieces[number - 1]
   if (piece === undefined) return html(404)
@@ -57,7 +58,7 @@ async function serve(call: Call, camera: CameraState | undefined, pieces: readon
   const parts: Buffer[] = []
   for await (const part of fragmentsOf(call.nvr, camera, encoder, [piece], { start_ticks, padding_bytes: 0 }))
     parts.push(part)
-  return video(Buffer.concat(parts))
+  return video(call, Buffer.concat(parts))
 }
 
 function mediaPlaylist(pieces: readonly Piece[], query: string): string[] {
@@ -87,6 +88,10 @@ function playlist(lines: readonly string[]): Answer {
   return { status: 200, headers, bytes: Buffer.from(`${lines.join('\n')}\n`) }
 }
 
-function video(bytes: Buffer): Answer {
-  return { status: 200, headers: { 'content-type': 'video/mp4', 'cache-control': 'no-store' }, bytes }
+function video({ headers }: Call, bytes: Buffer): Answer {
+  return ranged(
+    bytes,
+    { 'content-type': 'video/mp4', 'cache-control': 'no-store', 'accept-ranges': 'bytes' },
+    headers.range,
+  )
 }
