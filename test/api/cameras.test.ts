@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { areas } from '#src/contract/index.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
-import { type CameraLab, NVR_INSTANCE_ID, startCameraLab } from '../support/camera-lab.ts'
+import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
 import type { Reply } from '../support/http.ts'
 import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -230,16 +230,19 @@ test('without an NVR every route says how to get one', async () => {
   }
 })
 
-test('an NVR whose virtual machine is stopped is not called, and the answer says so', async () => {
-  const set = (state: string) =>
-    onDatabase(lab.database.connection, (client) => client.query('update cam_instance set state = $1', [state]))
-  await set('stopped')
+test('an NVR whose virtual machine is stopped or has no address is not called, and the answer says so', async () => {
+  const set = (columns: string) =>
+    onDatabase(lab.database.connection, (client) => client.query(`update cam_instance set ${columns}`))
+  await set("state = 'stopped'")
   try {
     const reply = await lab.call('GET', '/cam/cameras')
     refused(reply, 502, 'NVR_UNAVAILABLE')
     assert.match(reply.body.detail, /stopped/)
+    await set("state = 'running', vm_ip_address = null")
+    const verify = await lab.call('POST', '/cam/current/admin-password/verify', { password: lab.nvr.admin_password })
+    refused(verify, 503, 'CAM_ADDRESS_UNKNOWN')
+    refused(await lab.call('GET', '/cam/cameras'), 502, 'NVR_UNAVAILABLE')
   } finally {
-    await set('running')
+    await set(`state = 'running', vm_ip_address = '${new URL(lab.nvr.url).hostname}'`)
   }
-  assert.equal(NVR_INSTANCE_ID.length, 36)
 })

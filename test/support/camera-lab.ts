@@ -20,7 +20,7 @@ export interface CameraLab extends Lab {
 
 type ReachableNvr = Pick<NvrLab, 'url' | 'ca' | 'admin_password'>
 
-export const NVR_INSTANCE_ID = '0193a5d2-4b1d-7c3e-9f00-5d2c8e1f0a77'
+const NVR_INSTANCE_ID = '0193a5d2-4b1d-7c3e-9f00-5d2c8e1f0a77'
 
 export async function startCameraLab(nvr_options: StartNvrOptions = {}, options: LabOptions = {}): Promise<CameraLab> {
   const nvr = await startLabNvr(nvr_options)

@@ -62,16 +62,6 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
     operations: ['nvrTemplateRegister'],
   },
   {
-    why: 'No test has a machine without an address yet; the documents name the status.',
-    status: 503,
-    operations: ['nvrPasswordVerify'],
-  },
-  {
-    why: 'No test removes a camera while another change of cameras runs yet.',
-    status: 409,
-    operations: ['cameraDelete'],
-  },
-  {
     why: 'Needs raw sockets on two nodes: test/peers/l2-probe.test.ts.',
     status: 200,
     operations: ['mtuL2Probe'],
@@ -99,7 +89,7 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
   },
   {
     why: 'The job that provisions the NVR ends with it: test/jobs/nvr-initialize.test.ts, which runs without a server.',
-    codes: ['CAM_ADDRESS_UNKNOWN', 'NVR_TIMEOUT'],
+    codes: ['NVR_TIMEOUT'],
   },
   { why: 'Ends what is under way when the process stops: nobody is there to read it.', codes: ['SHUTTING_DOWN'] },
 ]
