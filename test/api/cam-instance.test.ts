@@ -268,8 +268,8 @@ test('the state follows the machine and the NVR, and reaches the stream of event
       .code,
     'CAM_STATE',
   )
-  const kept = await lab.call('DELETE', '/cam/cameras/camera-1')
-  assert.deepEqual([kept.status, kept.body.code], [409, 'CAM_STATE'])
+  const deleted = await lab.call('DELETE', '/cam/cameras/camera-1')
+  assert.deepEqual([deleted.status, deleted.body.code], [409, 'CAM_STATE'])
   await nvr.setPhase('ready')
   await is('running')
   await nvr.setPhase('starting')

@@ -122,10 +122,10 @@ test('a machine of the template becomes an NVR at its address with what its user
 
 test('an order that was interrupted goes on with the next start: what is there is not ordered again, what is busy is waited for', async () => {
   // What the API answers to each order; then it is accepted.
-  const refusals = ['CAM_ALREADY_INITIALIZED', 'CAM_STATE', 'CAM_JOB_RUNNING', 'CAM_CAMERA_EXISTS']
+  const rejections = ['CAM_ALREADY_INITIALIZED', 'CAM_STATE', 'CAM_JOB_RUNNING', 'CAM_CAMERA_EXISTS']
   const orders: string[] = []
   const api = createServer((request, response) => {
-    const code = request.method === 'POST' ? refusals.shift() : undefined
+    const code = request.method === 'POST' ? rejections.shift() : undefined
     const answer = code === undefined ? { job_id: 'last', job_status: 'completed' } : { code }
     request.setEncoding('utf8').on('data', (text: string) => orders.push(`${request.url} ${JSON.parse(text).id}`))
     request.on('end', () => response.writeHead(code === undefined ? 202 : 409).end(JSON.stringify(answer)))

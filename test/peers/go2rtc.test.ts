@@ -1,5 +1,5 @@
 // Live view through a real go2rtc: the simulated NVR passes its live sockets on to it, as the nginx of a real one does. What viewers
-// get is decoded by ffmpeg, so that who joins late is known to see a picture at once.
+// get is decoded by ffmpeg, so that who joins late is known to see a frame at once.
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { existsSync, writeFileSync } from 'node:fs'
@@ -19,7 +19,7 @@ const missing = [GO2RTC, FFMPEG].filter((path) => !existsSync(path))
 const skip = missing.length === 0 ? false : `${missing.join(' and ')}: not installed (scripts/install-peers)`
 const OFFER = '{"type":"mse","value":"avc1.640029,mp4a.40.2,flac,opus"}'
 const GROUP = 20
-/** Messages: ten pictures and 43 pieces of sound. */
+/** Messages: ten frames and 43 pieces of sound. */
 const PER_SECOND = 53
 
 const children = createChildren()
@@ -96,14 +96,14 @@ async function consumers(stream: string): Promise<number> {
   return answer.consumers?.length ?? 0
 }
 
-/** How many pictures ffmpeg finds, and what it complains about. */
-function decoded({ media }: Viewer): { pictures: number; complaints: string } {
+/** How many frames ffmpeg finds, and what it complains about. */
+function decoded({ media }: Viewer): { frames: number; complaints: string } {
   const args = ['-v', 'error', '-i', '-', '-map', '0:v', '-f', 'framemd5', '-']
   const { stdout, stderr } = spawnSync(FFMPEG, args, { input: Buffer.concat(media), encoding: 'utf8' })
-  return { pictures: stdout.split('\n').filter((line) => /^\d/.test(line)).length, complaints: stderr }
+  return { frames: stdout.split('\n').filter((line) => /^\d/.test(line)).length, complaints: stderr }
 }
 
-test('viewers of a real relay share one connection to it, and each sees every picture from a key frame on', {
+test('viewers of a real relay share one connection to it, and each sees every frame from a key frame on', {
   skip,
 }, async (t) => {
   const first = await watch(t, 'gate/live', OFFER)
@@ -124,9 +124,9 @@ test('viewers of a real relay share one connection to it, and each sees every pi
   }
   assert.equal(await consumers('gate'), 1)
   for (const viewer of [first, ...late]) {
-    const { pictures, complaints } = decoded(viewer)
+    const { frames, complaints } = decoded(viewer)
     assert.equal(complaints, '')
-    assert.ok(pictures >= 10, `${pictures} pictures of ${viewer.media.length} messages`)
+    assert.ok(frames >= 10, `${frames} frames of ${viewer.media.length} messages`)
   }
   for (const { socket } of [first, ...late]) socket.close()
   await until('the relay is left', async () => (await consumers('gate')) === 0)

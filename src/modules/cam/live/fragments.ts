@@ -1,4 +1,4 @@
-// What must be known of fragmented MP4 (ISO/IEC 14496-12) to let a viewer join in the middle: which track is the picture, and
+// What must be known of fragmented MP4 (ISO/IEC 14496-12) to let a viewer join in the middle: which track is video, and
 // which fragments begin with a key frame.
 
 const HEAD_BYTES = 8
@@ -9,7 +9,7 @@ export function isInitSegment(data: Buffer): boolean {
   return data.toString('latin1', 4, HEAD_BYTES) === 'ftyp'
 }
 
-/** Undefined where there is no picture, or nothing that can be read. */
+/** Undefined where there is no video, or nothing that can be read. */
 export function videoTrackOf(init: Buffer): number | undefined {
   const track = boxes(find(init, 'moov'), 'trak').find((trak) => {
     return find(find(trak, 'mdia'), 'hdlr')?.toString('latin1', 8, 12) === 'vide'
@@ -19,7 +19,7 @@ export function videoTrackOf(init: Buffer): number | undefined {
   return header === undefined ? undefined : uint32(header, header[0] === 1 ? 20 : 12)
 }
 
-/** Without a picture, every fragment is as good a beginning. */
+/** Without video, every fragment is as good a beginning. */
 export function beginsWithKeyFrame(fragment: Buffer, video_track: number | undefined): boolean {
   if (video_track === undefined) return true
   return boxes(find(fragment, 'moof'), 'traf').some((traf) => {
