@@ -157,6 +157,7 @@ function labConfig(
       iso_dir: given.bmc.iso_dir ?? isoDir(data_dir),
       follow_ms: 500,
     },
+    setup: { ...given.setup, cluster: given.setup.cluster ?? 'cluster-a' },
     // The nodes of the lab are its captured hosts: this machine is none of them.
     node: { enabled: false, settings: {} },
   }

@@ -103,6 +103,7 @@ suite('node setup', () => {
     const site = await setUp(order({ siteId: 99 }))
     assert.match(String(site.body.detail), /no site 99/)
     assert.equal((await statusOf()).status, 404)
+    assert.equal((await statusOf({ bmc_ip: BMC })).status, 400)
     assert.equal(await stateOf(), 'discovered')
   })
 
@@ -123,6 +124,9 @@ suite('node setup', () => {
     const job = await ended()
     assert.deepEqual([job.job_status, job.provision_status, job.progress, job.status], ['completed', 'configured', 100, `Node ${BMC} is in service as compute.`]) // biome-ignore format: one row
     assert.equal(job.steps[1], 'Reach the agent')
+    const { body: events } = await lab.call('POST', '/events/app-events', { action: 'nodeSetupStart' })
+    const [event] = events.app_events as { status: string; correlation_id: string; audit_head: string }[]
+    assert.deepEqual([event?.status, event?.correlation_id, event?.audit_head.length], ['SUCCESS', job.job_id, 64])
     const hosts = lab.platform.state.tables.hosts.filter(({ ipaddress }) => ipaddress === FACTS.node_ip)
     assert.deepEqual(
       hosts.map(({ resourcestate }) => resourcestate),

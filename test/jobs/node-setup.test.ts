@@ -12,7 +12,7 @@ import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
 import type { SetupDeps, SetupInput } from '#src/modules/lifecycle/setup/input.ts'
 import { nodeSetupStartJob } from '#src/modules/lifecycle/setup/setup.job.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
-import { heldAddresses, moveNode } from '#src/store/node-lifecycle.ts'
+import { heldAddresses, moveNode, recordNics } from '#src/store/node-lifecycle.ts'
 import { findNode, insertNode } from '#src/store/nodes.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { agentsOf, namesOf, type SimulatedNode, simulatedNode } from '../support/setup-node.ts'
@@ -156,6 +156,23 @@ suite('setup of a node', () => {
 
   test('every step of a setup may run twice', async () => {
     await repeatEverywhere(walk)
+  })
+
+  test('an agent on another machine than the one on record is refused before anything is done', async () => {
+    await repeatEverywhere({
+      ...walk,
+      async make() {
+        const made = await make()
+        const nics = [{ name: 'eth0', permanent_mac: '52:54:00:FF:FF:01' }]
+        await database.db.transaction().execute((trx) => recordNics(trx, made.input.node_id, nics))
+        return made
+      },
+      async completed(fixture, job, where) {
+        assert.deepEqual([job.failed_step, job.failure_code], ['agent-connect', 'NODE_IDENTITY'])
+        assert.match(job.failure_reason ?? '', /52:54:00:ff:ff:01/)
+        await nothingLeft(fixture, job, where)
+      },
+    })
   })
 
   test('a management node gets no hypervisor and is no host of the platform', async () => {

@@ -91,5 +91,9 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
     why: 'The job that provisions the NVR ends with it: test/jobs/nvr-initialize.test.ts, which runs without a server.',
     codes: ['NVR_TIMEOUT'],
   },
+  {
+    why: 'The job of a setup ends with it, long after its request was answered: test/jobs/node-setup.test.ts.',
+    codes: ['NODE_IDENTITY'],
+  },
   { why: 'Ends what is under way when the process stops: nobody is there to read it.', codes: ['SHUTTING_DOWN'] },
 ]
