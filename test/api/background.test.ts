@@ -1,5 +1,7 @@
 // Tasks beside the requests that keep failing: whoever watches the service sees which, and when they are well again.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -89,3 +91,18 @@ for (const [task, what, breaks, mends] of FAILURES) {
     )
   })
 }
+
+test('every series that the alert rules and the board ask for is one that /metrics has', async () => {
+  const { text } = await lab.call('GET', '/metrics')
+  const exposed = new Set([...text.matchAll(/^# TYPE (\w+) (\w+)/gm)].map(([, name = '']) => name))
+  const folder = join(import.meta.dirname, '../../deploy/monitoring')
+  for (const file of ['alerts.yaml', 'grafana-board.json']) {
+    const content = readFileSync(join(folder, file), 'utf8')
+    const asked = new Set([...content.matchAll(/\b(?:groundplane|nodejs)_\w+/g)].map(([name]) => name))
+    const unknown = [...asked].filter(
+      (name) => !exposed.has(name.replace(/_(bucket|count|sum)$/, '')) && !exposed.has(name),
+    )
+    assert.deepEqual(unknown, [], file)
+    assert.ok(asked.size > 5, file)
+  }
+})
