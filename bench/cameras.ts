@@ -1,5 +1,5 @@
 // (j) 200 viewers of one camera: what the bridge adds to each frame's way, what it costs beside the relay, and what a viewer that
-// does not read costs.
+// does not read costs; and a clip of one GB.
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -31,12 +31,51 @@ export async function run(): Promise<BenchResult[]> {
       admin_password: nvr.ready.admin_password ?? '',
       ca_certificate: nvr.ready.ca ?? '',
     })
-    return [...(await measureViewers(bed, nvr, sockets)), ...(await measurePaused(bed, nvr, sockets))]
+    const clip = await measureClip(bed, nvr)
+    return [...clip, ...(await measureViewers(bed, nvr, sockets)), ...(await measurePaused(bed, nvr, sockets))]
   } finally {
     for (const socket of sockets) socket.terminate()
     await bed.stop()
     await nvr.stop()
   }
+}
+
+/** Memory of the control plane while a clip passes through it, after a shorter one has made everything that any clip needs. */
+async function measureClip(bed: TestBed, nvr: Program): Promise<BenchResult[]> {
+  await setFaults(nvr, { padding_bytes: 20_000_000 })
+  await readClip(bed, 20, () => {})
+  const before = bed.control.memory_bytes()
+  let most = before
+  const length = await readClip(bed, 110, () => {
+    most = Math.max(most, bed.control.memory_bytes())
+  })
+  await setFaults(nvr, { padding_bytes: 0 })
+  return [
+    {
+      name: 'memory that a clip of one GB needs',
+      value: (most - before) / 1e6,
+      unit: 'MB',
+      limit: 30,
+      against: `${(length / 1e6).toFixed(0)} MB passed; the control plane had ${(before / 1e6).toFixed(0)} MB before`,
+    },
+  ]
+}
+
+async function readClip(bed: TestBed, seconds: number, read: () => void): Promise<number> {
+  const start = Math.floor(Date.now() / 1000) - 3600
+  const path = `/cam/cameras/yard/recording/clip?start=${start}&end=${start + seconds}`
+  const { body } = await fetch(`${bed.url}${path}`, { headers: bed.headers })
+  let length = 0
+  for await (const chunk of body ?? []) {
+    // Of the many pieces, each 50 MB is soon enough to look.
+    if (Math.floor(length / 50e6) < Math.floor((length + chunk.length) / 50e6)) read()
+    length += chunk.length
+  }
+  return length
+}
+
+async function setFaults(nvr: Program, faults: { padding_bytes: number }): Promise<void> {
+  await fetch(`${nvr.ready.control_url}/relay`, { method: 'POST', body: JSON.stringify(faults) })
 }
 
 async function measureViewers(bed: TestBed, nvr: Program, sockets: WebSocket[]): Promise<BenchResult[]> {
@@ -93,7 +132,7 @@ async function measureProcessor(
 
 async function measurePaused(bed: TestBed, nvr: Program, sockets: WebSocket[]): Promise<BenchResult[]> {
   // Frames of a better camera: 2 MB a second.
-  await fetch(`${nvr.ready.control_url}/relay`, { method: 'POST', body: JSON.stringify({ padding_bytes: 200_000 }) })
+  await setFaults(nvr, { padding_bytes: 200_000 })
   const alone: number[] = []
   sockets.push(await watchBridged(bed, alone))
   await delay(3_000)

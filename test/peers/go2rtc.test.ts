@@ -6,6 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
+import { RTCPeerConnection, RTCRtpCodecParameters, type RtpPacket } from 'werift'
 import { WebSocket } from 'ws'
 import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
 import { type Child, createChildren } from '../support/children.ts'
@@ -44,7 +45,12 @@ before(async () => {
   const config = {
     api: { listen: `127.0.0.1:${api}` },
     rtsp: { listen: `127.0.0.1:${rtsp}` },
-    webrtc: { listen: `127.0.0.1:${webrtc}`, candidates: [`127.0.0.1:${webrtc}`], ice_servers: [] },
+    webrtc: {
+      listen: `127.0.0.1:${webrtc}`,
+      candidates: [`127.0.0.1:${webrtc}`],
+      ice_servers: [],
+      filters: { loopback: true },
+    },
     log: { level: 'error' },
     streams: {
       gate: drawn(
@@ -157,6 +163,34 @@ test('what a real relay cannot show ends live view with a sentence, without addr
   assert.deepEqual(await other_codec.closed, [1011, 'No stream of the camera is in a codec that was asked for.'])
   const nonsense = await watch(t, 'gate/webrtc', '{"type":"webrtc/offer","value":"no sdp"}')
   assert.deepEqual(await nonsense.closed, [1011, 'The relay gets no stream from the camera.'])
+})
+
+test('WebRTC is agreed through the service, and its frames come from a real relay itself', { skip }, async (t) => {
+  const video = new RTCRtpCodecParameters({ mimeType: 'video/H264', clockRate: 90_000 })
+  const browser = new RTCPeerConnection({
+    iceServers: [],
+    iceAdditionalHostAddresses: ['127.0.0.1'],
+    iceUseIpv4: false,
+    iceUseIpv6: false,
+    codecs: { video: [video] },
+  })
+  t.after(() => browser.close())
+  const packets: RtpPacket[] = []
+  browser.onTrack.subscribe((track) => track.onReceiveRtp.subscribe((packet) => packets.push(packet)))
+  browser.addTransceiver('video', { direction: 'recvonly' })
+  const viewer = await watch(t, 'gate/webrtc')
+  const send = (type: string, value: string): void => viewer.socket.send(JSON.stringify({ type, value }))
+  browser.onIceCandidate.subscribe((one) => one && send('webrtc/candidate', one.candidate))
+  await browser.setLocalDescription(await browser.createOffer())
+  send('webrtc/offer', browser.localDescription?.sdp ?? '')
+  const answer = await until('an answer comes', () => viewer.texts.find(({ type }) => type === 'webrtc/answer'))
+  await browser.setRemoteDescription({ type: 'answer', sdp: answer.value })
+  const candidate = await until('a candidate comes', () =>
+    viewer.texts.find(({ type, value }) => type === 'webrtc/candidate' && value.includes(' udp ')),
+  )
+  await browser.addIceCandidate({ candidate: candidate.value, sdpMid: '0', sdpMLineIndex: 0 })
+  await until('frames come', () => packets.filter(({ header }) => header.marker).length > 3)
+  assert.deepEqual([...new Set(viewer.texts.map(({ type }) => type))].sort(), ['webrtc/answer', 'webrtc/candidate'])
 })
 
 test('a real relay that is killed closes its viewers with 1014, and serves them again once it is back', {
