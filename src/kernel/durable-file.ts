@@ -24,8 +24,7 @@ export async function replaceFile(
   // Exclusive: nobody can have put a link there.
   const file = await open(temporary, 'wx', 0o600)
   try {
-    at('temporary created')
-    await fill(file, text, { mode, ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) })
+    await fill(file, text, at, { mode, ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) })
     at('temporary written')
     await rename(temporary, path)
   } catch (error) {
@@ -39,8 +38,14 @@ export async function replaceFile(
 /** Thrown by tests in place of the end of the process: nothing is cleaned up after it. */
 export class CrashError extends Error {}
 
-async function fill(file: FileHandle, text: string, { mode, uid, gid }: FileAttributes): Promise<void> {
+async function fill(
+  file: FileHandle,
+  text: string,
+  at: (point: string) => void,
+  { mode, uid, gid }: FileAttributes,
+): Promise<void> {
   try {
+    at('temporary created')
     await file.writeFile(text)
     if (uid !== undefined && gid !== undefined) await file.chown(uid, gid)
     await file.chmod(mode)

@@ -24,8 +24,6 @@ type Outcome = Omit<ScriptsReport, 'reloaded'> & {
 
 const MODE = 0o755
 const PERMISSIONS = 0o7777
-/** The daemon refuses scripts that others than root can change (enable_script_security). */
-const UNSAFE: readonly Reason[] = ['mode', 'owner', 'symlink', 'kind', 'missing']
 
 export async function reconcileScripts(folder: string, options: ReconcileOptions = {}): Promise<Outcome> {
   const site: Site = { folder, owner: ownerOf(options), at: options.at ?? (() => {}) }
@@ -77,7 +75,7 @@ async function reconcileOne(site: Site, script: FailoverScript, outcome: Outcome
     if (reason === undefined) return void outcome.ok.push(name)
     await restore(site, script, there, previous_sha256)
     outcome.restored.push({ name, reason, previous_sha256 })
-    outcome.unsafe ||= UNSAFE.includes(reason)
+    outcome.unsafe ||= isUnsafe(there, site)
   } catch (error) {
     if (error instanceof CrashError) throw error
     outcome.failed.push({ name, error: error instanceof Error ? error.message : String(error) })
@@ -98,6 +96,11 @@ function faultOf(
   if (hash !== sha256) return 'content'
   if (there.uid !== owner.uid || there.gid !== owner.gid) return 'owner'
   return (there.mode & PERMISSIONS) === MODE ? undefined : 'mode'
+}
+
+/** The daemon switches off scripts that it cannot run, or that others than root can change (enable_script_security). */
+function isUnsafe(there: Stats | undefined, { owner }: Site): boolean {
+  return there?.isFile() !== true || there.uid !== owner.uid || (there.mode & PERMISSIONS) !== MODE
 }
 
 /** Renamed over what stands there, so that the name is never missing; only a folder must be out of the way first. */
