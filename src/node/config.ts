@@ -2,6 +2,7 @@
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
 import type { HostOptions } from '#src/kernel/host.ts'
+import { PromotionSettings } from './failover/promotion.ts'
 import { NodeNetConfig } from './net/config.ts'
 
 const Path = (description: string) => Type.Optional(Type.String({ pattern: '^/', description }))
@@ -33,6 +34,7 @@ export const NodeSettings = Type.Object(
             pattern: '^/',
             description: 'Process id of the failover daemon, which is asked to read restored scripts again.',
           }),
+          promotion: Type.Optional(PromotionSettings),
           spool_dir: Path('Spool of the notify script: ha/spool in the data folder of the control plane.'),
         },
         { additionalProperties: false, description: 'On management nodes: the failover daemon.' },

@@ -1,5 +1,6 @@
-// Failover as this node sees it: its managed scripts are kept as the release has them, and it says which virtual addresses it
-// holds.
+// Failover as this node sees it: its managed scripts are restored to what the release has, its standby is promoted where that is
+// configured, and it says which virtual addresses it holds.
+import { setTimeout as pause } from 'node:timers/promises'
 import type { ha, ScriptsReport } from '#src/contract/ha/ha.ts'
 import type { agentFailover, FailoverState } from '#src/contract/nodes/agent-failover.ts'
 import type { Handlers, NodeRoutes } from '#src/contract/route.ts'
@@ -10,7 +11,8 @@ import type { Log } from '#src/kernel/log.ts'
 import type { NodeSettings } from '../config.ts'
 import { addressesOf, answeredByOthers } from './held-addresses.ts'
 import { reconcileScripts } from './reconcile.ts'
-import { reportRestored } from './report-restored.ts'
+import { createPromotion } from './promotion.ts'
+import { spoolEvent, type SpoolPlace } from './spool-event.ts'
 
 export interface FailoverOptions {
   host: Host
@@ -25,19 +27,15 @@ export interface Failover {
 }
 
 const RECONCILE_MS = 5 * 60_000
+const PROMOTION_MS = 5000
 
 export function createFailover(options: FailoverOptions): Failover {
   const { host, settings, log } = options
   const reconcile = oneAtATime(() => reconcileNow(options))
-  let timer: NodeJS.Timeout | undefined
-  let running: Promise<void> = Promise.resolve()
-  const round = (): void => {
-    running = reconcile().then(
-      ({ failed }) => {
-        if (failed.length > 0) log.error({ failed }, 'managed scripts could not be restored')
-      },
-      (err: unknown) => log.error({ err }, 'managed scripts could not be checked'),
-    )
+  const rounds: Round[] = []
+  const checkScripts = async (): Promise<void> => {
+    const { failed } = await reconcile()
+    if (failed.length > 0) log.error({ failed }, 'managed scripts could not be restored')
   }
   return {
     handlers: {
@@ -50,13 +48,37 @@ export function createFailover(options: FailoverOptions): Failover {
       agentFailoverRead: ({ query: { addresses } }) => failoverState(host, settings, addresses.split(',')),
     },
     start() {
-      if (settings.failover === undefined) return
-      round()
-      timer = setInterval(round, RECONCILE_MS)
+      const { failover } = settings
+      if (failover === undefined) return
+      const failed = (err: unknown): void => log.error({ err }, 'a round of failover failed')
+      rounds.push(repeat(RECONCILE_MS, checkScripts, failed))
+      if (failover.promotion === undefined) return
+      const promotion = createPromotion({ host, settings: failover.promotion, spool: spoolOf(settings), log })
+      rounds.push(repeat(PROMOTION_MS, promotion, failed))
     },
     async stop() {
-      clearInterval(timer)
-      await running
+      await Promise.all(rounds.map((round) => round.stop()))
+    },
+  }
+}
+
+interface Round {
+  stop(): Promise<void>
+}
+
+/** At once and then with a pause after each. */
+function repeat(pause_ms: number, work: () => Promise<unknown>, failed: (error: unknown) => void): Round {
+  const ending = new AbortController()
+  const running = (async () => {
+    while (!ending.signal.aborted) {
+      await work().catch(failed)
+      await pause(pause_ms, undefined, { signal: ending.signal }).catch(() => {})
+    }
+  })()
+  return {
+    stop() {
+      ending.abort()
+      return running
     },
   }
 }
@@ -71,10 +93,18 @@ async function reconcileNow({ host, settings, log }: FailoverOptions): Promise<S
   }
   const { unsafe, ...report } = await reconcileScripts(failover.scripts_dir)
   for (const { name, reason } of report.restored) log.warn({ name, reason }, 'managed script restored')
-  await reportRestored(failover.spool_dir, settings.net.node_ip, report.restored)
+  if (report.restored.length > 0) {
+    const names = report.restored.map(({ name, reason }) => `${name} (${reason})`)
+    const message = `Restored ${names.join(', ')}.`
+    await spoolEvent(spoolOf(settings), { action: 'SCRIPT_RESTORED', level: 'WARN', status: 'COMPLETED', message })
+  }
   // It reads permissions when it starts alone, and has switched off what was unsafe then.
   const reloaded = unsafe && (await reload(host, failover.pid_file))
   return { ...report, reloaded }
+}
+
+function spoolOf({ failover, net }: NodeSettings): SpoolPlace {
+  return { spool_dir: failover?.spool_dir, node_ip: net.node_ip }
 }
 
 async function reload(host: Host, pid_file: string): Promise<boolean> {
