@@ -16,6 +16,8 @@ const QUIET: readonly RegExp[] = [
   /^apt-get .*update$/,
   /^virsh .*capabilities$/,
   /^systemctl daemon-reload$/,
+  /^systemctl reload keepalived$/,
+  /^keepalived -t -f \S+$/,
   /^ceph .*-n client\.\S+ health$/,
 ]
 

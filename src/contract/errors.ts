@@ -111,7 +111,6 @@ const node_errors = {
   BENCHMARK_RUNNING: entry(409, 'A benchmark of this kind is running'),
   BENCHMARK_NOT_FOUND: entry(404, 'There is no such benchmark result'),
   BENCHMARK_FAILED: entry(500, 'The benchmark could not be started'),
-  DESIRED_AREA_UNSUPPORTED: entry(400, 'The agent does not know this area'),
   DESIRED_HASH_MISMATCH: entry(400, 'The document does not have this hash'),
   DESIRED_CONFLICT: entry(409, 'What others made on the node is in the way'),
   DESIRED_AREA_BUSY: entry(409, 'Another change of this area is under way'),

@@ -153,13 +153,9 @@ suite('desired state of a node', () => {
     )
   })
 
-  test('a document that arrives changed, an unknown area, an unknown task and a useless guard are refused', async () => {
+  test('a document that arrives changed, an unknown task and a useless guard are refused', async () => {
     await assert.rejects(set('base', BASE, { hash: 'b'.repeat(64) }), rejected('DESIRED_HASH_MISMATCH'))
     await assert.rejects(set('base', BASE, { guard_seconds: 60 }), rejected('INVALID_REQUEST', /does not revert/))
-    await assert.rejects(
-      node.client().agentDesiredGet({ params: { area: 'failover' } }),
-      rejected('DESIRED_AREA_UNSUPPORTED', /failover/),
-    )
     const id = '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d11'
     await assert.rejects(node.client().agentTaskGet({ params: { id } }), rejected('TASK_NOT_FOUND'))
     await assert.rejects(
@@ -327,6 +323,35 @@ suite('desired state of a node', () => {
     assert.match(node.text('etc/systemd/system/groundplane-control.service'), /^\[Service\]$/m)
     assert.equal((await remove('services')).status, 'completed')
     assert.equal(existsSync(join(node.root, 'etc/groundplane/control.env')), false)
+  })
+
+  test('failover brings scripts, configuration and unit of the daemon, repairs them, and leaves those of others alone', async () => {
+    const failover: DesiredDocuments['failover'] = {
+      address: '10.60.0.1', interface: 'bond0', priority: 130, peers: ['10.60.0.2'], virtual_addresses: ['10.60.0.100/24'], virtual_router_id: 51,
+      check_url: 'http://127.0.0.1:8080/readyz', ha_dir: '/var/lib/groundplane/control/ha', script_user: 'groundplane',
+    } // biome-ignore format: one document
+    const [config, script] = ['etc/keepalived/keepalived.conf', 'usr/local/lib/groundplane/failover/notify.sh']
+    node.put(config, '# of somebody else\n')
+    assert.equal((await set('failover', failover)).code, 'DESIRED_CONFLICT')
+    rmSync(join(node.root, config))
+    const task = await set('failover', failover)
+    assert.equal(task.status, 'completed', task.message)
+    assert.equal((await get('failover')).verdict, 'in_sync')
+    assert.match(node.text(config), /unicast_peer \{\n {4}10\.60\.0\.2\n/)
+    assert.equal(lstatSync(join(node.root, script)).mode & 0o777, 0o755)
+    assert.match(
+      node.text('etc/systemd/system/keepalived.service.d/groundplane.conf'),
+      /^ExecStopPost=.*remove-vips\.sh bond0 10/m,
+    )
+    chmodSync(join(node.root, script), 0o777)
+    assert.deepEqual((await get('failover')).differences, [`/${script} has mode 0777, not 0755`])
+    assert.equal((await set('failover', { ...failover, peers: ['10.60.0.2', '10.60.0.3'] })).status, 'completed')
+    assert.deepEqual((await get('failover')).differences, [])
+    assert.equal((await set('failover', { ...failover, peers: ['2001:db8::1'] })).code, 'INVALID_REQUEST')
+    for (const wrong of [{ address: '10.60.0.1\n}' }, { priority: 255 }])
+      await assert.rejects(set('failover', { ...failover, ...wrong }), rejected('INVALID_REQUEST'))
+    assert.equal((await remove('failover')).status, 'completed')
+    for (const path of [config, script]) assert.equal(existsSync(join(node.root, path)), false)
   })
 
   test('bridges of guest networks are made, a later document drops some, and those of others are a conflict', async () => {

@@ -3,6 +3,7 @@
 import { type Static, Type } from 'typebox'
 import { Closed, Nullable, NullableTime, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
+import type { FailoverDocument } from './failover-document.ts'
 import type {
   BaseDocument, BridgesDocument, DatabaseDocument, HypervisorDocument, NetworkDocument, PlatformAgentDocument,
   ServicesDocument, StorageDocument,
@@ -13,7 +14,7 @@ export const DESIRED_AREAS = [
 ] as const // biome-ignore format: one list
 export type DesiredAreaName = (typeof DESIRED_AREAS)[number]
 
-/** The areas that agents know today, each with its document; the others answer DESIRED_AREA_UNSUPPORTED. */
+/** Each area with its document. */
 export interface DesiredDocuments {
   network: NetworkDocument
   base: BaseDocument
@@ -23,6 +24,7 @@ export interface DesiredDocuments {
   'platform-agent': PlatformAgentDocument
   database: DatabaseDocument
   services: ServicesDocument
+  failover: FailoverDocument
 }
 
 /** Changes of these revert by themselves unless they are confirmed in time. */

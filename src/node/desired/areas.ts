@@ -7,6 +7,7 @@ import type { DesiredArea } from './area.ts'
 import { createBaseArea } from './base.ts'
 import { createDatabaseArea } from './database.ts'
 import { createBridgesArea } from './guest-bridges.ts'
+import { createFailoverArea } from './failover.ts'
 import { createHypervisorArea } from './hypervisor.ts'
 import { createNetworkArea } from './network/area.ts'
 import { createPlatformAgentArea } from './platform-agent.ts'
@@ -23,7 +24,7 @@ export interface AreasOptions {
   bridges: Bridges
 }
 
-export function desiredAreas(options: AreasOptions): Partial<Record<DesiredAreaName, DesiredArea>> {
+export function desiredAreas(options: AreasOptions): Record<DesiredAreaName, DesiredArea> {
   const { host, root, state_dir, changes, bridges, version } = options
   const place = { host, root }
   return {
@@ -35,5 +36,6 @@ export function desiredAreas(options: AreasOptions): Partial<Record<DesiredAreaN
     'platform-agent': createPlatformAgentArea(place, state_dir),
     database: createDatabaseArea(place, state_dir),
     services: createServicesArea(place, state_dir, version),
+    failover: createFailoverArea(place, state_dir),
   }
 }

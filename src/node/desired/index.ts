@@ -12,7 +12,7 @@ import type { DesiredArea } from './area.ts'
 import { createTasks } from './tasks.ts'
 
 export interface DesiredOptions {
-  areas: Partial<Record<DesiredAreaName, DesiredArea>>
+  areas: Record<DesiredAreaName, DesiredArea>
   now: () => number
   log: Log
 }
@@ -27,13 +27,8 @@ const ANSWER_MS = 2000
 
 export function createDesired({ areas, now, log }: DesiredOptions): Desired {
   const tasks = createTasks(log, now)
-  const areaOf = (name: DesiredAreaName): DesiredArea => {
-    const area = areas[name]
-    if (area === undefined) throw new ApiError('DESIRED_AREA_UNSUPPORTED', `This agent does not know the area ${name}.`)
-    return area
-  }
   const state = async (name: DesiredAreaName): Promise<DesiredState> => {
-    const { hash, applied_at, differences, pending } = await areaOf(name).state()
+    const { hash, applied_at, differences, pending } = await areas[name].state()
     const task = tasks.ofArea(name)
     const is_applying = task?.status === 'running' || (hash !== null && applied_at === null)
     const settled = hash === null ? 'empty' : differences.length === 0 ? 'in_sync' : 'differs'
@@ -44,7 +39,7 @@ export function createDesired({ areas, now, log }: DesiredOptions): Desired {
   return {
     handlers: {
       agentDesiredSet({ params, body: { document, hash, guard_seconds } }) {
-        const area = areaOf(params.area)
+        const area = areas[params.area]
         checkGuard(params.area, guard_seconds)
         checkDocument(area, document)
         if (documentHash(document) !== hash)
@@ -56,12 +51,12 @@ export function createDesired({ areas, now, log }: DesiredOptions): Desired {
       },
       agentDesiredGet: ({ params }) => state(params.area),
       agentDesiredRemove({ params, query: { guard_seconds } }) {
-        const area = areaOf(params.area)
+        const area = areas[params.area]
         checkGuard(params.area, guard_seconds)
         return start({ area: params.area, action: 'remove', hash: null }, () => area.remove({ guard_seconds }))
       },
       async agentDesiredConfirm({ params, body: { hash } }) {
-        const { confirm } = areaOf(params.area)
+        const { confirm } = areas[params.area]
         if (confirm === undefined)
           throw new ApiError('DESIRED_NOTHING_PENDING', `Changes of the area ${params.area} need no confirmation.`)
         await confirm(hash)
