@@ -68,8 +68,8 @@ suite('database of management nodes', { skip: standbyPairRefused() }, () => {
       await client.query('create table bulk as select repeat(md5(i::text), 60) from generate_series(1, 15000) i')
       await client.query('checkpoint')
     })
-    const kept = (await slotNow())?.retained_bytes ?? 0
-    assert.ok(kept > 10_000_000, `${kept} bytes are kept`)
+    const retained = (await slotNow())?.retained_bytes ?? 0
+    assert.ok(retained > 10_000_000, `${retained} bytes are retained`)
     await dropSlot(primary.db, SLOT, standby.addresses[0], DROP)
     await dropSlot(primary.db, SLOT, standby.addresses[0], DROP)
     assert.deepEqual(await replicationSlots(primary.db), [])
