@@ -86,7 +86,9 @@ export async function fillZone({ call, servers }: Stocked): Promise<void> {
       changetype: 'REPLACE',
       records: [{ content: addressAt(from + index), disabled: false }],
     }))
-    await servers.dns.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets })
+    const put = (): Promise<unknown> => servers.dns.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets })
+    // Its SQLite refuses a write now and then while the machine is busy; a set written twice is the same set.
+    await put().catch(put)
   }
 }
 

@@ -69,6 +69,11 @@ describe('drift', () => {
     const [unknown] = await found('reservation_unknown')
     assert.equal(unknown.repair, 'none')
     refused(await lab.call('POST', `/ddi/drift/${unknown.id}/repair`), 400, 'DDI_UNSUPPORTED', 'person')
+    held.reservations.push({ ...own, mac: own.mac.replace(/01$/, '98'), address: '10.92.0.19' })
+    lab.addresses.state.changed()
+    ok(await lab.call('POST', '/ddi/drift/check'))
+    const [outside] = await found('reservation_outside_scope')
+    assert.deepEqual([outside.subject, outside.expected, outside.actual, outside.repair], [own.mac.replace(/01$/, '98'), '10.91.0.0/24', '10.92.0.19', 'none']) // biome-ignore format: one row
     refused(await lab.call('GET', '/ddi/drift?kind=nonsense'), 400, 'INVALID_REQUEST', 'kind')
     refused(await lab.call('POST', '/ddi/drift/%00/repair'), 400, 'INVALID_REQUEST')
   })
@@ -192,6 +197,28 @@ test('a zone takes the name of one that was deleted on the server itself', async
   lab.addresses.state.changed()
   ok(await lab.call('PUT', '/ddi/dns/zones/first.example', { name: 'first.example', new_name: 'second.example' }))
   assert.equal(ok(await lab.call('GET', '/ddi/dns/zones/second.example')).data.zone.name, 'second.example')
+})
+
+test('stub and forwarder zones of the server are listed, read and paused, and their records are not written', async () => {
+  const { now } = lab.addresses.state
+  const own = now.zones.find((zone) => zone.name === 'lab.example')
+  assert.ok(own)
+  for (const kind of ['Stub', 'Forwarder'] as const) {
+    const name = `${kind.toLowerCase()}.example`
+    now.zones.push({ ...structuredClone(own), name, kind, disabled: false, records: [] })
+    lab.addresses.state.changed()
+    const path = `/ddi/dns/zones/${name}`
+    const { zones } = ok(await lab.call('GET', '/ddi/dns/zones?page_size=500')).data
+    const listed = zones.find((zone: { name: string }) => zone.name === name)
+    assert.deepEqual([listed?.type, listed?.status], [kind, 'active'])
+    assert.equal(ok(await lab.call('GET', path)).data.zone.type, kind)
+    ok(await lab.call('PUT', path, { name, status: 'paused' }))
+    assert.equal(ok(await lab.call('GET', path)).data.zone.status, 'paused')
+    assert.equal(now.zones.find((zone) => zone.name === name)?.disabled, true)
+    const record = { zone: name, name: 'www', type: 'A', value: '10.0.0.1' }
+    refused(await lab.call('POST', '/ddi/dns/records', record), 400, 'DNS_ZONE_READ_ONLY', kind)
+    ok(await lab.call('DELETE', `${path}?confirm=${name}`))
+  }
 })
 
 test('the disabled scope that a fresh server brings along is shown as it is, is in the way, and can be deleted', async () => {

@@ -5,6 +5,7 @@ import { mac, ok, RECORDS, refused, RESERVATIONS, SCOPES, suite_scope, ZONE, ZON
 import { dhcpAgrees, dnsAgrees } from '../support/address-views.ts'
 import type { Caller, Reply } from '../support/http.ts'
 import { type HttpProxy, startHttpProxy } from '../support/http-proxy.ts'
+import { type KeaProxy, startKeaProxy } from '../support/kea-proxy.ts'
 import {
   type RealAddresses,
   realServersMissing,
@@ -20,6 +21,7 @@ const RESERVED = [11, 12, 13, 14]
 describe('faults of address servers', { skip: realServersMissing() }, () => {
   let bench: RealAddresses
   let proxy: HttpProxy
+  let kea_proxy: KeaProxy
   const call: Caller = (...args) => bench.call(...args)
   const held = new Map<string, string>()
   const reserve = (number: number, more: object = {}): Promise<Reply> =>
@@ -27,7 +29,8 @@ describe('faults of address servers', { skip: realServersMissing() }, () => {
   before(async () => {
     const servers = await startRealServers()
     proxy = await startHttpProxy(servers.dns.config.url ?? '')
-    bench = await startRealAddresses(servers, RELAY, proxy.url)
+    kea_proxy = await startKeaProxy(servers.kea.config.socket ?? '')
+    bench = await startRealAddresses(servers, RELAY, { dns_url: proxy.url, kea_socket: kea_proxy.socket })
     const reverse = { create_reverse_zone: true, reverse_zone_cidr: '10.88.0.0/24' }
     ok(await call('POST', ZONES, { name: ZONE, type: 'Primary', ...reverse }), 201)
     ok(await call('POST', SCOPES, { ...suite_scope, end_address: '10.88.0.99' }), 201)
@@ -38,6 +41,7 @@ describe('faults of address servers', { skip: realServersMissing() }, () => {
   after(async () => {
     await bench?.close()
     await proxy?.close()
+    await kea_proxy?.close()
   })
 
   /** Every client keeps its address, every reservation is there, on all sides. */
@@ -133,6 +137,49 @@ describe('faults of address servers', { skip: realServersMissing() }, () => {
     await nothingLost()
     await dnsAgrees(bench)
     assert.deepEqual(await drift(), [])
+  })
+
+  /** Once, at the next time that it writes its configuration; it starts again at once. */
+  function killAtWrite(when: 'before' | 'after'): Promise<void> {
+    return new Promise((killed) => {
+      let first = true
+      kea_proxy.behave(async (command, moment) => {
+        if (command !== 'config-write' || moment !== when || !first) return false
+        first = false
+        await bench.servers.kea.restart('SIGKILL')
+        killed()
+        return true
+      })
+    })
+  }
+
+  for (const [index, when] of (['before', 'after'] as const).entries()) {
+    test(`a kill of Kea right ${when} it writes its configuration leaves reservation and names both or neither`, async () => {
+      const number = 70 + index
+      const killed = killAtWrite(when)
+      const names = { create_dns: true, dns_zone: ZONE }
+      const reply = await reserve(number, names)
+      await killed
+      const { total_count } = ok(await call('GET', `${RESERVATIONS}?scope_name=suite&search=${mac(number)}`)).data
+      if (reply.status !== 201) assert.match(reply.body.code, /^DHCP_/, reply.text)
+      const ip = reply.status === 201 ? [reply.body.ip] : undefined
+      assert.deepEqual([total_count, await bench.resolve(`web-${number}.${ZONE}`, 'A')], [ip?.length ?? 0, ip])
+      await nothingLost()
+      await dnsAgrees(bench)
+      assert.deepEqual(await drift(), [])
+      if (ip === undefined) ok(await reserve(number, names), 201)
+    })
+  }
+
+  test('a scope whose change Kea was killed with is reported, and mended on request', async () => {
+    const killed = killAtWrite('before')
+    refused(await call('PUT', `${SCOPES}/suite`, { name: 'suite', lease_time: '3h' }), 500, 'DHCP_UNAVAILABLE')
+    await killed
+    assert.deepEqual((await drift()).map((one) => one.kind), ['scope_differs']) // biome-ignore format: one line
+    await mendAll()
+    assert.deepEqual(await drift(), [])
+    assert.equal(ok(await call('GET', `${SCOPES}/suite`)).data.scope.lease_time, '3h')
+    await nothingLost()
   })
 
   test('a bulk in whose middle PowerDNS fails says of each operation what became of it', async () => {

@@ -15,11 +15,17 @@ export function realServersMissing(): string | false {
   return keaMissing() || powerDnsMissing()
 }
 
+/** Of proxies before the servers, where there are some. */
+interface Addresses {
+  dns_url?: string
+  kea_socket?: string
+}
+
 export interface RealServers {
   kea: KeaServer
   dns: PowerDnsServer
   /** Drivers of their own for each replica; ended by `close`. */
-  connect(url?: string): Parameters<typeof startAddressService>[0]
+  connect(at?: Addresses): Parameters<typeof startAddressService>[0]
   resolve: AddressBench['resolve']
   /** Kea's own words. */
   ask(command: string, args?: unknown): Promise<unknown>
@@ -58,10 +64,10 @@ export async function startRealServers(
     kea,
     dns,
     ask,
-    connect(url = dns.config.url) {
+    connect({ dns_url = dns.config.url, kea_socket = kea.config.socket } = {}) {
       const servers = {
-        dhcp: createKea(kea.config, { log, hosts_database }),
-        dns: createPowerDns({ ...dns.config, url }, { ...options, log }),
+        dhcp: createKea({ ...kea.config, socket: kea_socket }, { log, hosts_database }),
+        dns: createPowerDns({ ...dns.config, url: dns_url }, { ...options, log }),
       }
       ends.push(servers.dhcp.close, servers.dns.close)
       return servers
@@ -131,8 +137,8 @@ export interface RealAddresses extends AddressBench {
 }
 
 /** One service in front of them, with a client behind the relay. */
-export async function startRealAddresses(servers: RealServers, relay: string, url?: string): Promise<RealAddresses> {
-  const service = await startAddressService(servers.connect(url))
+export async function startRealAddresses(servers: RealServers, relay: string, at?: Addresses): Promise<RealAddresses> {
+  const service = await startAddressService(servers.connect(at))
   const client = await openDhcpClient(relay, servers.kea.port)
   return {
     servers,

@@ -7,7 +7,7 @@ import { numberOf, subnetOf } from '#src/kernel/ipv4.ts'
 import type { Log } from '#src/kernel/log.ts'
 import type { DhcpLimits, DhcpLease, DhcpReservation, DhcpServer } from '../ddi/dhcp-server.ts'
 import { RejectionError } from '../ddi/rejection.ts'
-import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf } from './config-form.ts'
+import { type Dhcp4, dhcp4Of, type KeaSubnet, removeSubnet, subnetsOf, withoutDefaults } from './config-form.ts'
 import { configStore, databaseStore, type ReservationStore } from './reservation-stores.ts'
 import { DISABLED_CLASS, poolsOf, scopeName, scopeOf, writeScope } from './scope-form.ts'
 import { createKeaTransport, firstThatAnswers, type KeaAnswer, type KeaConfig, type KeaTransport } from './transport.ts'
@@ -201,6 +201,7 @@ function createCycle(kea: KeaTransport, peers: readonly KeaTransport[], log: Log
     if (!classes.some(({ name }) => name === DISABLED_CLASS.name))
       dhcp4['client-classes'] = [...classes, DISABLED_CLASS]
     edit(dhcp4)
+    for (const subnet of subnetsOf(dhcp4)) subnet.reservations = (subnet.reservations ?? []).map(withoutDefaults)
     await setConfig(kea, dhcp4, log)
     for (const peer of peers) {
       // A peer that is away gets the scopes with the next change, and the comparison in the background reports it.

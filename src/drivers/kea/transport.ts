@@ -108,7 +108,8 @@ function askSocket(path: string, message: string, signal: AbortSignal): Promise<
       if (size > MAX_ANSWER_BYTES) socket.destroy(new Error(`the answer exceeds ${MAX_ANSWER_BYTES} bytes`))
       parts.push(part)
     })
-    socket.on('end', () => resolve(Buffer.concat(parts).toString('utf8')))
+    // One that is killed meanwhile ends the connection like one that has said all.
+    socket.on('end', () => (size === 0 ? socket.destroy() : resolve(Buffer.concat(parts).toString('utf8'))))
     socket.on('error', reject)
     socket.on('close', () => {
       signal.removeEventListener('abort', abort)
