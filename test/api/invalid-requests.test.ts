@@ -20,12 +20,13 @@ interface Attempt {
 type Fields = Record<string, { type?: string; format?: string; pattern?: string }>
 
 const AT_ONCE = 8
+const CLUSTER_SECRET = 'planted-cluster-secret'
 const WRONG_TEXT = '~wrong~'
 const NESTED = { wrong: ['type'] }
 
 let lab: Lab
 before(async () => {
-  lab = await startLab({ time: 'step' })
+  lab = await startLab({ time: 'step', config: { auth: { cluster_secret: CLUSTER_SECRET } } })
 })
 after(() => lab?.close())
 
@@ -146,7 +147,8 @@ function send(route: RouteSpec, { params = {}, query = {}, body }: Attempt): Pro
   const path = route.path.replace(/\{(\w+)\*?\}/g, (_all, name: string) => encodeURIComponent(String(named[name])))
   const asked = queryText(query)
   const sent = route.body === undefined ? undefined : (body ?? route.example.body ?? {})
-  return lab.call(route.method, asked === '' ? path : `${path}?${asked}`, sent)
+  const as = route.access === 'cluster' ? { token: CLUSTER_SECRET } : {}
+  return lab.call(route.method, asked === '' ? path : `${path}?${asked}`, sent, as)
 }
 
 function queryText(query: object): string {

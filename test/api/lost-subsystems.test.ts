@@ -45,9 +45,11 @@ const WITHOUT_DATABASE = new Set([
   // Say first that there is no DHCP or DNS server to read from.
   'dhcpLeaseList', 'dhcpLeaseGet', 'dhcpReservationList', 'dhcpScopeList', 'dhcpScopeGet', 'dhcpScopeStatistics', 'dnsRecordList', 'dnsRecordGet',
   'dnsZoneList', 'dnsZoneGet', 'dnsZoneExport',
+  'haScriptGet', 'haFilesyncKeyGet',
 ]) // biome-ignore format: a list
 
 const HOOK_SECRET = 'planted-hook-secret-1'
+const CLUSTER_SECRET = 'planted-cluster-secret'
 const READ = /^(list|get|query|find)/
 /** Fewer than it takes to open the breaker, which would answer instead of the time-out. */
 const AT_ONCE = 6
@@ -80,6 +82,7 @@ before(async () => {
     },
     config: {
       bmc: { allowed_networks: ['10.1.0.0/16'] },
+      auth: { cluster_secret: CLUSTER_SECRET },
       compute: { hook_secret: HOOK_SECRET, tenants_poll_ms: 1000, read_timeout_ms: 1000, timeout_ms: 1000, states_poll_ms: 600_000, events_poll_ms: 600_000 },
     },
   }) // biome-ignore format: one record
@@ -315,7 +318,8 @@ async function send(operation: string, route: RouteSpec, headers: Record<string,
   const named = Object.fromEntries(Object.entries(params))
   const path = route.path.replace(/\{(\w+)\*?\}/g, (_all, name: string) => encodeURIComponent(String(named[name])))
   const sent = route.body === undefined ? undefined : body
-  return lab.call(route.method, query === '' ? path : `${path}?${query}`, sent, { headers })
+  const as = route.access === 'cluster' ? { token: CLUSTER_SECRET } : {}
+  return lab.call(route.method, query === '' ? path : `${path}?${query}`, sent, { ...as, headers })
 }
 
 async function withoutDatabase<T>(work: () => Promise<T>): Promise<T> {

@@ -54,6 +54,7 @@ test('every list of the platform that needs no input is a table', async () => {
     importCandidateList: 2,
     alertIdGet: 2,
     timelineList: 2,
+    kvmPowerGet: 2,
     guestNetworkJobLatest: 4,
   }
   for (const { operation, group, command } of reads) {
