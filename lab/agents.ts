@@ -74,7 +74,10 @@ async function startOne(options: LabAgentsOptions, node: LabNode, prefix: readon
   const captured = join(HOSTS, node.host)
   const changes_file = join(machine, 'ip-changes')
   const root = join(machine, 'root')
-  mkdirSync(root, { recursive: true, mode: 0o700 })
+  mkdirSync(join(root, 'etc/network'), { recursive: true, mode: 0o700 })
+  // The network manager of the machine, so that its network can be configured.
+  const interfaces = join(root, 'etc/network/interfaces')
+  if (!existsSync(interfaces)) writeFileSync(interfaces, 'auto lo\niface lo inet loopback\n')
   const config = join(folder, 'agent.json')
   // JSON is YAML as well.
   writeFileSync(

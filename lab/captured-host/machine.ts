@@ -1,4 +1,4 @@
-/** Packages and units of a captured host: what is installed, enabled and running after the commands that were given. */
+/** Packages, units and kernel settings of a captured host, after the commands that were given. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import type { CapturedHost, CommandResult } from './host.ts'
 
@@ -8,6 +8,8 @@ interface Machine {
   active: string[]
   /** The accounts of /etc/sysusers.d were made. */
   accounts: boolean
+  /** Values below /proc/sys that were set. */
+  kernel: Record<string, string>
 }
 
 /** Commands that change nothing which anybody could ask for later. */
@@ -44,9 +46,15 @@ export function rememberMachine(host: CapturedHost, file: string | undefined): C
   return {
     ...host,
     async read(path) {
-      const text = await host.read(path)
+      const text = machine.kernel[path] ?? (await host.read(path))
       if (path !== '/etc/passwd' || !machine.accounts) return text
       return `${text ?? ''}groundplane:x:990:990::/var/lib/groundplane:/usr/sbin/nologin\n`
+    },
+    async write(path, text) {
+      await host.write(path, text)
+      if (!path.startsWith('/proc/sys/')) return
+      machine.kernel[path] = `${text}\n`
+      save()
     },
     async run(tool, args) {
       const answer = play(tool, args)
@@ -99,7 +107,7 @@ function service(machine: Machine, [verb = '', unit = '']: readonly string[]): C
 }
 
 function stored(file: string | undefined): Machine {
-  const empty = { packages: [], enabled: [], active: [], accounts: false }
+  const empty = { packages: [], enabled: [], active: [], accounts: false, kernel: {} }
   if (file === undefined) return empty
   try {
     const known: Partial<Machine> = JSON.parse(readFileSync(file, 'utf8'))

@@ -9,7 +9,7 @@ import type { NetworkDocument } from '#src/contract/nodes/desired-documents.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { namespacesRefused } from './mtu-topology.ts'
-import type { NetworkProgram } from './network-node.ts'
+import type { NetworkOrder, NetworkProgram } from './network-node.ts'
 
 const INTERFACES =
   '# by hand\nauto lo eth0\niface lo inet loopback\n\niface eth0 inet static\n    address 10.60.0.7/24\n    gateway 10.60.0.254\n'
@@ -28,9 +28,6 @@ const DOCUMENT: NetworkDocument = {
     { name: 'cloudbr1', kind: 'bridge', members: ['eth1'], mtu: 8900, addresses: ['10.61.0.11/24', 'fd00:61::11/64'] },
   ],
 }
-/** Long enough for a slow machine to apply it; where the end of the window matters, the test sets it. */
-const WINDOW_S = 60
-
 suite('network configuration of a node', { skip: namespacesRefused() ?? false }, () => {
   const tag = randomBytes(3).toString('hex')
   const [node, peer] = [`gpn-${tag}a`, `gpn-${tag}b`]
@@ -60,12 +57,14 @@ suite('network configuration of a node', { skip: namespacesRefused() ?? false },
     writeFileSync(interfaces, INTERFACES)
     const run = join(state_dir, 'mtu/network-configuration.run')
     return {
-      order: (order: NetworkProgram['order'], more: Partial<NetworkProgram> = {}) =>
-        inNamespace(node, { state_dir, root, order, guard_seconds: WINDOW_S, ...more }),
+      orders: (...orders: NetworkOrder[]) => inNamespace(node, { state_dir, root, orders }),
+      crash: (document: NetworkDocument, crash: NetworkProgram['crash'] & object) =>
+        inNamespace(node, { state_dir, root, orders: [{ order: 'apply', document }], crash }),
       live,
       interfaces: () => readFileSync(interfaces, 'utf8'),
       /** The window is over: the watchdog reads its end from here. */
       endWindow: () => writeFileSync(join(run, 'deadline'), '0\n'),
+      isReverted: () => readdirSync(run).includes('reverted'),
       isOpen: () => readdirSync(join(state_dir, 'mtu')).includes('network-configuration.run'),
       files: () => readdirSync(join(root, 'etc/network')),
     }
@@ -104,58 +103,61 @@ suite('network configuration of a node', { skip: namespacesRefused() ?? false },
     defaults: ['10.60.0.254 cloudbr0 undefined'],
   }
 
-  test('it is applied, stays once it is confirmed, and is left as it is by the same order again', async () => {
+  test('it is applied, stays once it is confirmed, and its removal leads back to what was there before', async () => {
     const machine = fresh()
     const before_it = machine.live()
-    const applied = await machine.order('apply', { document: DOCUMENT })
-    assert.match(String(applied.value), /reverts by itself in 60 s/, applied.error)
+    const [applied, pending] = await machine.orders({ order: 'apply', document: DOCUMENT }, { order: 'state' })
+    assert.match(String(applied?.value), /reverts by itself in 60 s/, applied?.error)
+    assert.deepEqual([pending?.value.differences, typeof pending?.value.pending.left_ms], [[], 'number'])
     assert.deepEqual(machine.live(), WANTED)
     assert.match(
       machine.interfaces(),
       /^# by hand\nauto lo\niface lo inet loopback\n\n# Begin .*iface cloudbr0 inet static/s,
     )
-    const { value } = await machine.order('state')
-    assert.deepEqual([value.differences, typeof value.pending.left_ms], [[], 'number'])
-    assert.deepEqual(await machine.order('confirm', { document: DOCUMENT }), {})
+    const confirm = { order: 'confirm', document: DOCUMENT } as const
+    const [confirmed, again, twice] = await machine.orders(confirm, { order: 'apply', document: DOCUMENT }, confirm)
+    assert.deepEqual([confirmed, again?.value], [{}, 'The network is so already.'])
+    assert.equal(twice?.code, 'DESIRED_NOTHING_PENDING')
     assert.equal(machine.isOpen(), false)
-    assert.equal((await machine.order('apply', { document: DOCUMENT })).value, 'The network is so already.')
-    assert.equal((await machine.order('confirm', { document: DOCUMENT })).code, 'DESIRED_NOTHING_PENDING')
     assert.deepEqual(machine.live(), WANTED)
 
     const smaller = { devices: DOCUMENT.devices.slice(0, 3) }
-    assert.match(String((await machine.order('apply', { document: smaller })).value), /reverts by itself/)
-    await machine.order('confirm', { document: smaller })
+    await machine.orders({ order: 'apply', document: smaller }, { order: 'confirm', document: smaller })
     assert.deepEqual(machine.live().links, [
       'cloudbr0 9000  true 10.60.0.11/24',
       'eth0 9000 cloudbr0 true',
       'eth1 9000  true',
     ])
-
-    assert.match(String((await machine.order('remove')).value), /reverts by itself/)
-    assert.deepEqual(await machine.order('confirm'), {})
-    assert.deepEqual(machine.live(), before_it, 'the node is as it was before the first document')
+    const [removed, , state] = await machine.orders({ order: 'remove' }, { order: 'confirm' }, { order: 'state' })
+    assert.match(String(removed?.value), /reverts by itself/, removed?.error)
+    assert.equal(state?.value.hash, null)
+    assert.deepEqual(machine.live(), before_it)
     assert.equal(machine.interfaces(), INTERFACES)
-    assert.deepEqual((await machine.order('state')).value.hash, null)
   })
 
   test('what nobody confirms is rolled back when its window ends: devices, addresses, routes and files', async () => {
     const machine = fresh()
     const before_it = machine.live()
-    await machine.order('apply', { document: DOCUMENT })
+    await machine.orders({ order: 'apply', document: DOCUMENT })
     machine.endWindow()
     await until('the old network is back', () => machine.interfaces() === INTERFACES && same(machine.live(), before_it))
-    await until('nothing is open', async () => (await machine.order('reconcile')).value.length === 0)
-    const { value } = await machine.order('state')
-    assert.deepEqual([value.hash, value.pending], [null, null])
-    assert.equal((await machine.order('confirm', { document: DOCUMENT })).code, 'DESIRED_NOTHING_PENDING')
+    await until('the watchdog has ended', () => machine.isReverted())
+    const confirm = { order: 'confirm', document: DOCUMENT } as const
+    const [state, late, , confirmed] = await machine.orders(
+      { order: 'state' },
+      confirm,
+      { order: 'apply', document: DOCUMENT },
+      confirm,
+    )
+    assert.deepEqual([state?.value.hash, state?.value.pending], [null, null])
+    assert.deepEqual([late?.code, confirmed], ['DESIRED_NOTHING_PENDING', {}])
 
-    await machine.order('apply', { document: DOCUMENT })
-    await machine.order('confirm', { document: DOCUMENT })
-    await machine.order('remove')
+    await machine.orders({ order: 'remove' })
     machine.endWindow()
     await until('the removal is rolled back', () => same(machine.live(), WANTED))
-    await until('nothing is open', async () => (await machine.order('reconcile')).value.length === 0)
-    assert.deepEqual((await machine.order('state')).value.differences, [])
+    await until('the watchdog has ended', () => machine.isReverted())
+    const [settled, after_it] = await machine.orders({ order: 'reconcile' }, { order: 'state' })
+    assert.deepEqual([settled?.value.length, after_it?.value.differences], [1, []])
   })
 
   for (const { step, nth } of [
@@ -165,17 +167,16 @@ suite('network configuration of a node', { skip: namespacesRefused() ?? false },
     test(`an agent that is killed after ${step} ${nth} leaves the old network behind`, async () => {
       const machine = fresh()
       const before_it = machine.live()
-      await assert.rejects(machine.order('apply', { document: DOCUMENT, crash: { step, nth } }), {
-        killed_itself: true,
-      })
+      await assert.rejects(machine.crash(DOCUMENT, { step, nth }), { killed_itself: true })
       machine.endWindow()
       await until(
         'the old network is back',
         () => machine.interfaces() === INTERFACES && same(machine.live(), before_it),
       )
-      await until('nothing is open', async () => (await machine.order('reconcile')).value.length === 0)
-      assert.deepEqual(machine.files(), ['interfaces'])
-      assert.equal((await machine.order('state')).value.hash, null)
+      await until('the watchdog has ended', () => machine.isReverted())
+      const [, state] = await machine.orders({ order: 'reconcile' }, { order: 'state' })
+      assert.equal(state?.value.hash, null)
+      assert.deepEqual([machine.isOpen(), machine.files()], [false, ['interfaces']])
     })
   }
 
@@ -184,14 +185,22 @@ suite('network configuration of a node', { skip: namespacesRefused() ?? false },
     ip('link', 'add', 'br9', 'type', 'bridge')
     ip('link', 'set', 'eth1', 'master', 'br9')
     const before_it = machine.live()
-    const refused = async (devices: NetworkDocument['devices'], code: string, message: RegExp): Promise<void> => {
-      const answer = await machine.order('apply', { document: { devices } })
-      assert.equal(answer.code, code, JSON.stringify(answer))
-      assert.match(String(answer.error), message)
-    }
-    await refused([{ name: 'eth9', kind: 'physical' }], 'INVALID_REQUEST', /no device eth9/)
-    await refused([{ name: 'eth0', kind: 'bridge' }], 'DESIRED_CONFLICT', /eth0 that is something else/)
-    await refused([{ name: 'br0', kind: 'bridge', members: ['eth1'] }], 'DESIRED_CONFLICT', /eth1 belongs to br9/)
+    const documents: NetworkDocument['devices'][] = [
+      [{ name: 'eth9', kind: 'physical' }],
+      [{ name: 'eth0', kind: 'bridge' }],
+      [{ name: 'br0', kind: 'bridge', members: ['eth1'] }],
+    ]
+    const answers = await machine.orders(
+      ...documents.map((devices) => ({ order: 'apply' as const, document: { devices } })),
+    )
+    assert.deepEqual(
+      answers.map(({ code, error }) => `${code} ${error}`),
+      [
+        'INVALID_REQUEST document.devices.0: the node has no device eth9',
+        'DESIRED_CONFLICT The node has a device eth0 that is something else.',
+        'DESIRED_CONFLICT eth1 belongs to br9.',
+      ],
+    )
     assert.deepEqual(machine.live(), before_it)
     assert.equal(machine.isOpen(), false)
     assert.equal(machine.interfaces(), INTERFACES)
@@ -208,7 +217,7 @@ interface Answer {
   code?: string
 }
 
-function inNamespace(namespace: string, program: NetworkProgram): Promise<Answer> {
+function inNamespace(namespace: string, program: NetworkProgram): Promise<Answer[]> {
   const file = join(import.meta.dirname, 'network-node.ts')
   const args = ['netns', 'exec', namespace, process.execPath, file, JSON.stringify(program)]
   return new Promise((resolve, reject) => {

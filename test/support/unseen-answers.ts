@@ -82,6 +82,10 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
     why: 'An agent says it to the control plane, which answers NETWORK_NODES_FAILED: test/peers/guest-bridges.test.ts.',
     codes: ['BRIDGE_EXISTS', 'BRIDGE_FAILED', 'BRIDGE_IN_USE'],
   },
+  {
+    why: 'An agent says it in the state of a task, which is an answer of 200: test/agent/desired-state.test.ts.',
+    codes: ['DESIRED_AREA_BUSY', 'DESIRED_CONFLICT', 'DESIRED_FAILED'],
+  },
   { why: 'Needs nodes whose frames are lost: test/peers/mtu-rollout.test.ts.', codes: ['MTU_ROLLOUT_FAILED'] },
   {
     why: 'Says after 110 s of waiting, and of steps that take longer, that an operation goes on.',

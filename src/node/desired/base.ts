@@ -38,7 +38,9 @@ async function planBase(document: BaseDocument, { host }: Place): Promise<AreaPl
 /** Exported for its test. */
 export function baseFiles(document: BaseDocument): ManagedFile[] {
   const { hostname, fqdn, hosts = [], time_zone, time_servers = [], sysctl = {}, repositories = [] } = document
-  const own_names = fqdn === undefined ? [] : [`127.0.1.1 ${fqdn} ${hostname}`]
+  // A name with an address of its own must not lead to loopback: other programs ask who they are by it.
+  const has_address = fqdn === undefined || hosts.some(({ names }) => names.includes(fqdn))
+  const own_names = has_address ? [] : [`127.0.1.1 ${fqdn} ${hostname}`]
   const files: ManagedFile[] = [
     { kind: 'whole', path: '/etc/hostname', text: `${hostname}\n`, replaces: true },
     { kind: 'kernel', path: '/proc/sys/kernel/hostname', text: hostname },

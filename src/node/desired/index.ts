@@ -24,6 +24,8 @@ export interface Desired {
 
 /** Most changes are done by then, and their caller need not ask again. */
 const ANSWER_MS = 2000
+/** A task that takes longer goes on with the same order after the restart. */
+const STOP_MS = 5000
 
 export function createDesired({ areas, now, log }: DesiredOptions): Desired {
   const tasks = createTasks(log, now)
@@ -64,7 +66,7 @@ export function createDesired({ areas, now, log }: DesiredOptions): Desired {
       },
       agentTaskGet: ({ params }) => tasks.get(params.id),
     },
-    stop: () => tasks.settled(),
+    stop: () => tasks.settled(STOP_MS),
   }
 }
 

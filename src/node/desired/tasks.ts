@@ -12,8 +12,8 @@ export interface Tasks {
   ended(id: string, limit_ms: number): Promise<DesiredTask>
   get(id: string): DesiredTask
   ofArea(area: DesiredAreaName): DesiredTask | null
-  /** Resolves when none runs. */
-  settled(): Promise<void>
+  /** Resolves when none runs, or after so long. */
+  settled(limit_ms: number): Promise<void>
 }
 
 const MOST = 100
@@ -62,16 +62,20 @@ export function createTasks(log: Log, now: () => number): Tasks {
     },
     async ended(id, limit_ms) {
       const { task, done } = known(id)
-      let timer: NodeJS.Timeout | undefined
-      const limit = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, limit_ms)
-      })
-      await Promise.race([done, limit])
-      clearTimeout(timer)
+      await within(done, limit_ms)
       return task
     },
     get: (id) => known(id).task,
     ofArea,
-    settled: async () => void (await Promise.all([...tasks.values()].map(({ done }) => done))),
+    settled: (limit_ms) => within(Promise.all([...tasks.values()].map(({ done }) => done)), limit_ms),
   }
+}
+
+async function within(work: Promise<unknown>, limit_ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const limit = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, limit_ms)
+  })
+  await Promise.race([work, limit])
+  clearTimeout(timer)
 }
