@@ -91,7 +91,10 @@ async function reconcileNow({ host, settings, log }: FailoverOptions): Promise<S
       'This node has no failover scripts: its settings have no `failover`. Name a management node in X-Target-Node.',
     )
   }
-  const { unsafe, ...report } = await reconcileScripts(failover.scripts_dir)
+  const { scripts_dir } = failover
+  const { unsafe, ...report } = await reconcileScripts(scripts_dir).catch((cause: unknown) => {
+    throw new ApiError('HA_SCRIPTS_FAILED', `The folder of the scripts, ${scripts_dir}, cannot be used.`, { cause })
+  })
   for (const { name, reason } of report.restored) log.warn({ name, reason }, 'managed script restored')
   if (report.restored.length > 0) {
     const names = report.restored.map(({ name, reason }) => `${name} (${reason})`)
