@@ -43,6 +43,8 @@ import { portForwarding } from './network/port-forwarding.ts'
 import { serviceProviders } from './network/providers.ts'
 import { networkStats } from './network/stats.ts'
 import { decommission } from './nodes/decommission.ts'
+import { rollback } from './nodes/rollback.ts'
+import { wipe } from './nodes/wipe.ts'
 import { nodeHealth } from './nodes/health.ts'
 import { nodeSetup } from './nodes/lifecycle-setup.ts'
 import { nodeNics } from './nodes/nics.ts'
@@ -94,6 +96,8 @@ export const areas = [
   nodeNics,
   decommission,
   nodeSetup,
+  rollback,
+  wipe,
   bmcRecords,
   bmcPower,
   bmcBios,

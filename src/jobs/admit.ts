@@ -1,6 +1,7 @@
 // The engine as the rest of the service sees it.
 import type { Static, TSchema } from 'typebox'
 import type { Caller, Operation } from '#src/kernel/http/context.ts'
+import type { Publish } from '#src/store/app-events.ts'
 import type { Trx } from '#src/store/database.ts'
 import type { AdmissionOf, JobDefinition, Signal } from './define.ts'
 import type { JobRow } from './job-row.ts'
@@ -36,6 +37,17 @@ export interface Jobs {
     row: JobRow,
   ): Promise<Partial<State>>
   find(id: string): Promise<JobRow | undefined>
+  /** A failed job goes on at the step that failed, with another input where one is given. Throws NODE_STATE for one that has not failed. */
+  retry<Deps, Input, State, Result>(
+    id: string,
+    definition: JobDefinition<Deps, Input, State, Result>,
+    more: { input: Input; also?: (trx: Trx, publish: Publish) => Promise<void> },
+  ): Promise<JobRow>
+  /** What the job was admitted with. */
+  inputOf<Deps, Input, State, Result>(
+    definition: JobDefinition<Deps, Input, State, Result>,
+    row: JobRow,
+  ): Promise<Input>
   /** Its running children are cancelled with it. */
   cancel(id: string, caller: Caller): Promise<JobRow>
   /**

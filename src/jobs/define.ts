@@ -39,8 +39,8 @@ export interface Step<Deps, Input, State = NoState> {
   run: (run: Run<Deps, Input, State>) => Promise<void>
   /** Rolls the act back; runs in reverse order when the job undoes itself. Safe when nothing was done. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>
-  /** What a person must still check when nobody can tell whether the goal holds. */
-  outstanding?: string
+  /** What a person must still check when nobody can tell whether the goal holds: a sentence, or one for each thing. */
+  outstanding?: string | ((run: Run<Deps, Input, State>) => Promise<readonly string[]>)
   /** The whole step, waiting included; 15 minutes when left out. With `outstanding`, a wait that takes longer ends unverified. */
   timeout_ms?: number
   /** Automatic repeats for errors that say they may pass; 3 when left out. */
@@ -56,7 +56,7 @@ export interface Step<Deps, Input, State = NoState> {
   milestone?: Milestone
 }
 
-type OnFailure = 'stop' | 'undo'
+type OnFailure = 'stop' | 'undo' | 'undo_cancelled'
 
 export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   /** Area and verb: `vm.provision`. The part after the dot is the record's `job_type`. */
@@ -73,7 +73,7 @@ export interface JobDefinition<Deps, Input, State = NoState, Result = null> {
   steps: readonly Step<Deps, Input, State>[]
   /** How many of them may run at once, over all replicas. */
   limits?: readonly Limit<Deps, Input>[]
-  /** What follows a failed step: stop there, or undo the steps that began in reverse. */
+  /** What follows a failed step: stop there, or undo the steps that began in reverse; `undo_cancelled`: only after a cancel. */
   on_failure?: OnFailure | ((input: Input) => OnFailure)
   /** Rolls back what was written with the admission; last of all when the job undoes itself. Safe to repeat. */
   undo?: (run: Run<Deps, Input, State>) => Promise<void>

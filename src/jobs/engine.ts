@@ -115,7 +115,6 @@ export function createEngine(options: EngineOptions): Engine {
       await held.letGo()
     },
     result: (definition, row) => (row.result === null ? undefined : resultOf(definition, ledger.resultOf(row))),
-    saved: async (_definition, row) => (await ledger.open(row)).state as never,
     signal: ledger.signal,
     async admit<Deps, Input, State, Result>(
       definition: JobDefinition<Deps, Input, State, Result>,
@@ -137,6 +136,7 @@ export function createEngine(options: EngineOptions): Engine {
         held.reserved.delete(operation_id)
       }
     },
+    ...goingOn(ledger, held.bound, poll),
     async cancel(id: string, caller: Caller) {
       const row = await ledger.requestCancel(id)
       if (row === undefined) throw notCancellable(id, await ledger.find(id))
@@ -144,6 +144,24 @@ export function createEngine(options: EngineOptions): Engine {
       held.stop(id, 'cancelled')
       return row
     },
+  }
+}
+
+/** What a job was admitted with and has saved, and how it goes on after a failure. */
+function goingOn(
+  ledger: Ledger,
+  bound: (type: string) => BoundJob,
+  poll: () => void,
+): Pick<Engine, 'retry' | 'saved' | 'inputOf'> {
+  return {
+    async retry(id, definition, more) {
+      const row = await ledger.retry(id, placesOf(bound(definition.type), more.input), more)
+      if (row === undefined) throw new ApiError('NODE_STATE', `Job ${id} has not failed; only a failed job is retried.`)
+      poll()
+      return row
+    },
+    saved: async (_definition, row) => (await ledger.open(row)).state as never,
+    inputOf: async (_definition, row) => (await ledger.open(row)).input as never,
   }
 }
 

@@ -3,7 +3,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Keyring } from '#src/kernel/keyring.ts'
-import { endEvent, type Publish, startEvent, updateEvent } from '#src/store/app-events.ts'
+import { endEvent, type Publish, reopenEvent, startEvent, updateEvent } from '#src/store/app-events.ts'
 import type { Database, Trx } from '#src/store/database.ts'
 import { holdKey } from '#src/store/idempotency.ts'
 import { LOCKS } from '#src/store/locks.ts'
@@ -12,7 +12,7 @@ import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import type { Admission } from './admit.ts'
 import { appendLine, type AuditLine, chainHead } from './audit-log.ts'
 import { type AnyJob, type Milestone, MILESTONES } from './define.ts'
-import { freePlaces, MAY_START, type Place } from './limits.ts'
+import { freePlaces, MAY_START, type Place, takePlaces } from './limits.ts'
 import type { JobRow } from './job-row.ts'
 import {
   callerOf,
@@ -147,8 +147,49 @@ function claims({ database, decrypt, replica_id, now }: Parts) {
   }
 }
 
-function stops({ database, replica_id }: Parts) {
+function stops(parts: Parts) {
+  const { database, replica_id } = parts
   return {
+    /**
+     * Lets a failed job go on at the step that failed, with another input where one is given. Undefined: it has not failed.
+     * `also` is written in the same transaction.
+     */
+    retry: (
+      id: string,
+      places: readonly Place[],
+      { input, also }: { input?: unknown; also?: (trx: Trx, publish: Publish) => Promise<void> },
+    ): Promise<JobRow | undefined> =>
+      database.transact(async (trx, publish) => {
+        const row = await trx
+          .selectFrom('job')
+          .select('id')
+          .where('id', '=', id)
+          .where('job_status', '=', 'failed')
+          .forUpdate()
+          .executeTakeFirst()
+        if (row === undefined) return undefined
+        const waiting = await takePlaces(trx, id, places)
+        // What it waited for is over; it may wait as long again.
+        await trx.updateTable('job_step').set({ wait_until: null }).where('job_id', '=', id).execute()
+        await reopenEvent(trx, publish, id)
+        await also?.(trx, publish)
+        await notify(trx, id)
+        return change(trx, publish, id, {
+          job_status: 'running',
+          status: waiting ?? 'Going on at the step that failed.',
+          undoing: false,
+          executor: null,
+          finished_at: null,
+          wake_at: null,
+          cancel_requested_at: null,
+          failed_step: null,
+          failure_code: null,
+          failure_reason: null,
+          upstream_message: null,
+          ...(input === undefined ? {} : { input: parts.encrypt(input, id) }),
+        })
+      }),
+
     requestCancel: (id: string): Promise<JobRow | undefined> =>
       database.db.transaction().execute(async (trx) => {
         const row = await trx
@@ -219,7 +260,7 @@ function stepWrites({ held }: Parts) {
         progress: number
         /** After the last step the end of the event follows at once. */
         is_last: boolean
-        outstanding?: string
+        outstanding?: readonly string[]
         no_return?: boolean
         /** With this step the job has failed: from here on it only undoes and ends. */
         failure?: Failure & { sentence: string }
@@ -237,10 +278,10 @@ function stepWrites({ held }: Parts) {
           )
           .execute()
         if (state !== 'failed') await appendLine(trx, claim.row.id, endLine(name, state, error, attempt))
-        if (end.outstanding !== undefined) {
+        for (const text of new Set(end.outstanding)) {
           await trx
             .insertInto('job_outstanding')
-            .values({ job_id: claim.row.id, step: name, text: end.outstanding })
+            .values({ job_id: claim.row.id, step: name, text })
             .onConflict((conflict) => conflict.doNothing())
             .execute()
         }

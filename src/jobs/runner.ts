@@ -77,7 +77,7 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
   }
   if (failure !== undefined) await deps.ledger.endChildren(claim)
   if (failure !== undefined) {
-    const left = doesUndo(bound, claim) ? await undoSteps(claim, bound, stop, progress, deps) : undefined
+    const left = doesUndo(bound, claim, failure.code) ? await undoSteps(claim, bound, stop, progress, deps) : undefined
     const sentence = left === undefined ? failure.reason : undone(failure, left)
     return deps.ledger.finish(claim, {
       sentence,
@@ -89,8 +89,9 @@ async function walk(claim: Claim, bound: BoundJob, stop: AbortSignal, deps: Runn
   return deps.ledger.finish(claim, { sentence: done?.(run) ?? 'Done.', result: resultOf?.(run) })
 }
 
-function doesUndo({ definition: { on_failure } }: BoundJob, { input }: Claim): boolean {
-  return (typeof on_failure === 'function' ? on_failure(input) : on_failure) === 'undo'
+function doesUndo({ definition: { on_failure } }: BoundJob, { input }: Claim, failure_code: string): boolean {
+  const what = typeof on_failure === 'function' ? on_failure(input) : on_failure
+  return what === 'undo' || (what === 'undo_cancelled' && failure_code === 'JOB_CANCELLED')
 }
 
 /** What the definition writes with the failure, and the job that it names. */
@@ -137,7 +138,7 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
       progress: progress.after(ordinal),
       is_last: ordinal === bound.definition.steps.length - 1,
       ...more,
-      ...(step.point_of_no_return === true ? { no_return: true } : {}),
+      ...(step.point_of_no_return === true && state !== 'failed' ? { no_return: true } : {}),
     })
     claim.row = row
     deps.at?.(`${step.name}:ended`)
@@ -155,23 +156,31 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
     deps.at?.(`${step.name}:acted`)
     const holds = step.holds === undefined ? true : await step.holds(run)
     if (holds === true) await end('succeeded')
-    else if (holds === 'unknown' && step.outstanding !== undefined)
-      await end('unverified', step.outstanding, { outstanding: step.outstanding })
-    else throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" ended, but its goal was not reached.`)
+    else if (holds === 'unknown' && step.outstanding !== undefined) {
+      const outstanding = await outstandingOf(step.outstanding, run)
+      await end('unverified', outstanding.join(' '), { outstanding })
+    } else throw new ApiError('JOB_INTERRUPTED', `The step "${step.title}" ended, but its goal was not reached.`)
     return undefined
   } catch (thrown) {
-    return failStep(thrown, context, timeout, end)
+    return failStep(thrown, { ...context, run }, timeout, end)
   }
 }
 
+async function outstandingOf(
+  outstanding: NonNullable<AnyStep['outstanding']>,
+  run: Run<unknown, unknown, NoState>,
+): Promise<readonly string[]> {
+  return typeof outstanding === 'string' ? [outstanding] : outstanding(run)
+}
+
 interface StepMore {
-  outstanding?: string
+  outstanding?: readonly string[]
   failure?: Failure & { sentence: string }
 }
 
 async function failStep(
   thrown: unknown,
-  context: StepRun,
+  context: StepRun & { run: Run<unknown, unknown, NoState> },
   timeout: AbortSignal,
   end: (state: StepEnd, error: string, more: StepMore) => Promise<void>,
 ): Promise<Failure | undefined> {
@@ -181,7 +190,8 @@ async function failStep(
   if (isEndOfRun(stopped)) throw stopped
   const { outstanding } = step
   if (stopped instanceof WaitEndedError && outstanding !== undefined) {
-    await end('unverified', outstanding, { outstanding })
+    const texts = await outstandingOf(outstanding, context.run)
+    await end('unverified', texts.join(' '), { outstanding: texts })
     return undefined
   }
   const error = errorOf(thrown, stopped, timeout, context)
@@ -195,7 +205,7 @@ async function failStep(
   })
   const { code, message: reason, upstream_message = null } = error
   const failure = { step: step.name, code, reason, upstream_message }
-  const sentence = doesUndo(bound, claim) ? `Undoing: ${reason}` : reason
+  const sentence = doesUndo(bound, claim, code) ? `Undoing: ${reason}` : reason
   // In one write: a crash after it must not begin the failed step again.
   await end('failed', reason, { failure: { ...failure, sentence } })
   return failure

@@ -97,6 +97,17 @@ export async function endEvent(trx: Trx, publish: Publish, correlation_id: strin
   publish(eventMessage(row))
 }
 
+/** A failed operation goes on. */
+export async function reopenEvent(trx: Trx, publish: Publish, correlation_id: string): Promise<void> {
+  const row = await trx
+    .updateTable('app_event')
+    .set({ status: 'IN_PROGRESS', level: 'INFO', completed_at: null, error_message: '' })
+    .where('correlation_id', '=', correlation_id)
+    .returningAll()
+    .executeTakeFirst()
+  if (row !== undefined) publish(eventMessage(row))
+}
+
 /** What an event said for a while is corrected; that it was stands in the audit beside the request. */
 async function auditLateEnd(trx: Trx, { correlation_id, status }: AppEventRow): Promise<void> {
   await trx.updateTable('app_event').set({ abandoned_at: null }).where('correlation_id', '=', correlation_id).execute()

@@ -266,6 +266,30 @@ function reported(facts: NodeFacts) {
   }
 }
 
+/** Nobody may speak for the node any more, and no unused token lets it join again. The row must be locked. */
+export async function revokeAgent(trx: Trx, row: NodeRow, reason: string): Promise<void> {
+  await revokeCertificate(trx, row, reason)
+  await trx.deleteFrom('enrolment_token').where('node_id', '=', row.node_id).where('used_at', 'is', null).execute()
+  await trx
+    .updateTable('node')
+    .set({ certificate: null, previous_certificate: null, certificate_serial: null, certificate_expires_at: null })
+    .where('node_id', '=', row.node_id)
+    .execute()
+}
+
+/** What was known of its operating system: a machine without one has the address of its BMC alone. */
+export async function forgetSystem(trx: Trx, node_id: number): Promise<void> {
+  await trx
+    .updateTable('node')
+    .set({
+      node_ip: null, fqdn: null, addresses: null, role: null, reported_node_ip: null, reported_fqdn: null, reported_hostname: null,
+      reported_since: null, agent_address: null, agent_port: null, agent_version: null, boot_id: null, enrolled_at: null,
+      seen_at: null, told_online: false,
+    }) // biome-ignore format: columns
+    .where('node_id', '=', node_id)
+    .execute()
+}
+
 async function revokeCertificate(trx: Trx, row: NodeRow, reason: string): Promise<void> {
   if (row.certificate_serial === null) return
   await trx

@@ -18,8 +18,8 @@ const PUBLIC = [
   'POST /auth/login', 'GET /auth/oidc/start', 'GET /auth/oidc/callback',
   'POST /configure/decommission/wipe-result', 'GET /internal/ssh/filesync-pubkey',
 ] // biome-ignore format: a list of routes
-/** Changes that a caller makes to itself only. */
-const SELF_SERVICE = ['authLogin', 'authLogout', 'oidcCallback', 'ticketCreate', 'passwordChange']
+/** Changes that a caller makes to itself only, and the report of a wipe image, which annotates. */
+const SELF_SERVICE = ['authLogin', 'authLogout', 'oidcCallback', 'ticketCreate', 'passwordChange', 'wipeResultReport']
 
 const ajv = new Ajv({ strict: false, allErrors: true })
 addFormatsModule.default(ajv, { mode: 'full' })

@@ -24,6 +24,9 @@ const SHARED_MODULES = [
   'address-ports',
   // What makes a machine for other areas, too: they start it as a job of their own job.
   'compute/provision.job',
+  'bmc/mount.job',
+  // Writers of address servers take turns, whichever area they belong to.
+  'ddi/server-lock',
   // Jobs of nodes look alike, whichever module has them.
   'lifecycle/job-view',
 ].map((name) => `src/modules/${name}.ts`)

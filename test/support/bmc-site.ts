@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { PROFILE_NAMES, type ProfileName } from '../../lab/redfish/profiles.ts'
 import { type RedfishLab, type SimulatedBmc, startRedfish } from '../../lab/redfish/server.ts'
 import type { Speed } from '../../lab/redfish/state.ts'
+import { wipeImage } from '../../lab/redfish/wipe-image.ts'
 import type { Reply } from './http.ts'
 import { type Lab, type LabOptions, startLab } from './start-lab.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -30,6 +31,8 @@ export const FAST: Speed = {
 } // biome-ignore format: one record
 
 export const ISO_FILE = 'small.iso'
+/** Wipes the machine that starts from it, where the test plays it. */
+export const WIPE_FILE = 'wipe.iso'
 
 /** Every operation that speaks to a BMC, with a body that would do. */
 export const BMC_CALLS: Readonly<Record<string, object>> = {
@@ -48,14 +51,26 @@ export const BMC_CALLS: Readonly<Record<string, object>> = {
 
 export const codeOf = ({ status, body }: Reply): string => `${status} ${body?.code}`
 
-export async function startBmcSite(options: LabOptions & { bmc?: Record<string, unknown> } = {}): Promise<BmcSite> {
-  const redfish = await startRedfish({
+export interface BmcSiteOptions extends LabOptions {
+  bmc?: Record<string, unknown>
+  /** A machine starts from an image. */
+  onBoot?: (bmc: SimulatedBmc, image: string) => Promise<void>
+}
+
+export async function startBmcSite(options: BmcSiteOptions = {}): Promise<BmcSite> {
+  const played: Promise<void>[] = []
+  const redfish: RedfishLab = await startRedfish({
     bmcs: PROFILE_NAMES.map((profile, index) => ({ name: profile, profile, host: `127.0.77.${index + 11}` })),
     speed: FAST,
+    onBoot(name, image) {
+      const bmc = redfish.bmcs[name]
+      if (bmc !== undefined) played.push(options.onBoot?.(bmc, image) ?? Promise.resolve())
+    },
   })
   const iso_dir = join(tempFolder('gp-iso-'), 'images')
   mkdirSync(iso_dir)
   writeFileSync(join(iso_dir, ISO_FILE), Buffer.alloc(100_000, 7))
+  writeFileSync(join(iso_dir, WIPE_FILE), wipeImage())
   const lab = await startLab({
     ...options,
     config: {
@@ -77,6 +92,7 @@ export async function startBmcSite(options: LabOptions & { bmc?: Record<string, 
         .filter(({ command }) => command.startsWith(`${name} `))
         .map(({ command, params }) => `${command.slice(name.length + 1)} ${params.by ?? ''}`),
     async close() {
+      await Promise.allSettled(played)
       await lab.close()
       await redfish.close()
     },

@@ -1,16 +1,30 @@
 // The life of a node: setup, decommission, rollback and wipe.
 import { decommission } from '#src/contract/nodes/decommission.ts'
 import { nodeSetup } from '#src/contract/nodes/lifecycle-setup.ts'
+import { rollback } from '#src/contract/nodes/rollback.ts'
+import { wipe } from '#src/contract/nodes/wipe.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { createAddressPorts } from '../address-ports.ts'
+import { createServerLock } from '../ddi/server-lock.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { decommissionChanges } from './decommission/changes.ts'
+import { decommissionStartJob } from './decommission/decommission.job.ts'
 import { decommissionPreflight } from './decommission/handlers.ts'
+import { decommissionStart } from './decommission/start.ts'
+import { decommissionViews } from './decommission/views.ts'
+import { answersAt } from './leave/addresses.ts'
+import type { LeaveDeps } from './leave/run.ts'
+import { rollbackHandlers } from './rollback/handlers.ts'
+import { rollbackStartJob } from './rollback/rollback.job.ts'
 import { nodePreflight } from './setup/preflight.ts'
 import { nodeSetupStartJob } from './setup/setup.job.ts'
 import { nodeSetupStart, nodeSetupStatus } from './setup/start.ts'
+import { wipeResultReport } from './wipe/result.ts'
 
 /** What each source of a preflight may take. */
 const SOURCE_BUDGET_MS = 15_000
+const WIPE_WAIT_MS = 6 * 3600_000
+const WIPE_POLL_MS = 10 * 60_000
 
 export function lifecycleModule(parts: Parts): Module {
   const { setup, nodes, compute } = parts.config
@@ -23,6 +37,7 @@ export function lifecycleModule(parts: Parts): Module {
     offline_after_ms: nodes.offline_after_ms,
     budget_ms: SOURCE_BUDGET_MS,
   }
+  const leave = leaveDeps(parts)
   return {
     areas: [
       serve(nodeSetup, {
@@ -30,8 +45,28 @@ export function lifecycleModule(parts: Parts): Module {
         nodeSetupStatus: nodeSetupStatus(deps),
         nodePreflight: nodePreflight(deps),
       }),
-      serve(decommission, { decommissionPreflight: decommissionPreflight(deps) }),
+      serve(decommission, {
+        ...decommissionViews(parts.database.db),
+        ...decommissionChanges(deps),
+        decommissionPreflight: decommissionPreflight(deps),
+        decommissionStart: decommissionStart(deps),
+      }),
+      serve(rollback, rollbackHandlers(deps)),
+      serve(wipe, { wipeResultReport: wipeResultReport(deps) }),
     ],
-    jobs: [bindJob(nodeSetupStartJob, deps)],
+    jobs: [bindJob(nodeSetupStartJob, deps), bindJob(decommissionStartJob, leave), bindJob(rollbackStartJob, leave)],
+  }
+}
+
+function leaveDeps(parts: Parts): LeaveDeps {
+  const { config, database, listening } = parts
+  return {
+    ...parts,
+    dhcp_lock: createServerLock(database, 'DHCP'),
+    dns_lock: createServerLock(database, 'DNS'),
+    image_port: () => config.bmc.image_port ?? listening() ?? config.listen.port,
+    answers: answersAt,
+    wipe_wait_ms: WIPE_WAIT_MS,
+    wipe_poll_ms: WIPE_POLL_MS,
   }
 }

@@ -75,6 +75,8 @@ interface Next {
 const BY_CODE: Readonly<Record<string, Next['action']>> = {
   // The outcome of what may happen once is not known.
   JOB_INTERRUPTED: 'manual',
+  VM_NOT_ACKNOWLEDGED: 'retry_with_force',
+  NODE_IN_SERVICE: 'decommission',
 }
 
 function nextStep(facts: NodeJobFacts): Next {

@@ -1,0 +1,103 @@
+// What the jobs that take a node out of service share: whom they speak to, what was agreed, and what they find.
+import { type Static, Type } from 'typebox'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
+import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
+import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
+import type { Holds, Run, Step } from '#src/jobs/define.ts'
+import { Submissions } from '#src/jobs/submit-once.ts'
+import type { Config } from '#src/kernel/config.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Database } from '#src/store/database.ts'
+import { findNode, type NodeRow } from '#src/store/nodes.ts'
+import type { BmcAccess } from '../../bmc-access.ts'
+import type { ServerLock } from '../../ddi/server-lock.ts'
+import type { NodeAgents } from '../../node-agents.ts'
+import { type PlatformReading, readPlatform } from '../decommission/platform-reading.ts'
+
+export interface LeaveDeps {
+  database: Database
+  cloudstack: CloudStack
+  agents: NodeAgents
+  bmcs: Pick<BmcAccess, 'open'>
+  dhcp_server: DhcpServer | undefined
+  dns_server: DnsServer | undefined
+  ipam_store: IpamStore | undefined
+  /** Writers of these servers take turns. */
+  dhcp_lock: ServerLock
+  dns_lock: ServerLock
+  config: Pick<Config, 'bmc'>
+  /** Port under which images are fetched. */
+  image_port: () => number
+  /** Whether something answers at an address of the node. */
+  answers: (address: string, signal: AbortSignal) => Promise<boolean>
+  /** How long a report of a wipe is waited for, and how often it is looked for. */
+  wipe_wait_ms: number
+  wipe_poll_ms: number
+}
+
+const Named = Type.Object({ id: Type.String(), name: Type.String() })
+
+export const LeaveInput = Type.Object({
+  bmc_ip: Type.String(),
+  node_id: Type.Integer(),
+  /** State of the node before, which a cancel restores. */
+  state: Type.Union([Type.Literal('configured'), Type.Literal('configure_failed'), Type.Literal('discovered')]),
+  /** Who asked for it: of what is done at a BMC, it is remembered who did it. */
+  by: Type.String(),
+  /** What the platform knows the node by. */
+  addresses: Type.Array(Type.String()),
+  names: Type.Array(Type.String()),
+  /** Machines that may be destroyed, as the caller named them. */
+  destroy: Type.Array(Named),
+  /** Serial numbers that the report of the wipe must name. */
+  disks: Type.Array(Type.String()),
+  store_served: Type.Boolean(),
+  wipe: Type.Union([Type.Literal('full'), Type.Literal('data'), Type.Literal('none')]),
+  power_off: Type.Boolean(),
+  /** What the preflight said, for the audit log. */
+  findings: Type.Array(Type.String()),
+})
+export type LeaveInput = Static<typeof LeaveInput>
+
+export const LeaveState = Type.Object({
+  submissions: Submissions,
+  /** Secret of the wipe image, and of the address that it is fetched from. */
+  wipe_token: Type.String(),
+  capability: Type.String(),
+  wipe_started_at: Type.Number(),
+  /** Addresses that still answered when they were to be released. */
+  still_held: Type.Array(Type.String()),
+  unreached: Type.Boolean(),
+})
+export type LeaveState = Static<typeof LeaveState>
+
+export type LeaveRun = Run<LeaveDeps, LeaveInput, LeaveState>
+export type LeaveStep = Step<LeaveDeps, LeaveInput, LeaveState>
+
+export async function nodeOf({ deps, input }: Pick<LeaveRun, 'deps' | 'input'>): Promise<NodeRow> {
+  const node = await findNode(deps.database.db, input.bmc_ip)
+  if (node === undefined) throw new ApiError('NODE_NOT_FOUND', `Node ${input.bmc_ip} is not registered any more.`)
+  return node
+}
+
+/** The host and the machines on it, as the platform shows them now. */
+export function platformOf({ deps, input, signal }: LeaveRun): Promise<PlatformReading> {
+  return readPlatform(deps.cloudstack, input, { signal })
+}
+
+export const NO_HOST = 'The compute platform knows no host of this node.'
+
+/** A step about the host of the platform. */
+export async function hasHost(run: LeaveRun): Promise<string | true> {
+  if (!run.deps.cloudstack.configured) return 'No compute platform is configured.'
+  return (await platformOf(run)).host === null ? NO_HOST : true
+}
+
+/** A goal of the host; one that is gone holds every goal. */
+export function whenHost(goal: (platform: PlatformReading & { host: NonNullable<PlatformReading['host']> }) => Holds) {
+  return async (run: LeaveRun): Promise<Holds> => {
+    const platform = await platformOf(run)
+    return platform.host === null ? true : goal({ ...platform, host: platform.host })
+  }
+}

@@ -1,0 +1,119 @@
+// Job: what a failed setup left is rolled back. It asks the world what is there and
+// never what the setup believes to have done. It ends with a free node, or holds the node for a retry.
+import { defineJob } from '#src/jobs/define.ts'
+import type { AdmissionOf } from '#src/jobs/define.ts'
+import { ApiError } from '#src/kernel/errors.ts'
+import type { Db } from '#src/store/database.ts'
+import { knownDisks, moveNode } from '#src/store/node-lifecycle.ts'
+import { findNode, forgetSystem, type NodeRow } from '#src/store/nodes.ts'
+import { addressRelease, dhcpRelease, dnsRemove } from '../leave/addresses.ts'
+import { fabricRemove, nodeTeardown, powerOff, revoke } from '../leave/node.ts'
+import { cordon, hostDelete, maintenance } from '../leave/platform.ts'
+import {
+  hasHost,
+  type LeaveDeps,
+  LeaveInput,
+  type LeaveRun,
+  LeaveState,
+  type LeaveStep,
+  platformOf,
+} from '../leave/run.ts'
+import { storageRemove } from '../leave/storage.ts'
+import { mediaCleanup, wipeBoot, wipeWait } from '../leave/wipe.ts'
+
+/** States that a node is rolled back from. */
+export const ROLLED_BACK_FROM = ['configuring', 'configure_failed'] as const
+
+const admit: LeaveStep = {
+  name: 'admit',
+  title: 'Mark the node as being rolled back',
+  run: async (run) => {
+    await run.fenced((trx) => moveNode(trx, run.input.bmc_ip, ROLLED_BACK_FROM, 'rolling_back', run.job_id))
+    await run.note('INFO', `Asked for by ${run.caller.username}.`, { wipe: run.input.wipe })
+  },
+}
+
+/** Machines on the host mean that the node went into service: then it leaves by a decommission alone. */
+const vmGuard: LeaveStep = {
+  name: 'vm-guard',
+  title: 'Check that no machine runs on the node',
+  applies: hasHost,
+  run: async (run) => {
+    const vms = (await platformOf(run)).vms.filter(({ kind }) => kind === 'user')
+    if (vms.length === 0) return
+    throw new ApiError(
+      'NODE_IN_SERVICE',
+      `${vms.map(({ name }) => name).join(', ')} run on the node: it is in service. Decommission it; nothing was touched.`,
+    )
+  },
+}
+
+const STAYS = 'The installed system stays, so that setup can be repeated at once.'
+
+/** Only where the system itself goes. */
+const onlyWhenWiped = (step: LeaveStep): LeaveStep => ({
+  ...step,
+  applies: async (run) => (run.input.wipe === 'full' ? ((await step.applies?.(run)) ?? true) : STAYS),
+})
+
+const finish: LeaveStep = {
+  name: 'finish',
+  title: 'Mark the node as free',
+  run: (run) =>
+    run.fenced(async (trx) => {
+      const { node_id } = await moveNode(trx, run.input.bmc_ip, 'rolling_back', 'discovered', run.job_id)
+      if (run.input.wipe === 'full') await forgetSystem(trx, node_id)
+    }),
+}
+
+export const rollbackStartJob = defineJob<LeaveDeps>()({
+  type: 'node.rollback',
+  input: LeaveInput,
+  state: LeaveState,
+  resource_type: 'NODE',
+  limits: [{ of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' }],
+  steps: [
+    admit, vmGuard, cordon, maintenance, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
+    ...[revoke, wipeBoot, wipeWait, mediaCleanup, powerOff].map(onlyWhenWiped), addressRelease, finish,
+  ], // biome-ignore format: in their order
+  on_failure: 'stop',
+  failed: async (run: LeaveRun, trx) => {
+    const held = ['rolling_back', ...ROLLED_BACK_FROM] as const
+    const node = await findNode(trx, run.input.bmc_ip)
+    if (held.some((state) => state === node?.provision_status))
+      await moveNode(trx, run.input.bmc_ip, held, 'configure_failed', run.job_id)
+    return undefined
+  },
+  done: ({ input }) => `Node ${input.bmc_ip} is as it was before its setup.`,
+})
+
+/** What a rollback is admitted with, by a person or after a failed setup. */
+export async function rollbackAdmission(
+  db: Db,
+  node: NodeRow,
+  { by, wipe = 'data' }: { by: string; wipe?: LeaveInput['wipe'] },
+): Promise<AdmissionOf<LeaveInput>> {
+  const disks = await knownDisks(db, node.node_id)
+  const addresses = [...new Set([...(node.node_ip === null ? [] : [node.node_ip]), ...(node.addresses ?? [])])]
+  return {
+    input: {
+      bmc_ip: node.bmc_ip,
+      node_id: node.node_id,
+      by,
+      state: 'configure_failed',
+      addresses,
+      names: [node.fqdn, node.hostname].filter((name) => name !== null),
+      destroy: [],
+      disks: disks.flatMap(({ serial, wwn }) => serial ?? wwn ?? []),
+      store_served: false,
+      wipe,
+      power_off: false,
+      findings: [],
+    },
+    description: `Rolling node ${node.bmc_ip} back.`,
+    resource_id: node.id,
+    resource_name: node.fqdn ?? node.hostname ?? node.bmc_ip,
+    node_ip: node.bmc_ip,
+    metadata: { wipe, role: node.role, asked_by: by },
+  }
+}
