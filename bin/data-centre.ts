@@ -1,6 +1,6 @@
 // The lab's data centre: the embedded database, the simulated platform, address server and BMCs, and the real control plane
 // in one process.
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -15,7 +15,8 @@ import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
 import { BARE_NETWORK, BARE_NODES, seedBareNodes } from '../lab/redfish/bare-nodes.ts'
-import { startRedfish } from '../lab/redfish/server.ts'
+import { type RedfishLab, startRedfish } from '../lab/redfish/server.ts'
+import { wipeImage, wipeMachine } from '../lab/redfish/wipe-image.ts'
 import { startTechnitium, type TechnitiumLab } from '../lab/technitium/server.ts'
 import { type LabCameras, orderNvr, startLabCameras } from './lab-cameras.ts'
 import { type ControlPlane, type ControlPlaneOptions, startControlPlane } from './control-plane.ts'
@@ -69,6 +70,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   const data_dir = join(state_dir, 'control')
   mkdirSync(data_dir, { recursive: true, mode: 0o700 })
   mkdirSync(isoDir(data_dir), { recursive: true, mode: 0o700 })
+  writeFileSync(join(isoDir(data_dir), WIPE_FILE), wipeImage())
   const log_file = join(data_dir, 'control.log')
   rotateLog(log_file)
   const { level } = loadConfig(undefined, options.environment ?? {}).log
@@ -95,7 +97,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       started.defer(() => lab.close())
       return lab
     }),
-    startRedfish({ bmcs: BARE_NODES }).then((lab) => {
+    startBareNodes(log).then((lab) => {
       started.defer(() => lab.close())
       return lab
     }),
@@ -155,6 +157,8 @@ function labConfig(
       ...given.bmc,
       allowed_networks: [BARE_NETWORK],
       iso_dir: given.bmc.iso_dir ?? isoDir(data_dir),
+      wipe_image: given.bmc.wipe_image ?? WIPE_FILE,
+      image_addresses: [...given.bmc.image_addresses, '127.0.0.1'],
       follow_ms: 500,
     },
     setup: { ...given.setup, cluster: given.setup.cluster ?? 'cluster-a' },
@@ -162,6 +166,21 @@ function labConfig(
     node: { enabled: false, settings: {} },
   }
 }
+
+/** Machines that wipe their disks when they are started from the wipe image. */
+async function startBareNodes(log: Log): Promise<RedfishLab> {
+  const redfish: RedfishLab = await startRedfish({
+    bmcs: BARE_NODES,
+    onBoot(name, image) {
+      const bmc = redfish.bmcs[name]
+      if (bmc === undefined) return
+      wipeMachine(bmc, image).catch((err: unknown) => log.warn({ err, bmc: name }, 'wipe could not be played'))
+    },
+  })
+  return redfish
+}
+
+const WIPE_FILE = 'wipe.iso'
 
 /** Images that the bare nodes can be started from: whatever is put there. */
 function isoDir(data_dir: string): string {

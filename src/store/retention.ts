@@ -44,6 +44,7 @@ function rulesOf(periods: RetentionPeriods): RetentionRule[] {
     { table: 'session', old: sql`expires_at < ${ago('hours', 24)}` },
     { table: 'ticket', old: sql`expires_at < ${ago('hours', 1)}` },
     { table: 'oidc_login', old: sql`expires_at < now()` },
+    { table: 'wipe', old: sql`created_at < ${ago('days', job_days)}` },
     { table: 'preflight_result', old: sql`expires_at < ${ago('hours', 24)}` },
     { table: 'enrolment_token', old: sql`expires_at < ${ago('days', 30)}` },
   ]
