@@ -6,6 +6,7 @@ import { after, before, suite, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
+import { readJobFacts } from '#src/jobs/view.ts'
 import { checkConfig } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
@@ -175,7 +176,7 @@ suite('setup of a node', () => {
     })
   })
 
-  test('a management node gets no hypervisor and is no host of the platform', async () => {
+  test('a management node gets no hypervisor, is no host of the platform, and says that its place in the cluster is left to do', async () => {
     await repeatEverywhere({
       make: () => make({ role: 'management', benchmark_enabled: false, nics: [] }),
       async completed(fixture, job, where) {
@@ -187,6 +188,9 @@ suite('setup of a node', () => {
         )
         assert.deepEqual(hostsOf(fixture), [])
         assert.deepEqual([...fixture.node.areas.keys()], ['base'])
+        const { outstanding, steps } = await readJobFacts(database.db, job.id)
+        assert.equal(steps.find(({ name }) => name === 'cluster-join')?.state, 'unverified')
+        assert.match(outstanding.join(), /^Make the node a member of the management cluster/)
       },
       failed: nothingLeft,
     })

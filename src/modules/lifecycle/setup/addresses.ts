@@ -110,7 +110,13 @@ export async function publishName(run: SetupRun): Promise<void> {
   const [fqdn, ip_address] = [state.fqdn ?? '', state.node_ip ?? '']
   // Held first: a name whose publication was interrupted is found again.
   await run.fenced((trx) => holdAddress(trx, input.node_id, run.job_id, { address: fqdn, kind: 'dns' }))
-  await deps.names?.publish({ ip_address, hostname: fqdn, dns_zone: undefined, ttl: undefined, create_ptr: true })
+  try {
+    await deps.names?.publish({ ip_address, hostname: fqdn, dns_zone: undefined, ttl: undefined, create_ptr: true })
+  } catch (error) {
+    if (!(error instanceof ApiError && error.code === 'DNS_ZONE_NOT_FOUND')) throw error
+    const zone = fqdn.slice(fqdn.indexOf('.') + 1)
+    throw new ApiError('DNS_ZONE_NOT_FOUND', `No zone of the name server holds ${fqdn}; make the zone ${zone}.`)
+  }
   await run.note('INFO', `${fqdn} leads to ${ip_address}.`)
 }
 

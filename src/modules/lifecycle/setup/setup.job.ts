@@ -2,6 +2,7 @@
 import type { DesiredDocuments } from '#src/contract/nodes/agent-desired.ts'
 import { defineJob, type Step } from '#src/jobs/define.ts'
 import { enrolConfigured, moveNode } from '#src/store/node-lifecycle.ts'
+import { haMembers } from '#src/store/ha-members.ts'
 import { findNode } from '#src/store/nodes.ts'
 import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, releaseAddresses, wantsAddresses, withdrawName } from './addresses.ts' // biome-ignore format: one line
 import { applyDesired, desiredHolds, type DesiredTarget, removeDesired } from '../desired.ts'
@@ -135,6 +136,17 @@ const steps: readonly SetupStep[] = [
     holds: hostIsEnabled,
     run: enableHost,
     undo: disableHost,
+  },
+  {
+    name: 'cluster-join',
+    title: 'Join the management cluster',
+    applies: ({ input }) => input.role === 'management' || 'a hypervisor is no member of the management cluster',
+    // Database, services and failover of a member are not carried out here: whoever did it by hand is seen in the list.
+    holds: async ({ deps, input }) =>
+      (await haMembers(deps.database.db)).some(({ bmc_ip }) => bmc_ip === input.bmc_ip) || 'unknown',
+    run: async () => {},
+    outstanding:
+      'Make the node a member of the management cluster: database standby, services and failover (docs/guides/high-availability.md).',
   },
   {
     name: 'enrol',
