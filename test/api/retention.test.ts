@@ -17,6 +17,8 @@ const ROWS: Record<string, string> = {
     values (gen_random_uuid(), {age}, 'planted', 'SUCCESS', 'PLANT', 'planted')`,
   job: `insert into job (id, created_at, finished_at, job_status, type, input, state, planned_steps, resource_type, caller)
     values (gen_random_uuid(), {age}, {age}, 'completed', 'planted.job', '', '', '[]', 'PLANT', '{}')`,
+  ha_event: `insert into ha_event (id, received_at, occurred_at, app_event_id, correlation_id, address, action, status, level, message)
+    values (gen_random_uuid(), {age}, {age}, gen_random_uuid(), '', 'planted', 'x', 'COMPLETED', 'INFO', '')`,
   guest_network_job: `insert into guest_network_job (started_at, job_id, network, operation)
     values ({age}, gen_random_uuid(), 'planted', 'check')`,
   platform_event: `insert into platform_event (id, created_at, type, level, state, description, username)
@@ -32,16 +34,18 @@ const ROWS: Record<string, string> = {
     values ({age}, gen_random_uuid(), 'planted-{n}', '', '{}')`,
   ticket: `insert into ticket (expires_at, hash, caller) values ({age}, 'planted-{n}', '{}')`,
   oidc_login: `insert into oidc_login (expires_at, state_hash, sealed) values ({age}, 'planted-{n}', '')`,
+  preflight_result: `insert into preflight_result (expires_at, fingerprint, node_id, result)
+    values ({age}, 'planted-{n}', (select node_id from node limit 1), '{}')`,
   enrolment_token: `insert into enrolment_token (expires_at, hash, node_id, created_by)
     values ({age} - interval '27 days', 'planted-{n}', (select node_id from node limit 1), 'planted')`,
 }
 
 /** Tables that hold one row for each thing that exists, or rows that people make and want to keep. */
 const BOUNDED = [
-  'alert_copy', 'api_token', 'bmc', 'bmc_inventory', 'boot_image', 'cam_camera', 'cam_instance', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ipam_address', 'ipam_pending',
+  'alert_copy', 'api_token', 'bmc', 'bmc_inventory', 'boot_image', 'cam_camera', 'cam_instance', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ha_member', 'ipam_address', 'ipam_pending',
   'ipam_prefix', 'ipam_range', 'ipam_role', 'ipam_site', 'ipam_vlan', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
-  'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'revoked_certificate', 'setting', 'tenant',
-  'user_account', 'vm_state',
+  'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'node_address', 'node_disk', 'node_nic', 'revoked_certificate', 'setting', 'tenant',
+  'user_account', 'vm_state', 'wipe', 'wipe_submission',
 ] // biome-ignore format: a list
 
 let lab: Lab
@@ -84,6 +88,7 @@ test('old rows of every table that grows are deleted, a backlog too, and what is
     'audit',
     'app_event',
     'job',
+    'ha_event',
     'guest_network_job',
     'platform_event',
     'dhcp_lease',
@@ -115,6 +120,8 @@ test('old rows of every table that grows are deleted, a backlog too, and what is
   assert.equal(await count(`job where type = 'planted.job'`), 1)
   assert.equal(await count(`job where type in ('parent', 'child')`), 2, 'a job is kept for its child')
   assert.equal(await count(`guest_network_job`), 1)
+  assert.equal(await count(`ha_event where address = 'planted'`), 1)
+  assert.equal(await count(`preflight_result`), 0)
   assert.equal(await count(`platform_event where id like 'planted-%'`), 1)
   assert.equal(await count(`dhcp_lease where scope = 'planted'`), 1)
   assert.equal(await count(`stream_event where type = 'planted'`), 1)
