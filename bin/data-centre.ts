@@ -14,7 +14,9 @@ import { startLabAgents } from '../lab/agents.ts'
 import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts'
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
-import { BARE_NETWORK, BARE_NODES, seedBareNodes } from '../lab/redfish/bare-nodes.ts'
+import { makeInstaller } from '../lab/installer/xorriso.ts'
+import { startPikvm } from '../lab/pikvm/server.ts'
+import { BARE_NETWORK, BARE_NODES, KVM_NODES, NODE_NETWORK, seedBareNodes } from '../lab/redfish/bare-nodes.ts'
 import { type RedfishLab, startRedfish } from '../lab/redfish/server.ts'
 import { wipeImage, wipeMachine } from '../lab/redfish/wipe-image.ts'
 import { startTechnitium, type TechnitiumLab } from '../lab/technitium/server.ts'
@@ -75,7 +77,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   rotateLog(log_file)
   const { level } = loadConfig(undefined, options.environment ?? {}).log
   const log = createLog({ level, destination: pino.destination({ dest: log_file, sync: false }) })
-  const [postgres, platform, addresses, redfish] = await allStarted(
+  const [postgres, platform, addresses, redfish, pikvm] = await allStarted(
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
       started.defer(() => server.stop())
       return server
@@ -101,6 +103,10 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       started.defer(() => lab.close())
       return lab
     }),
+    startPikvm({ kvms: KVM_NODES }).then((lab) => {
+      started.defer(() => lab.close())
+      return lab
+    }),
   )
   const cameras = options.cameras
     ? await startedCameras(platform, { data_dir, relay_url: options.relay_url, log }, started)
@@ -114,7 +120,8 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   })
   started.defer(() => control.close())
   const access = { url: control.url, token: control.admin_token ?? '' }
-  await seedBareNodes({ ...access, redfish, log: (line) => log.warn({}, line) })
+  const devices = [...Object.values(redfish.bmcs), ...Object.values(pikvm.kvms)]
+  await seedBareNodes({ ...access, devices, log: (line) => log.warn({}, line) })
   if (options.agents) startAgents(control, data_dir, log, started)
   if (cameras?.is_ordered === false) orderInBackground(cameras, control, log, started)
   const { dns_port, control_url: dhcp_clients_url } = addresses
@@ -162,6 +169,15 @@ function labConfig(
       follow_ms: 500,
     },
     setup: { ...given.setup, cluster: given.setup.cluster ?? 'cluster-a' },
+    installer: {
+      ...given.installer,
+      ...makeInstaller(data_dir),
+      node_networks: [NODE_NETWORK],
+      callback_scheme: 'http',
+      poll_ms: 500,
+      // Ports below 1024 are for root alone.
+      ssh_port: 2222,
+    },
     // The nodes of the lab are its captured hosts: this machine is none of them.
     node: { enabled: false, settings: {} },
   }

@@ -13,7 +13,8 @@ MBR partition      :   1   0x00  0xee            1         3343
 GPT type GUID      :   2  28732ac11ff8d211ba4b00a0c93ec93b
 `
 
-function run(args: readonly string[]): void {
+/** In this process, for who needs no program. */
+export function runXorriso(args: readonly string[]): string {
   const after = (name: string): string => args[args.indexOf(name) + 1] ?? ''
   const source = after('-indev')
   statSync(source)
@@ -26,8 +27,8 @@ function run(args: readonly string[]): void {
     const found = readIsoFile(readFileSync(source), path.slice(1))
     if (found === undefined) throw new Error(`${path} is not in ${source}`)
     writeFileSync(target, found)
-  } else if (args.includes('-report_el_torito')) process.stdout.write(REPORT)
-  else throw new Error('these arguments are not among those that the service gives')
+  } else throw new Error('these arguments are not among those that the service gives')
+  return args.includes('-report_el_torito') ? REPORT : ''
 }
 
 export interface SimulatedInstaller {
@@ -50,7 +51,7 @@ export function makeInstaller(folder: string): SimulatedInstaller {
 
 if (import.meta.main) {
   try {
-    run(process.argv.slice(2))
+    process.stdout.write(runXorriso(process.argv.slice(2)))
   } catch (error) {
     process.stderr.write(`xorriso : FAILURE : ${error instanceof Error ? error.message : 'unknown'}\n`)
     process.exitCode = 32

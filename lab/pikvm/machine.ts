@@ -85,7 +85,9 @@ async function phoneHome(sim: Simulation, answers: Answers, phase: string, more:
 async function install(sim: Simulation, answers: Answers, power: Power): Promise<void> {
   const { machine, habits, speed } = sim.state
   if (answers.mode === 'reveal') return reveal(sim, answers, power)
-  if ((await phoneHome(sim, answers, 'live-booted', {}, power)) !== 'continue') return
+  const next = await asked(sim, answers, 'live-booted', {}, power)
+  if (next === 'restart') return boot(sim, power)
+  if (next !== 'continue') return
   if (habits.outcome === 'hang') return
   await sim.pause(speed.install_ms, power)
   const missing = answers.pool.disks.find(
@@ -103,11 +105,15 @@ async function install(sim: Simulation, answers: Answers, power: Power): Promise
     return boot(sim, power)
   }
   machine.installed = answers as unknown as Record<string, unknown>
+  if ((await asked(sim, answers, 'installed', done, power)) === 'restart') return boot(sim, power)
+}
+
+/** Asks until it is no longer to wait. */
+async function asked(sim: Simulation, answers: Answers, phase: string, more: object, power: Power) {
   for (;;) {
-    const next = await phoneHome(sim, answers, 'installed', done, power)
-    if (next === 'restart') return boot(sim, power)
-    if (next !== 'wait') return
-    await sim.pause(speed.poll_ms, power)
+    const next = await phoneHome(sim, answers, phase, more, power)
+    if (next !== 'wait') return next
+    await sim.pause(sim.state.speed.poll_ms, power)
   }
 }
 

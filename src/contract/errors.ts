@@ -157,7 +157,7 @@ const kvm_errors = {
   KVM_CHANGE_FAILED: entry('upstream', 'The remote KVM accepted the change, which did not come about'),
   INSTALLER_NOT_CONFIGURED: entry('upstream', 'No installer is configured'),
   INSTALL_FAILED: entry('upstream', 'The installation of the operating system failed'),
-  PHONE_HOME_REJECTED: entry(404, 'There is no such installation, or no more'),
+  PHONE_HOME_REJECTED: entry(401, 'There is no such installation, or no more'),
 }
 
 const platform_errors = {

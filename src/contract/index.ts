@@ -34,6 +34,7 @@ import { ha } from './ha/ha.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { kvmPower } from './kvm/power.ts'
+import { kvmProvisioning } from './kvm/provision.ts'
 import { eligibleNics } from './network/eligible-nics.ts'
 import { guestNetworkJobs } from './network/guest-network-jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
@@ -103,6 +104,7 @@ export const areas = [
   bmcBios,
   bmcMachine,
   kvmPower,
+  kvmProvisioning,
   hostStorage,
   benchmarks,
   cameras,

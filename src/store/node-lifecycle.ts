@@ -155,3 +155,22 @@ export async function nodesWithMacs(db: Db, macs: readonly string[]): Promise<nu
     .execute()
   return rows.map(({ node_id }) => node_id)
 }
+
+/** The node whose remote KVM has this address: beside its BMC, or instead of one. */
+export function nodeOfKvm(db: Db, kvm_ip: string): Promise<NodeRow | undefined> {
+  return db
+    .selectFrom('node')
+    .selectAll()
+    .where((eb) =>
+      eb.or([
+        eb('bmc_ip', '=', kvm_ip),
+        eb(
+          'node_id',
+          'in',
+          eb.selectFrom('node_address').select('node_id').where('kind', '=', 'kvm').where('address', '=', kvm_ip),
+        ),
+      ]),
+    )
+    .orderBy('node_id')
+    .executeTakeFirst()
+}

@@ -146,6 +146,15 @@ export function insertNode(trx: Trx, node: NewNode): Promise<NodeRow | undefined
     .executeTakeFirst()
 }
 
+/** What an installation gave the node. */
+export async function nameNode(
+  trx: Trx,
+  node_id: number,
+  { node_ip, hostname }: { node_ip: string; hostname: string },
+): Promise<void> {
+  await trx.updateTable('node').set({ node_ip, hostname }).where('node_id', '=', node_id).execute()
+}
+
 /** Locks the row, so that nothing begins on a node that goes. */
 export function lockNode(trx: Trx, bmc_ip: string): Promise<NodeRow | undefined> {
   return trx.selectFrom('node').selectAll().where('bmc_ip', '=', bmc_ip).forUpdate().executeTakeFirst()

@@ -35,6 +35,7 @@ function rulesOf(periods: RetentionPeriods): RetentionRule[] {
     { table: 'platform_event', old: sql`created_at < ${ago('days', platform_event_days)}` },
     { table: 'dhcp_lease', old: sql`state <> 'active' and ended_at < ${ago('days', dhcp_lease_days)}` },
     { table: 'bmc_inventory', old: sql`collected_at < ${ago('days', job_days)}` },
+    { table: 'phone_home', old: sql`created_at < ${ago('days', 30)}` },
     { table: 'boot_image', old: sql`expires_at < ${ago('days', 30)}` },
     // Keys older than a day mean nothing any more (idempotency.ts).
     { table: 'idempotency', old: sql`created_at < ${ago('hours', 24)}` },

@@ -216,6 +216,15 @@ export interface Tables extends DecommissionTables, HaTables, NodeTables {
     collected_at: Time
     inventory: Json<Omit<BmcInventory, 'changes'>>
   }
+  phone_home: {
+    hash: Buffer
+    job_id: string
+    macs: JSONColumnType<string[] | null, string | null, string | null>
+    phase: string | null
+    may_restart: Generated<boolean>
+    created_at: Time
+    reported_at: NullableTime
+  }
   boot_image: {
     hash: Buffer
     job_id: string

@@ -20,6 +20,7 @@ const SHARED_MODULES = [
   'node-agents',
   'operation',
   'platform-rows',
+  'own-address',
   'power-streams',
   'address-ports',
   // What makes a machine for other areas, too: they start it as a job of their own job.

@@ -9,7 +9,7 @@ import { freeTcpPort } from './free-port.ts'
 import { type Lab, type LabOptions, startLab } from './start-lab.ts'
 import { tempFolder } from './temp-folder.ts'
 
-export const FAST_KVM: Speed = { press_ms: 5, power_ms: 10, shutdown_ms: 20, boot_ms: 20, install_ms: 20, poll_ms: 20 }
+export const FAST_KVM: Speed = { press_ms: 5, power_ms: 10, shutdown_ms: 20, boot_ms: 20, install_ms: 20, poll_ms: 100 }
 
 export interface KvmSite<Name extends string> {
   lab: Lab
@@ -76,7 +76,7 @@ export async function startKvmSite<Name extends string>({
 
 export async function putKvm(
   { lab }: Pick<KvmSite<string>, 'lab'>,
-  { host, port, username, password }: SimulatedKvm,
+  { host, port, username, password }: Pick<SimulatedKvm, 'host' | 'port' | 'username' | 'password'>,
   more: object = {},
 ): Promise<void> {
   const reply = await lab.call('PUT', `/vendora-inventory/bmcs/${host}`, { username, password, port, ...more })

@@ -149,7 +149,8 @@ function noAnswer(cause: unknown, operation: string, client: KvmClientOptions, l
       ? `The KVM ${address} did not answer within ${timeout_ms / 1000} s.`
       : `The KVM ${address} cannot be reached at port ${port}: check its address, its network and that it runs.`,
     cause,
-    retryable: operation.startsWith('GET'),
+    // An upload begins with what is there.
+    retryable: operation.startsWith('GET') || operation === 'POST /msd/write',
   })
 }
 

@@ -34,7 +34,9 @@ export function requireUsable(msd: MsdState, name: string | null): void {
   if (msd.uploading !== null && msd.uploading !== name)
     refuse('busy', `Somebody uploads ${msd.uploading} to the KVM; wait for its end.`)
   const { image, connected } = msd.drive
-  if (connected && image !== name)
+  // One of ours is of a job that has ended: no two run on one KVM.
+  const is_other = connected && image !== name && image?.startsWith(OWN_PREFIX) !== true
+  if (is_other)
     refuse(
       'busy',
       `The image ${image ?? 'of somebody'} is connected to the server; disconnect it in the KVM, or send force.`,
@@ -52,7 +54,7 @@ export async function bringImage(
   const there = msd.images.find((one) => one.name === name)
   if (there?.complete === true && there.bytes === image.bytes) return
   if (there !== undefined) await removeImage(kvm, name, { signal })
-  await makeRoom(kvm, image.bytes, name, { signal })
+  await requireRoom(kvm, image.bytes, { signal })
   await kvm.upload('/msd/write', {
     query: { image: name, remove_incomplete: 1 },
     bytes: image.bytes,
@@ -62,23 +64,15 @@ export async function bringImage(
   })
 }
 
-/** Room is made of images of ours that nobody uses. */
-async function makeRoom(kvm: KvmClient, bytes: number, name: string, { signal }: MediaCall): Promise<void> {
+async function requireRoom(kvm: KvmClient, bytes: number, { signal }: MediaCall): Promise<void> {
+  const { free_bytes } = await readMsd(kvm, { signal })
   const needed = bytes + SPARE_BYTES
-  let msd = await readMsd(kvm, { signal })
-  const old = msd.images.filter((one) => one.name.startsWith(OWN_PREFIX) && one.name !== name)
-  for (const one of old) {
-    if (msd.free_bytes >= needed) return
-    if (msd.drive.connected && msd.drive.image === one.name) continue
-    await kvm.post('/msd/remove', { image: one.name }, { signal })
-    msd = await readMsd(kvm, { signal })
-  }
-  if (msd.free_bytes >= needed) return
+  if (free_bytes >= needed) return
   throw new PikvmError({
     operation: 'POST /msd/write',
     failure: 'error',
     problem: 'rejected',
-    sentence: `The KVM has ${mebibytes(msd.free_bytes)} MiB free, and ${mebibytes(needed)} MiB are needed; remove images there.`,
+    sentence: `The KVM has ${mebibytes(free_bytes)} MiB free, and ${mebibytes(needed)} MiB are needed; remove images there.`,
   })
 }
 
@@ -100,15 +94,13 @@ export async function verifyImage(kvm: KvmClient, name: string, image: LocalImag
 export async function connectImage(
   kvm: KvmClient,
   name: string,
-  { signal, cdrom, force = false }: MediaCall & { cdrom: boolean; force?: boolean },
+  { signal, cdrom }: MediaCall & { cdrom: boolean },
 ): Promise<void> {
-  let msd = await readMsd(kvm, { signal })
-  if (msd.drive.connected && msd.drive.image === name && msd.drive.cdrom === cdrom) return
-  if (!force) requireUsable(msd, name)
-  if (msd.drive.connected) {
-    await kvm.post('/msd/set_connected', { connected: 0 }, { signal })
-    msd = await readMsd(kvm, { signal })
-  }
+  const msd = await readMsd(kvm, { signal })
+  requireUsable(msd, name)
+  const { drive } = msd
+  if (drive.connected && drive.image === name && drive.cdrom === cdrom) return
+  if (drive.connected) await kvm.post('/msd/set_connected', { connected: 0 }, { signal })
   await kvm.post('/msd/set_params', { image: name, cdrom: cdrom ? 1 : 0, rw: 0 }, { signal })
   await kvm.post('/msd/set_connected', { connected: 1 }, { signal })
 }
@@ -128,12 +120,11 @@ export async function removeImage(kvm: KvmClient, name: string, { signal }: Medi
   if (msd.images.some((one) => one.name === name)) await kvm.post('/msd/remove', { image: name }, { signal })
 }
 
-/** Images of ours of jobs that have ended, unless one is connected. Answers their names. */
-export async function removeOthers(kvm: KvmClient, keep: string, { signal }: MediaCall = {}): Promise<string[]> {
+/** Disconnects what is in the way, and removes images of ours of jobs that have ended. Answers their names. */
+export async function clearOthers(kvm: KvmClient, keep: string, { signal }: MediaCall = {}): Promise<string[]> {
   const { images, drive } = await readMsd(kvm, { signal })
-  const old = images.filter(
-    ({ name }) => name.startsWith(OWN_PREFIX) && name !== keep && !(drive.connected && drive.image === name),
-  )
-  for (const { name } of old) await kvm.post('/msd/remove', { image: name }, { signal })
+  if (drive.connected && drive.image !== keep) await kvm.post('/msd/set_connected', { connected: 0 }, { signal })
+  const old = images.filter(({ name }) => name.startsWith(OWN_PREFIX) && name !== keep)
+  for (const { name } of old) await removeImage(kvm, name, { signal })
   return old.map(({ name }) => name)
 }

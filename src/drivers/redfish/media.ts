@@ -134,13 +134,17 @@ export async function readBootOverride(bmc: Bmc, options: ReadOptions = {}): Pro
   return overrideOf(await bmc.client.get(system_path, options))
 }
 
-/** Sets the virtual CD for the next boot. `Continuous` afterwards means that the service does not know Once: who asked must reset it. */
-export async function setBootOnce(bmc: Bmc, signal?: AbortSignal): Promise<BootOverride> {
+/** Sets the first of the wanted devices that the BMC knows, the virtual CD when left out, for the next boot. `Continuous` afterwards means that the service does not know Once: who asked must reset it. */
+export async function setBootOnce(
+  bmc: Bmc,
+  signal?: AbortSignal,
+  wanted: readonly string[] = ['Cd', 'UsbCd'],
+): Promise<BootOverride> {
   const how = signal === undefined ? {} : { signal }
   const graph = await bmc.graph(how)
   const targets = textsAt(graph.system, 'Boot', 'BootSourceOverrideTarget@Redfish.AllowableValues')
-  const target = targets.length === 0 || targets.includes('Cd') ? 'Cd' : targets.includes('UsbCd') ? 'UsbCd' : null
-  if (target === null) throw unsupported(bmc, 'cannot start a machine from a virtual CD')
+  const target = targets.length === 0 ? wanted[0] : wanted.find((one) => targets.includes(one))
+  if (target === undefined) throw unsupported(bmc, `cannot start a machine once from ${wanted.join(' or ')}`)
   const modes = textsAt(graph.system, 'Boot', 'BootSourceOverrideMode@Redfish.AllowableValues')
   const mode = modes.includes('UEFI') ? { BootSourceOverrideMode: 'UEFI' } : {}
   await patchBoot(bmc, graph, { BootSourceOverrideTarget: target, BootSourceOverrideEnabled: 'Once', ...mode }, signal)

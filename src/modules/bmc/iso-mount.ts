@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto'
 import { createReadStream, type Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { isIPv6 } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import type { BytesAnswer } from '#src/contract/answers.ts'
 import type { bmcMachine } from '#src/contract/bmc/machine.ts'
@@ -11,9 +10,8 @@ import type { Input, Output } from '#src/contract/route.ts'
 import { bootSlot } from '#src/drivers/redfish/media.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { addressOf } from '#src/kernel/ip-address.ts'
 import { findBootImage, grantBootImage, recordFetch } from '#src/store/bmcs.ts'
-import { allNodes } from '#src/store/nodes.ts'
+import { requireOwnAddress } from '../own-address.ts'
 import { admissionFor, bmcChange, type ChangeDeps, requireNoUpdate } from './changes.ts'
 import { orderOf } from './bmc-call.ts'
 import { bmcIsoMountJob } from './mount.job.ts'
@@ -32,7 +30,7 @@ export function bmcIsoMount(deps: ChangeDeps) {
       const order = orderOf(body, ctx)
       const { iso_file } = body
       await findFile(deps, iso_file)
-      const control_node_ip = await requireOwnAddress(deps, body.control_node_ip)
+      const control_node_ip = await requireOwnAddress(deps, 'body.control_node_ip', body.control_node_ip)
       const bmc = await deps.bmcs.open(order)
       await bootSlot(bmc, { signal: ctx.signal })
       await requireNoUpdate(bmc, ctx.signal)
@@ -72,16 +70,6 @@ async function findFile({ config }: Pick<ChangeDeps, 'config'>, file: string): P
   const stats = await stat(path).catch(() => undefined)
   if (stats?.isFile() === true) return { path, stats }
   throw invalidField('body.iso_file', `${file} is not in bmc.iso_dir`)
-}
-
-/** A BMC is sent to addresses of this service alone. */
-async function requireOwnAddress({ config, database }: ChangeDeps, text: string): Promise<string> {
-  const address = addressOf('body.control_node_ip', text)
-  const own = Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map((one) => one.address))
-  if (own.includes(address) || config.bmc.image_addresses.includes(address)) return address
-  const nodes = await allNodes(database.db)
-  if (nodes.some(({ role, node_ip }) => role === 'management' && node_ip === address)) return address
-  throw invalidField('body.control_node_ip', `${address} is no address of this service; see bmc.image_addresses`)
 }
 
 /** One answer for every wrong address, so that nobody learns which part of it was wrong. */
