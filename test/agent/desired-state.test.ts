@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { DesiredDocuments, DesiredTask } from '#src/contract/nodes/agent-desired.ts'
 import type { BaseDocument } from '#src/contract/nodes/desired-documents.ts'
+import { createServicesArea } from '#src/node/desired/services.ts'
 import { documentHash } from '#src/kernel/document-hash.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { JobClaim } from '#src/kernel/job-claim.ts'
@@ -186,6 +187,9 @@ suite('desired state of a node', () => {
     assert.equal((await set('base', { hostname: 'kvm-10', fqdn: 'kvm-10.example.internal' })).status, 'completed')
     assert.ok(lstatSync(at).isSymbolicLink())
     assert.match(node.text('srv/hosts'), /127\.0\.1\.1 kvm-10\.example\.internal kvm-10\n/)
+    const addressed = { address: '10.0.0.11', names: ['kvm-10.example.internal', 'kvm-10'] }
+    await set('base', { hostname: 'kvm-10', fqdn: 'kvm-10.example.internal', hosts: [addressed] })
+    assert.equal(node.text('srv/hosts').includes('127.0.1.1'), false, 'a name with an address is no loopback')
     assert.equal((await remove('base')).status, 'completed')
     assert.equal(node.text('srv/hosts'), HOSTS)
   })
@@ -225,6 +229,7 @@ suite('desired state of a node', () => {
     node.endNetworkWindow()
     await until('the old network is back', async () => (await get('network')).hash === null)
     assert.equal(node.text('etc/network/interfaces'), 'auto lo\niface lo inet loopback\n')
+    await until('the watchdog has ended', () => !existsSync(join(node.network_run, 'reverting')))
     await assert.rejects(
       node.client().agentDesiredConfirm({ params: { area: 'network' }, body: { hash: documentHash(document) } }),
       rejected('DESIRED_NOTHING_PENDING', /may have reverted/),
@@ -321,8 +326,13 @@ suite('desired state of a node', () => {
       'DATABASE_URL="postgres://groundplane:pa\\"ss\\$word@10.0.0.5/groundplane"\n',
     )
     assert.match(node.text('etc/systemd/system/groundplane-control.service'), /^\[Service\]$/m)
-    assert.equal((await remove('services')).status, 'completed')
+    const upgraded = createServicesArea({ host: node.host, root: node.root }, node.state_dir, '99.0.0')
+    assert.match((await upgraded.state()).differences.join(), /The node has version 99\.0\.0/)
+    await upgraded.remove({})
     assert.equal(existsSync(join(node.root, 'etc/groundplane/control.env')), false)
+    const { stdout } = await node.host.run('systemctl', ['is-active', 'groundplane-control'])
+    assert.equal(stdout, 'inactive\n', 'a service of another version is stopped, too')
+    assert.equal((await get('services')).verdict, 'empty')
   })
 
   test('failover brings scripts, configuration and unit of the daemon, repairs them, and leaves those of others alone', async () => {

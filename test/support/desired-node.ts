@@ -23,6 +23,10 @@ export interface DesiredNode {
   /** Of the control plane; every row is this node. */
   agents: NodeAgents
   address: AgentAddress
+  host: Host
+  state_dir: string
+  /** Of a change of the network that is under way. */
+  network_run: string
   /** Where /etc of the machine stands. */
   root: string
   text(path: string): string
@@ -42,6 +46,7 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
   const machine = join(folder, 'machine')
   for (const path of [root, state_dir, machine]) mkdirSync(path, { recursive: true })
   const changes_file = join(machine, 'ip-changes')
+  const network_run = join(state_dir, 'node/mtu/network-configuration.run')
   const ca = await createCa()
   const { key, request } = await createCertificateRequest(name)
   const { certificate } = await issueNodeCertificate(ca, request, name)
@@ -99,6 +104,9 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
     get address() {
       return addressNow()
     },
+    host,
+    state_dir: join(state_dir, 'node'),
+    network_run,
     root,
     text: (path) => readFileSync(join(root, path), 'utf8'),
     put(path, text) {
@@ -106,7 +114,7 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
       writeFileSync(join(root, path), text)
     },
     endNetworkWindow() {
-      writeFileSync(join(state_dir, 'node/mtu/network-configuration.run/deadline'), '0\n')
+      writeFileSync(join(network_run, 'deadline'), '0\n')
     },
     async restart() {
       await program.close()

@@ -17,6 +17,13 @@ export function createFailoverArea(place: Place, state_dir: string): DesiredArea
     packages: PACKAGES,
     files: failoverFiles(document),
     effects: failoverEffects(place),
+  })
+  return createPlannedArea({
+    name: 'failover',
+    schema: FailoverDocument,
+    place,
+    state_dir,
+    plan,
     // Cleanly: the daemon hands its addresses on.
     before_removal: [
       ['systemctl', 'disable', UNIT],
@@ -24,7 +31,6 @@ export function createFailoverArea(place: Place, state_dir: string): DesiredArea
     ],
     after_removal: [['systemctl', 'daemon-reload']],
   })
-  return createPlannedArea({ name: 'failover', schema: FailoverDocument, place, state_dir, plan })
 }
 
 function failoverFiles(document: FailoverDocument): ManagedFile[] {

@@ -17,6 +17,10 @@ export function createHypervisorArea(place: Place, state_dir: string): DesiredAr
     place,
     state_dir,
     plan: (document) => planHypervisor(document, place),
+    before_removal: [
+      ['systemctl', 'stop', UNIT],
+      ['systemctl', 'disable', UNIT],
+    ],
   })
 }
 
@@ -43,10 +47,6 @@ async function planHypervisor(document: HypervisorDocument, { host }: Place): Pr
         files.map(({ path }) => path),
       ),
       { differs: capabilities, commands: [] },
-    ],
-    before_removal: [
-      ['systemctl', 'stop', UNIT],
-      ['systemctl', 'disable', UNIT],
     ],
   }
 }

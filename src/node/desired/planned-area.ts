@@ -21,9 +21,6 @@ export interface AreaPlan {
   files: readonly ManagedFile[]
   /** In this order, when packages and files are there. */
   effects: readonly Effect[]
-  /** Before the files are restored (a service is stopped), and after; one that fails does not keep the others. */
-  before_removal?: readonly Command[]
-  after_removal?: readonly Command[]
 }
 
 export interface PlannedAreaOptions<S extends TSchema> {
@@ -33,6 +30,9 @@ export interface PlannedAreaOptions<S extends TSchema> {
   state_dir: string
   /** Throws when the document cannot be, on this node or at all. Reads only. */
   plan(document: Static<S>): Promise<AreaPlan> | AreaPlan
+  /** Before the files are restored (a service is stopped), and after; one that fails does not keep the others. */
+  before_removal?: readonly Command[]
+  after_removal?: readonly Command[]
 }
 
 const PlannedRecord = Type.Object({
@@ -54,7 +54,12 @@ export function createPlannedArea<S extends TSchema>(options: PlannedAreaOptions
       const record = await records.read()
       if (record === null) return { hash: null, applied_at: null, differences: [], pending: null }
       const { hash, applied_at, document } = record
-      return { hash, applied_at, differences: await differencesOf(place, await planOf(document)), pending: null }
+      const differences = await planOf(document).then(
+        (plan) => differencesOf(place, plan),
+        // A document from before an upgrade may be one that could not be ordered any more.
+        (error: unknown) => [error instanceof ApiError ? error.message : 'the document cannot be read any more'],
+      )
+      return { hash, applied_at, differences, pending: null }
     },
     async apply(document, { hash }) {
       const plan = await planOf(document)
@@ -85,15 +90,14 @@ export function createPlannedArea<S extends TSchema>(options: PlannedAreaOptions
     async remove() {
       const record = await records.read()
       if (record === null) return 'Nothing is applied.'
-      const plan = await planOf(record.document).catch(() => null)
-      await attempt(place, plan?.before_removal ?? [])
+      await attempt(place, options.before_removal ?? [])
       for (const original of record.originals.toReversed()) await restoreManaged(place, original)
       if (record.installed.length > 0) {
         const left = await missingPackages(host, record.installed)
         const ours = record.installed.filter((one) => !left.includes(one))
         if (ours.length > 0) await removePackages(host, ours)
       }
-      await attempt(place, plan?.after_removal ?? [])
+      await attempt(place, options.after_removal ?? [])
       await records.remove()
       return 'Removed.'
     },

@@ -20,11 +20,11 @@ export function createPlatformAgentArea(place: Place, state_dir: string): Desire
       packages: document.packages,
       files: [agentProperties(document)],
       effects: serviceRuns(place.host, UNIT, [PROPERTIES]),
-      before_removal: [
-        ['systemctl', 'stop', UNIT],
-        ['systemctl', 'disable', UNIT],
-      ],
     }),
+    before_removal: [
+      ['systemctl', 'stop', UNIT],
+      ['systemctl', 'disable', UNIT],
+    ],
   })
 }
 

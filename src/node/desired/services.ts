@@ -23,6 +23,11 @@ export function createServicesArea(place: Place, state_dir: string, version: str
     place,
     state_dir,
     plan: (document) => planServices(document, place, version),
+    before_removal: [
+      ['systemctl', 'stop', UNIT],
+      ['systemctl', 'disable', UNIT],
+    ],
+    after_removal: [['systemctl', 'daemon-reload']],
   })
 }
 
@@ -44,11 +49,6 @@ async function planServices(document: ServicesDocument, { host }: Place, version
       { commands: [['systemctl', 'daemon-reload']], after: [UNIT_FILE] },
       ...serviceRuns(host, UNIT, [UNIT_FILE, CONFIG, ENVIRONMENT]),
     ],
-    before_removal: [
-      ['systemctl', 'stop', UNIT],
-      ['systemctl', 'disable', UNIT],
-    ],
-    after_removal: [['systemctl', 'daemon-reload']],
   }
 }
 
