@@ -69,7 +69,8 @@ test('a change of settings whose lock is lost writes nothing', async () => {
     onDatabase(lab.database.connection, async (client) => {
       const found = await client.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
-         where application_name = 'groundplane settings' and datname = current_database() and state = 'idle'`,
+         where application_name = 'groundplane settings' and datname = current_database() and state = 'idle'
+           and pid in (select pid from pg_locks where locktype = 'advisory' and granted)`,
       )
       return found.rowCount === 1
     }),

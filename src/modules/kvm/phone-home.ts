@@ -44,7 +44,7 @@ type Route = (typeof kvmProvisioning)['routes']['nodePhoneHome']
 type Answer = Output<Route>
 
 const PER_SECOND = 1
-const BURST = 10
+const BURST = 20
 const MAX_BYTES = 16 * 1024
 const MAX_REPORT_BYTES = 256 * 1024
 
