@@ -44,7 +44,7 @@ const ROWS: Record<string, string> = {
 const BOUNDED = [
   'alert_copy', 'api_token', 'bmc', 'bmc_inventory', 'boot_image', 'cam_camera', 'cam_instance', 'ddi_drift', 'dhcp_reservation', 'dhcp_scope', 'dns_record', 'dns_zone', 'guest_network_site', 'ha_member', 'ipam_address', 'ipam_pending',
   'ipam_prefix', 'ipam_range', 'ipam_role', 'ipam_site', 'ipam_vlan', 'job_event', 'job_limit', 'job_outstanding', 'job_signal', 'job_step',
-  'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'node_address', 'node_disk', 'node_nic', 'revoked_certificate', 'setting', 'tenant',
+  'kysely_migration', 'kysely_migration_lock', 'mtu_declaration', 'node', 'node_address', 'node_disk', 'node_nic', 'phone_home', 'revoked_certificate', 'setting', 'tenant',
   'user_account', 'vm_state', 'wipe', 'wipe_submission',
 ] // biome-ignore format: a list
 
