@@ -45,7 +45,8 @@ const ORDERS: readonly [what: string, path: string, body: () => object, asks: (a
       service_offering_id: service_offerings.small,
       network_ids: [networks['office-shared']],
     }),
-    (ask) => /^list(Capacity|ServiceOfferings|Templates|Clusters|Hosts)$/.test(ask.get('command') ?? ''),
+    // Nobody else asks for a cluster.
+    (ask) => ask.get('command') === 'listCapacity' && ask.has('clusterid'),
   ],
   [
     'a disk',
