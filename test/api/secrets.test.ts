@@ -372,6 +372,27 @@ test('cameras and their NVR: passwords in probes and orders, right and wrong, an
   assert.equal((await ask('GET', '/cam/stats')).status, 502)
 })
 
+test('machines that are installed or wiped: the password of the system, and the tokens of their images', async () => {
+  const os_password = plantAt('kvmProvision body.os_password', 'planted-os-password-7d20')
+  const disks = { pool_type: 'stripe', selected_disks: ['S1'], selected_nic_mac: '02:00:00:00:00:01', prefix_id: 1 }
+  const order = { bmc_ip: '192.0.2.77', os_password, ...disks }
+  assert.ok((await ask('POST', '/remotekvm-inventory/provision', order)).status >= 400)
+  // One that is made is shown once, and looked for in test/api/kvm-provision.test.ts, where a machine is installed.
+  planted.add('kvmProvision answer.os_password')
+  const token = plantAt('nodePhoneHome body.token', `planted-phone-home-${'t'.repeat(24)}`)
+  const call = { token, phase: 'live-booted', boot_id: 'b1', macs: ['02:00:00:00:00:01'] }
+  const refused = await ask('POST', '/configure/nodes/phone-home', call, { token: null })
+  assert.equal(refused.status, 401, refused.text)
+  const report = { all_verified: 1, success: 1, disks: [{ name: 'sda', verified: true, wiped: true }], macs: call.macs }
+  const wiped = await ask(
+    'POST',
+    '/configure/decommission/wipe-result',
+    { ...report, token: plantAt('wipeResultReport body.token', 'planted-wipe-token-58be') },
+    { token: null },
+  )
+  assert.equal(wiped.status, 200, wiped.text)
+})
+
 test('every field of the contract that carries a secret was tried', () => {
   assert.deepEqual(
     secretFields().filter((field) => !planted.has(field)),

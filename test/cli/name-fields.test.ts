@@ -59,6 +59,7 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   'ipamAddressAllocate.owner_id': 'the id of any kind of thing; the kind stands beside it',
   'ipamAddressList.owner_id': 'the id of any kind of thing; the kind stands beside it',
   'ipamAddressList.prefix_id': NUMBERED,
+  'kvmProvision.prefix_id': NUMBERED,
   'cameraEventGet.id': RECORD,
   'cameraEventClipGet.id': RECORD,
   'cameraEventSnapshotGet.id': RECORD,
