@@ -35,6 +35,12 @@ export function reportingOutages(pool: pg.Pool): PostgresPool {
   }
 }
 
+/** For a connection beside the pool: what it failed with, as the caller is to hear it. */
+export function asOutage(operation: string, error: unknown): unknown {
+  const failure = failureOf(error)
+  return failure === undefined ? error : outage(operation, failure, error)
+}
+
 function outage(operation: string, failure: 'unavailable' | 'timeout', cause: unknown): UpstreamError {
   return new UpstreamError({ upstream: 'STORE', operation, failure, cause })
 }

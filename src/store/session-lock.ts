@@ -2,6 +2,7 @@
 // longer than a transaction may idle.
 import pg from 'pg'
 import type { Database } from './database.ts'
+import { asOutage } from './outages.ts'
 
 export interface SessionLock {
   /** One of LOCKS. */
@@ -37,12 +38,14 @@ export async function withSessionLock<T>(
   })
   client.on('error', () => lost.abort())
   client.on('end', () => lost.abort())
-  await client.connect()
+  await client.connect().catch((error: unknown) => {
+    throw asOutage('connect', error)
+  })
   try {
     const second = typeof key === 'number' ? '$2::int' : 'hashtext($2)'
     await client.query(`select pg_advisory_lock($1::int, ${second})`, [lock, key]).catch((error: unknown) => {
       if (error instanceof pg.DatabaseError && error.code === STATEMENT_TIMEOUT) throw new LockBusyError(name, error)
-      throw error
+      throw asOutage('lock', error)
     })
     return await work(lost.signal)
   } finally {

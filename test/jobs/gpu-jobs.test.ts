@@ -175,7 +175,7 @@ for (const [name, walk, ...sent] of [
 ] as const) {
   test(`a ${name} that crashes at any point is finished by the next process, or put back`, async () => {
     const points = await crashEverywhere(walk)
-    for (const point of sent) assert.ok(points.includes(`${point}:sent`), point)
+    for (const point of sent) assert.ok(points.includes(`${point}:sent`), `${point} of ${points.join()}`)
   })
   test(`a ${name} whose steps fail in turn is put back`, async () => {
     assert.ok((await failEverywhere(walk)) >= 2)

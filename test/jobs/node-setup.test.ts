@@ -57,7 +57,7 @@ suite('setup of a node', () => {
     await test_database.drop()
   })
 
-  async function make(order: Partial<SetupInput> = {}, broken_area?: string) {
+  async function make(order: Partial<SetupInput> = {}, broken_area?: string, platform_hosts = ['10.0.0.5']) {
     count += 1
     const bmc_ip = `10.9.${count >> 8}.${count & 255}`
     const node = simulatedNode(`10.50.${count >> 8}.${count & 255}`, `kvm-n${count}.example.internal`)
@@ -88,7 +88,7 @@ suite('setup of a node', () => {
       store: builtInStore(database),
       names: namesOf(node),
       setup: checkConfig({ setup: { cluster: 'cluster-a' } }).setup,
-      platform_hosts: ['10.0.0.5'],
+      platform_hosts,
       offline_after_ms: 30_000,
     }
     const fixture: Fixture = { bmc_ip, node }
@@ -171,6 +171,17 @@ suite('setup of a node', () => {
       async completed(fixture, job, where) {
         assert.deepEqual([job.failed_step, job.failure_code], ['agent-connect', 'NODE_IDENTITY'])
         assert.match(job.failure_reason ?? '', /52:54:00:ff:ff:01/)
+        await nothingLeft(fixture, job, where)
+      },
+    })
+  })
+
+  test('without a server of the platform a setup says so, and leaves nothing', async () => {
+    await repeatEverywhere({
+      ...walk,
+      make: () => make({}, undefined, []),
+      async completed(fixture, job, where) {
+        assert.deepEqual([job.failed_step, job.failure_code], ['platform-agent', 'COMPUTE_NOT_CONFIGURED'])
         await nothingLeft(fixture, job, where)
       },
     })

@@ -44,10 +44,10 @@ test('a recorded command answers, an exact entry before one with a wildcard', as
 })
 
 test('a tool nobody recorded is missing; a recorded tool refuses arguments nobody recorded', async () => {
-  const { host } = await captured('missing', { 'commands/ip.json': { tool: 'ip', args: ['link'] } })
+  const { host } = await captured('missing', { 'commands/tc.json': { tool: 'tc', args: ['qdisc'] } })
   assert.equal((await host.run('zpool', ['list'])).outcome, 'missing')
-  const refused = await host.run('ip', ['route'])
-  assert.deepEqual([refused.outcome, refused.exit_code, refused.stderr], ['exited', 1, 'not recorded: ip route\n'])
+  const refused = await host.run('tc', ['filter'])
+  assert.deepEqual([refused.outcome, refused.exit_code, refused.stderr], ['exited', 1, 'not recorded: tc filter\n'])
 })
 
 test('files, links and directory listings come from the folder, and nothing outside it can be read', async () => {
@@ -66,20 +66,20 @@ test('files, links and directory listings come from the folder, and nothing outs
   assert.equal(await host.read('../../secret'), null)
 })
 
-test('what is written is read back and leaves the recording alone', async () => {
+test('what is written is read back, kernel settings with the end of the line, and leaves the recording alone', async () => {
   const files = { 'files/proc/sys/x': '1\n' }
   const { host } = await captured('writes', files)
   await host.write('/proc/sys/x', '2')
-  assert.equal(await host.read('/proc/sys/x'), '2')
+  assert.equal(await host.read('/proc/sys/x'), '2\n')
   assert.equal(await (await captured('writes', files)).host.read('/proc/sys/x'), '1\n')
   await assert.rejects(host.write('/proc/sys/y', '2'))
 })
 
 test('counters in motion grow with time, never run backwards, and leave the rest alone', async () => {
   const { host, pass } = await captured('motion', {
-    'commands/ip.json': {
-      tool: 'ip',
-      args: ['link'],
+    'commands/tc.json': {
+      tool: 'tc',
+      args: ['qdisc'],
       stdout_json: [
         { ifname: 'eth0', stats64: { rx: { bytes: 100 } } },
         { ifname: 'eth1', stats64: { rx: { bytes: 7 } } },
@@ -88,12 +88,12 @@ test('counters in motion grow with time, never run backwards, and leave the rest
     'files/proc/net/snmp': 'Tcp: RtoMin RetransSegs\nTcp: 200 40\nUdp: 9 9\n',
     'files/sys/x/rx_bytes': '5\n',
     'motion.json': [
-      { tool: 'ip', json_path: ['ifname=eth0', 'stats64', 'rx', 'bytes'], per_second: 10, swing: 1, period_s: 60 },
+      { tool: 'tc', json_path: ['ifname=eth0', 'stats64', 'rx', 'bytes'], per_second: 10, swing: 1, period_s: 60 },
       { file: '/proc/net/snmp', line: 'Tcp:', column: 2, per_second: 2 },
       { file: '/sys/x/rx_bytes', per_second: 1 },
     ],
   })
-  const bytes = async () => (await host.run('ip', ['link'])).stdout
+  const bytes = async () => (await host.run('tc', ['qdisc'])).stdout
   assert.equal(
     await bytes(),
     '[{"ifname":"eth0","stats64":{"rx":{"bytes":100}}},{"ifname":"eth1","stats64":{"rx":{"bytes":7}}}]',

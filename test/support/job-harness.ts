@@ -8,7 +8,7 @@ import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
-import { admit, type Crash, crashAt, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
+import { admit, type Crash, crashAtNew, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 import { until } from './until.ts'
 
@@ -84,11 +84,12 @@ export async function send<T>(name: string, call: () => T | Promise<T>): Promise
 /** Kills the process at each point in turn; another one finishes. Answers the points. */
 export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<string[]> {
   const points: string[] = []
+  const died_at = new Set<string>()
   await using database = databaseOfWalk()
   for (;;) {
     const { fixture, bound, input, children = [], ...made } = await walk.make()
     const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound, ...children] }
-    const crash = crashAt(points.length + 1, walk.points)
+    const crash = crashAtNew(died_at, walk.points)
     const first = await startJobProcess({ ...place, crash })
     walking = crash
     const { id } = await admit(first, bound, input)
@@ -174,7 +175,8 @@ export async function repeatEverywhere<Fixture>(walk: Walk<Fixture>): Promise<vo
       },
     }))
   }
-  await walk.completed(fixture, await runOnce({ ...made, bound: twice }, database), 'every step twice')
+  const job = await runOnce({ ...made, bound: twice }, database)
+  await walk.completed(fixture, job, `every step twice, ${job.job_status}: ${job.failure_reason ?? job.status}`)
 }
 
 function withStep(

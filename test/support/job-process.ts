@@ -125,9 +125,29 @@ export interface Crash {
   requireAlive(): void
 }
 
-/** Ends the process at the nth point that it reaches, of those that count. */
-export function crashAt(nth: number, counted = /./): Crash {
+/** Ends the process at the nth point that it reaches. */
+export function crashAt(nth: number): Crash {
   let seen = 0
+  return crashWhere(() => (seen += 1) === nth)
+}
+
+/**
+ * Ends the process at the first point, of those that count, at which no process of the walk has died yet. How often a step
+ * reaches a point may differ from run to run, so points are known by name and by how many times it was reached.
+ */
+export function crashAtNew(died_at: Set<string>, counted = /./): Crash {
+  const times = new Map<string, number>()
+  return crashWhere((reached) => {
+    if (!counted.test(reached)) return false
+    const nth = (times.get(reached) ?? 0) + 1
+    times.set(reached, nth)
+    const known = died_at.has(`${reached} ${nth}`)
+    died_at.add(`${reached} ${nth}`)
+    return !known
+  })
+}
+
+function crashWhere(dies: (reached: string) => boolean): Crash {
   let point: string | undefined
   const requireAlive = (): void => {
     if (point !== undefined) throw new CrashForTest(point)
@@ -135,9 +155,7 @@ export function crashAt(nth: number, counted = /./): Crash {
   return {
     at(reached) {
       requireAlive()
-      if (!counted.test(reached)) return
-      seen += 1
-      if (seen === nth) point = reached
+      if (dies(reached)) point = reached
       requireAlive()
     },
     get point() {

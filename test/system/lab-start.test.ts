@@ -172,10 +172,10 @@ test('the log of the first start is still there, and registering known nodes aga
   const { call } = second
   assert.equal(firstLogLine(), first_line)
   const { body } = await call('POST', '/events/app-events', { action: 'nodeRegister' })
-  // Three nodes with an agent, and six that are nothing but a BMC.
+  // Three nodes with an agent, six that are nothing but a BMC, and two behind remote KVMs.
   assert.deepEqual(
     body.app_events.map((event: { status: string }) => event.status),
-    Array.from({ length: 9 }, () => 'SUCCESS'),
+    Array.from({ length: 11 }, () => 'SUCCESS'),
   )
 })
 
