@@ -120,10 +120,20 @@ async function storedBeside({ kea, dns, ask }: RealServers, zone: string): Promi
     })),
   }))
   const zones = (await dns.raw('/zones')) as { id: string; name: string }[]
-  const others = zones.filter(({ name }) => name !== `${zone}.`)
-  // When the secondaries were told of it is the server's own doing.
-  const whole = others.map(async ({ id }) => ({ ...((await dns.raw(`/zones/${id}`)) as object), notified_serial: 0 }))
+  const others = byName(
+    zones.filter(({ name }) => name !== `${zone}.`),
+    ({ name }) => name,
+  )
+  const whole = others.map(async ({ id }) => {
+    const { rrsets, ...rest } = (await dns.raw(`/zones/${id}`)) as { rrsets: { name: string; type: string }[] }
+    // When the secondaries were told of it is the server's own doing, and so is the order of what PostgreSQL keeps for it.
+    return { ...rest, notified_serial: 0, rrsets: byName(rrsets, ({ name, type }) => `${name} ${type}`) }
+  })
   return { settings, zones: await Promise.all(whole) }
+}
+
+function byName<T>(rows: readonly T[], nameOf: (row: T) => string): T[] {
+  return rows.toSorted((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
 }
 
 interface Configuration {
