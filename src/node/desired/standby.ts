@@ -93,7 +93,7 @@ export async function standbyDifferences(standby: Standby): Promise<string[]> {
   const { host, data_dir, programs, document, service } = standby
   const run = await host.run(`${programs}/pg_controldata`, ['-D', data_dir], { timeout_ms: 30_000 })
   const found = /^Database system identifier:\s+(\d+)$/m.exec(run.stdout)?.[1] ?? 'none'
-  const states = await Promise.all(service.map(({ differs }) => differs?.() ?? null))
+  const states = await Promise.all(service.map(async ({ differs }) => (await differs?.()) ?? null))
   return [
     (await readMark(standby))?.copied === true ? null : 'the copy of the primary is not complete',
     (await isStandby(standby)) ? null : `${data_dir} is no standby`,
