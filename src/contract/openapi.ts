@@ -207,7 +207,8 @@ function answerHeaders(route: RouteSpec, shared: Shared): Json {
 /** Every status a route may answer beyond its successes: what it documents, and what every route may answer. */
 export function errorStatuses(route: RouteSpec): { status: number; documented: boolean }[] {
   const documented = new Set(route.errors)
-  const implied = [400]
+  // 431: the address and the headers of any request may be too long.
+  const implied = [400, 431]
   if (route.access !== 'public') implied.push(401, 403, 429)
   if (route.access === 'public') implied.push(429)
   if (routeEffect(route) === 'change' && (route.method === 'POST' || route.method === 'PUT')) implied.push(409)

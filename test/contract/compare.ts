@@ -17,7 +17,7 @@ export interface Document {
 
 const METHODS = ['get', 'post', 'put', 'delete']
 /** Every non-public route may answer these although the documents do not list them (api-conventions). */
-const ALWAYS_ALLOWED = ['206', '304', '400', '401', '403', '409', '416', '426', '429', '500']
+const ALWAYS_ALLOWED = ['206', '304', '400', '401', '403', '409', '416', '426', '429', '431', '500']
 const WITHOUT_STATUS = ['200', '400', '401', '404', '409', '422', '500']
 
 export function operationsOf(document: Document): Map<string, Operation> {

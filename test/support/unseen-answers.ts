@@ -42,11 +42,6 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
     ], // biome-ignore format: a list
   },
   {
-    why: 'The HTTP parser refuses it before any route is known: test/api/hostile-requests.test.ts.',
-    status: 431,
-    operations: ['oidcCallback'],
-  },
-  {
     why: 'An upgraded connection leaves the server before answers are counted: test/api/camera-live.test.ts opens them.',
     status: 101,
     operations: ['cameraLiveOpen', 'cameraWebrtcOpen', 'cameraEventStreamOpen'],

@@ -161,8 +161,7 @@ export const sessionRoutes = {
       { additionalProperties: true },
     ),
     ok: { 302: Type.Null({ description: 'To the path that the sign-in was started with.' }) },
-    // 431: what the provider adds may be longer than all headers may be.
-    errors: [400, 403, 431, 500],
+    errors: [400, 403, 500],
     event: { resource_type: 'SESSION' },
     extension: true,
     example: { query: { code: 'SplxlOBeZQQYbYS6WxSbIA', state: 'af0ifjsldkj' } },
