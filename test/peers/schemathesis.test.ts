@@ -58,7 +58,7 @@ test('every answer is declared, has its declared form, and no request makes the 
 async function run(...selection: string[]): Promise<{ status: number | null; output: string }> {
   const args = [
     'run', `${lab.url}/openapi.json`, '--header', `Authorization: Bearer ${lab.token}`, '--checks', CHECKS.join(),
-    '--phases', 'examples,coverage,fuzzing', '--max-examples', '4', '--seed', '20261120', '--generation-deterministic',
+    '--phases', 'examples,coverage,fuzzing', '--max-examples', '3', '--seed', '20261120', '--generation-deterministic',
     '--workers', '1', '--request-timeout', '20', '--max-time', String(MAX_SECONDS), '--no-color',
     '--suppress-health-check', 'all', '--no-shrink', '--continue-on-failure', ...selection,
     ...EXCLUDED.flatMap((operation) => ['--exclude-operation-id', operation]),
