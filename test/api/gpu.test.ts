@@ -78,6 +78,9 @@ test('cards, devices and profiles are listed in our words, filtered and paged', 
   )
   const numbered = await call('cards/list', { device_id: '25b6', vendor_id: '10de', page_size: 1 })
   assert.deepEqual([numbered.body.count, numbered.body.gpu_cards.length], [2, 1])
+  // The platform's own search by a keyword is broken SQL.
+  const searched = await call('cards/list', { keyword: 'a16' })
+  assert.deepEqual([searched.status, searched.body.count, searched.body.gpu_cards[0]?.name], [200, 1, 'NVIDIA A16'])
   const devices = await call('devices/list', { host_id, page: 2, page_size: 1 })
   assert.deepEqual([devices.body.count, devices.body.gpu_devices[0].host_name], [2, 'kvm-01'])
   const one = await call('devices/list', { id: first })

@@ -4,6 +4,7 @@ import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { onePage } from '#src/drivers/cloudstack/page.ts'
 import { type Postcondition, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -26,9 +27,16 @@ export function gpuLists(cloudstack: CloudStack) {
       const page = pageOf(body)
       const args = {
         id: body?.id, vendorname: body?.vendor_name, vendorid: body?.vendor_id, deviceid: body?.device_id, devicename: body?.device_name,
-        activeonly: body?.active_only, keyword: body?.keyword,
+        activeonly: body?.active_only,
       } // biome-ignore format: one record
-      const { rows, count } = await cloudstack.listPage('listGpuCards', args, CARD_ITEM, page, optionsOf(ctx))
+      const keyword = body?.keyword?.toLowerCase()
+      // The platform makes broken SQL of a keyword here, so it is looked for in all of them: a few dozen kinds of cards.
+      const { rows, count } =
+        keyword === undefined
+          ? await cloudstack.listPage('listGpuCards', args, CARD_ITEM, page, optionsOf(ctx))
+          : await onePage(cloudstack.listAll('listGpuCards', args, CARD_ITEM, optionsOf(ctx)), page, ({ name }) =>
+              name.toLowerCase().includes(keyword),
+            )
       return { gpu_cards: rows, count, ...page }
     },
     gpuDeviceList: async ({ body }: In<'gpuDeviceList'>, ctx: RequestContext) => {
