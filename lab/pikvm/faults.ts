@@ -1,9 +1,9 @@
-/** Faults of single requests to a simulated KVM: armed for a pattern, used up in order. */
+/** What can go wrong with single requests to a simulated KVM. */
 import type { ServerResponse } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
+import { applyCommonFault, type ArmedFaults, type CommonFaultKind } from '../request-faults.ts'
 
 export interface KvmFault {
-  kind: 'delay' | 'silent' | 'drop' | 'lose-answer' | 'status' | 'garbage'
+  kind: CommonFaultKind | 'status'
   /** Pattern of "METHOD /path". */
   match: string
   times?: number
@@ -13,49 +13,18 @@ export interface KvmFault {
   error?: string
 }
 
-export interface KvmFaults {
-  add(fault: KvmFault): void
-  /** True: the answer was given, or will never be. */
-  apply(asked: string, act: () => Promise<unknown>, response: ServerResponse): Promise<boolean>
-  clear(): void
-}
+export type KvmFaults = ArmedFaults<KvmFault>
 
-export function createKvmFaults(): KvmFaults {
-  let armed: (KvmFault & { times: number })[] = []
-  return {
-    add: (fault) => void armed.push({ times: 1, ...fault }),
-    clear: () => {
-      armed = []
-    },
-    async apply(asked, act, response) {
-      const fault = armed.find(({ match }) => new RegExp(match).test(asked))
-      if (fault === undefined) return false
-      fault.times -= 1
-      armed = armed.filter(({ times }) => times > 0)
-      switch (fault.kind) {
-        case 'delay':
-          await pause(fault.delay_ms ?? 1000)
-          return false
-        case 'silent':
-          return true
-        case 'drop':
-          response.socket?.destroy()
-          return true
-        case 'lose-answer':
-          await act()
-          response.socket?.destroy()
-          return true
-        case 'status': {
-          const result = { error: fault.error ?? 'MsdIsBusyError', error_msg: 'Planted.' }
-          response
-            .writeHead(fault.status ?? 409, { 'content-type': 'application/json' })
-            .end(JSON.stringify({ ok: false, result }))
-          return true
-        }
-        case 'garbage':
-          response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>It works!</body></html>')
-          return true
-      }
-    },
-  }
+/** True: the answer was given, or will never be. */
+export async function applyFault(
+  fault: KvmFault,
+  act: () => Promise<unknown>,
+  response: ServerResponse,
+): Promise<boolean> {
+  if (fault.kind !== 'status') return applyCommonFault(fault.kind, fault.delay_ms, act, response)
+  const result = { error: fault.error ?? 'MsdIsBusyError', error_msg: 'Planted.' }
+  response
+    .writeHead(fault.status ?? 409, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ ok: false, result }))
+  return true
 }

@@ -4,7 +4,7 @@ import type { CallLog } from '../control.ts'
 import { authenticate } from './accounts.ts'
 import { invalid, ok, Refused, type Reply, textOf } from './answer.ts'
 import { click, power, readAtx } from './atx.ts'
-import type { KvmFaults } from './faults.ts'
+import { applyFault, type KvmFaults } from './faults.ts'
 import { read, readMsd, remove, setConnected, setParams, write } from './msd.ts'
 import type { Simulation } from './simulation.ts'
 
@@ -22,7 +22,8 @@ export function createKvmHandler(parts: HandlerParts) {
     const by = 'x-kvmd-user' in request.headers ? 'headers' : 'authorization' in request.headers ? 'basic' : 'nobody'
     calls.record(`${sim.state.name} ${asked}`, [...url.searchParams, ['by', by]], null)
     const act = (): Promise<Reply> => answer(parts, asked, url.searchParams, request)
-    if (await faults.apply(asked, act, response)) return
+    const fault = faults.take(asked)
+    if (fault !== undefined && (await applyFault(fault, act, response))) return
     send(response, await act())
     // What was not read of a refused upload would hold the connection.
     if (!request.complete) request.resume()

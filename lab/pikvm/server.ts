@@ -1,6 +1,5 @@
 /** Simulated remote KVMs, each an HTTPS service of its own with a machine behind it, and one control API over all of them. */
 import 'reflect-metadata'
-import { createServer } from 'node:https'
 import {
   closeServer,
   type CallLog,
@@ -10,8 +9,9 @@ import {
   createFaults,
   openControlApi,
 } from '../control.ts'
-import { selfSigned } from '../redfish/certificate.ts'
-import { createKvmFaults, type KvmFault, type KvmFaults } from './faults.ts'
+import { openDevice } from '../device-server.ts'
+import { createArmedFaults } from '../request-faults.ts'
+import type { KvmFault, KvmFaults } from './faults.ts'
 import { createKvmHandler } from './request-handler.ts'
 import { createSimulation } from './simulation.ts'
 import { freshState, type Habits, type KvmState, LAB_SPEED, type Speed } from './state.ts'
@@ -68,31 +68,15 @@ export async function startPikvm({ kvms, speed = {}, control_port = 0 }: PikvmOp
 
 async function startOne(options: KvmOptions, speed: Speed, calls: CallLog) {
   const { name, host = '127.0.0.1' } = options
-  const faults = createKvmFaults()
+  const faults = createArmedFaults<KvmFault>()
   const state = freshState(options, speed)
   const sim = createSimulation(state)
-  let certificate = await selfSigned(name)
-  const server = createServer({ ...certificate, keepAliveTimeout: 60_000 })
+  const { server, port, fingerprint, rotateCertificate } = await openDevice(name, host, options.port)
   const handle = createKvmHandler({ sim, faults, calls })
   // Who stops the lab stops what still waits for its answer.
   server.on('request', (request, response) => void handle(request, response).catch(() => response.destroy()))
-  // A client that checks the certificate first hangs up in the middle of the handshake.
-  server.on('tlsClientError', () => {})
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, host, resolve)
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the KVM has no TCP address')
-  const kvm: SimulatedKvm = {
-    name, host, port: address.port, username: state.username, password: state.password, state, faults,
-    fingerprint: () => certificate.fingerprint,
-    async rotateCertificate() {
-      certificate = await selfSigned(name)
-      server.setSecureContext(certificate)
-      server.closeAllConnections()
-    },
-  } // biome-ignore format: a record
+  const { username, password } = state
+  const kvm: SimulatedKvm = { name, host, port, username, password, state, faults, fingerprint, rotateCertificate }
   const close = async (): Promise<void> => {
     await sim.stop()
     await closeServer(server)

@@ -1,19 +1,9 @@
-/** Faults of single requests: armed for a pattern, used up in order. */
+/** What can go wrong with single requests to a simulated BMC. */
 import type { ServerResponse } from 'node:http'
-import { setTimeout as pause } from 'node:timers/promises'
+import { applyCommonFault, type ArmedFaults, type CommonFaultKind } from '../request-faults.ts'
 import { Refused, type Reply } from './answer.ts'
 
-export type FaultKind =
-  | 'delay'
-  | 'silent'
-  | 'drop'
-  | 'lose-answer'
-  | 'status'
-  | 'garbage'
-  | 'cut'
-  | 'huge'
-  | 'wrong-type'
-  | 'redirect'
+export type FaultKind = CommonFaultKind | 'status' | 'cut' | 'huge' | 'wrong-type' | 'redirect'
 
 export interface BmcFault {
   kind: FaultKind
@@ -27,51 +17,18 @@ export interface BmcFault {
   location?: string
 }
 
-export interface ArmedFault {
-  /** True: the answer was given, or will never be. */
-  apply(act: () => Promise<Reply>, response: ServerResponse): Promise<boolean>
-}
-
-export interface BmcFaults {
-  add(fault: BmcFault): void
-  take(asked: string): ArmedFault | undefined
-  clear(): void
-}
+export type BmcFaults = ArmedFaults<BmcFault>
 
 const HUGE_BYTES = 20 * 1024 * 1024
 
-export function createBmcFaults(): BmcFaults {
-  let armed: (BmcFault & { times: number })[] = []
-  return {
-    add: (fault) => void armed.push({ times: 1, ...fault }),
-    clear: () => {
-      armed = []
-    },
-    take(asked) {
-      const fault = armed.find(({ match }) => new RegExp(match).test(asked))
-      if (fault === undefined) return undefined
-      fault.times -= 1
-      armed = armed.filter(({ times }) => times > 0)
-      return { apply: (act, response) => apply(fault, act, response) }
-    },
-  }
-}
-
-async function apply(fault: BmcFault, act: () => Promise<Reply>, response: ServerResponse): Promise<boolean> {
+/** True: the answer was given, or will never be. */
+export async function applyFault(
+  fault: BmcFault,
+  act: () => Promise<Reply>,
+  response: ServerResponse,
+): Promise<boolean> {
   const json = { 'content-type': 'application/json' }
   switch (fault.kind) {
-    case 'delay':
-      await pause(fault.delay_ms ?? 1000)
-      return false
-    case 'silent':
-      return true
-    case 'drop':
-      response.socket?.destroy()
-      return true
-    case 'lose-answer':
-      await act()
-      response.socket?.destroy()
-      return true
     case 'status': {
       const { status, body } = new Refused(
         fault.status ?? 500,
@@ -81,9 +38,6 @@ async function apply(fault: BmcFault, act: () => Promise<Reply>, response: Serve
       response.writeHead(status, json).end(JSON.stringify(body))
       return true
     }
-    case 'garbage':
-      response.writeHead(200, { 'content-type': 'text/html' }).end('<html><body>It works!</body></html>')
-      return true
     case 'cut':
       response.writeHead(200, { ...json, 'content-length': 4096 }).write('{"PowerState": "O')
       response.socket?.end()
@@ -97,5 +51,7 @@ async function apply(fault: BmcFault, act: () => Promise<Reply>, response: Serve
     case 'redirect':
       response.writeHead(302, { location: fault.location ?? 'https://192.0.2.1/redfish/v1/' }).end()
       return true
+    default:
+      return applyCommonFault(fault.kind, fault.delay_ms, act, response)
   }
 }

@@ -5,7 +5,7 @@ import { readText } from '../control.ts'
 import { authenticate, openSession } from './accounts.ts'
 import { type Document, notFound, Refused, type Reply, textOf } from './answer.ts'
 import { documentAt, pathsOf } from './documents.ts'
-import type { BmcFaults } from './faults.ts'
+import { applyFault, type BmcFaults } from './faults.ts'
 import { clearJobs, deleteJob, stageBios, startUpdate } from './jobs.ts'
 import { eject, insert } from './media.ts'
 import { reset } from './power.ts'
@@ -30,7 +30,7 @@ export function createBmcHandler(parts: HandlerParts) {
     calls.record(`${sim.state.name} ${method} ${path}`, Object.entries(recorded(request)), null)
     const act = (): Promise<Reply> => answer(parts, { method, path, body, headers: request.headers })
     const fault = faults.take(`${method} ${path}`)
-    if (fault !== undefined && (await fault.apply(act, response))) return
+    if (fault !== undefined && (await applyFault(fault, act, response))) return
     send(response, method, await act())
   }
 }

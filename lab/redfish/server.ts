@@ -1,6 +1,5 @@
 /** Simulated BMCs, each a Redfish service of its own with its own certificate, and one control API over all of them. */
 import 'reflect-metadata'
-import { createServer, type Server } from 'node:https'
 import {
   closeServer,
   type ControlSubject,
@@ -10,8 +9,9 @@ import {
   openControlApi,
   type CallLog,
 } from '../control.ts'
-import { type ServerCertificate, selfSigned } from './certificate.ts'
-import { type BmcFault, type BmcFaults, createBmcFaults } from './faults.ts'
+import { openDevice } from '../device-server.ts'
+import { createArmedFaults } from '../request-faults.ts'
+import type { BmcFault, BmcFaults } from './faults.ts'
 import type { ProfileName } from './profiles.ts'
 import { createBmcHandler } from './request-handler.ts'
 import { createSimulation } from './simulation.ts'
@@ -84,32 +84,18 @@ async function startOne(
   onBoot: (bmc: string, image: string) => void,
 ) {
   const { name, host = '127.0.0.1' } = options
-  const faults = createBmcFaults()
+  const faults = createArmedFaults<BmcFault>()
   const state = freshState(options, speed)
-  let certificate: ServerCertificate = await selfSigned(name)
-  const server: Server = createServer({ ...certificate, keepAliveTimeout: 60_000 })
+  const { server, port, fingerprint, rotateCertificate } = await openDevice(name, host, options.port)
   const sim = createSimulation(state, {
     hangUp: () => server.closeAllConnections(),
     onBoot: (image) => onBoot(name, image),
   })
   const handle = createBmcHandler({ sim, faults, calls })
   server.on('request', (request, response) => void handle(request, response))
-  // A client that checks the certificate first hangs up in the middle of the handshake.
-  server.on('tlsClientError', () => {})
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port ?? 0, host, resolve)
-  })
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('the BMC has no TCP address')
+  const { username, password } = state
   const bmc: SimulatedBmc = {
-    name, host, port: address.port, username: state.username, password: state.password, state, faults,
-    fingerprint: () => certificate.fingerprint,
-    async rotateCertificate() {
-      certificate = await selfSigned(name)
-      server.setSecureContext(certificate)
-      server.closeAllConnections()
-    },
+    name, host, port, username, password, state, faults, fingerprint, rotateCertificate,
     loseSessions: () => state.sessions.clear(),
   } // biome-ignore format: a record
   const close = async (): Promise<void> => {
