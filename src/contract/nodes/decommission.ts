@@ -40,7 +40,9 @@ export const LogPart = Closed({
   ),
 })
 
-const Reason = Type.Optional(Type.String({ minLength: 1, maxLength: 500, description: 'Why; kept in the audit log.' }))
+export const Reason = Type.Optional(
+  Type.String({ minLength: 1, maxLength: 500, description: 'Why; kept in the audit log.' }),
+)
 
 export const DecommissionRequest = Closed(
   {

@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Closed } from '../common.ts'
 import { defineArea } from '../route.ts'
-import { JobChoice, LogPart, NodePath } from './decommission.ts'
+import { JobChoice, LogPart, NodePath, Reason } from './decommission.ts'
 import { WipeMode } from './decommission-preflight.ts'
 import { NodeJobLogs, NodeJobStatus } from './lifecycle-views.ts'
 
@@ -23,9 +23,7 @@ export const rollback = defineArea({
       body: Closed(
         {
           wipe: Type.Optional({ ...WipeMode, default: 'data' } as typeof WipeMode),
-          reason: Type.Optional(
-            Type.String({ minLength: 1, maxLength: 500, description: 'Why; kept in the audit log.' }),
-          ),
+          reason: Reason,
         },
         { title: 'RollbackRequest' },
       ),
