@@ -1,4 +1,4 @@
-// Replaces a file so that it is the old one or the new one at every moment, whatever crashes.
+// Files that are the old one or the new one at every moment, and never half, whatever ends the process or the machine.
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
@@ -17,14 +17,14 @@ export const TEMPORARY_PREFIX = '.groundplane-'
 export async function replaceFile(
   path: string,
   text: string,
-  { mode, uid, gid }: FileAttributes,
+  attributes: FileAttributes,
   at: (point: string) => void = () => {},
 ): Promise<void> {
   const temporary = join(dirname(path), `${TEMPORARY_PREFIX}${randomUUID()}`)
   // Exclusive: nobody can have put a link there.
   const file = await open(temporary, 'wx', 0o600)
   try {
-    await fill(file, text, at, { mode, ...(uid === undefined ? {} : { uid }), ...(gid === undefined ? {} : { gid }) })
+    await fill(file, text, attributes, at)
     at('temporary written')
     await rename(temporary, path)
   } catch (error) {
@@ -32,7 +32,20 @@ export async function replaceFile(
     throw error
   }
   at('renamed')
-  await syncFolder(dirname(path))
+  await syncPath(dirname(path))
+}
+
+/** The same beside a name of the caller's, which whoever cleans up after a crash knows, too. A uid below 0 leaves the owner. */
+export async function writeDurably(
+  path: string,
+  temporary: string,
+  text: string | Buffer,
+  { mode, uid, gid }: { mode: number; uid: number; gid: number } = { mode: 0o600, uid: -1, gid: -1 },
+): Promise<void> {
+  const file = await open(temporary, 'w', 0o600)
+  await fill(file, text, { mode: mode & 0o7777, ...(uid < 0 ? {} : { uid, gid }) })
+  await rename(temporary, path)
+  await syncPath(dirname(path))
 }
 
 /** Thrown by tests in place of the end of the process: nothing is cleaned up after it. */
@@ -40,9 +53,9 @@ export class CrashError extends Error {}
 
 async function fill(
   file: FileHandle,
-  text: string,
-  at: (point: string) => void,
+  text: string | Buffer,
   { mode, uid, gid }: FileAttributes,
+  at: (point: string) => void = () => {},
 ): Promise<void> {
   try {
     at('temporary created')
@@ -55,11 +68,11 @@ async function fill(
   }
 }
 
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, 'r')
+export async function syncPath(path: string): Promise<void> {
+  const handle = await open(path)
   try {
-    await folder.sync()
+    await handle.sync()
   } finally {
-    await folder.close()
+    await handle.close()
   }
 }

@@ -8,7 +8,7 @@ import { type Area, type Handlers, routeEffect, type Routes } from '#src/contrac
 import { ApiError } from '#src/kernel/errors.ts'
 import { claimOf, type JobClaim } from '#src/kernel/job-claim.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { writeDurably } from './durable-file.ts'
+import { writeDurably } from '#src/kernel/durable-file.ts'
 
 export interface JobFence {
   /** Returns once the epoch is remembered for good; throws JOB_SUPERSEDED when a higher one was seen. */

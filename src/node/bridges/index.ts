@@ -7,7 +7,7 @@ import { type BridgeReport, BridgeSpec } from '#src/contract/nodes/agent-bridges
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
 import { parseJson } from '../untrusted-json.ts'
-import { writeDurably } from '../durable-file.ts'
+import { writeDurably } from '#src/kernel/durable-file.ts'
 import {
   type BridgeLink,
   checkSpec,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { writeDurably } from '../durable-file.ts'
+import { writeDurably } from '#src/kernel/durable-file.ts'
 import { linesOfKeys, restoreKeys, setKeys, withBlock } from './file-text.ts'
 
 interface Common {

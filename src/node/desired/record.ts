@@ -3,7 +3,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type Static, type TObject, Type } from 'typebox'
 import Value from 'typebox/value'
-import { writeDurably } from '../durable-file.ts'
+import { writeDurably } from '#src/kernel/durable-file.ts'
 import { parseJson } from '../untrusted-json.ts'
 
 export const RecordHead = Type.Object({

@@ -5,7 +5,7 @@ import { constants, type Stats } from 'node:fs'
 import { chmod, chown, link, lstat, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { ScriptsReport } from '#src/contract/ha/ha.ts'
-import { CrashError, replaceFile, syncFolder, TEMPORARY_PREFIX } from '#src/kernel/durable-file.ts'
+import { CrashError, replaceFile, syncPath, TEMPORARY_PREFIX } from '#src/kernel/durable-file.ts'
 import { type FailoverScript, failoverScripts } from '#src/kernel/failover-scripts.ts'
 
 export interface ReconcileOptions {
@@ -131,7 +131,7 @@ async function quarantine(
   const target = join(aside, `${name}.${mark}`)
   await rm(target, { recursive: true, force: true })
   await move(join(folder, name), target)
-  await syncFolder(aside)
+  await syncPath(aside)
   at('in quarantine')
 }
 

@@ -1,10 +1,11 @@
 // A change of this node that reverts by itself: write files, arm the watchdog, set live, then commit or restore
 // (linux-node.md 4.5). MTU changes and changes of the network configuration are made this way.
+import { createHash } from 'node:crypto'
 import { mkdir, readFile, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ApiError } from '#src/kernel/errors.ts'
 import type { Host } from '#src/kernel/host.ts'
-import { sha256, syncPath, writeDurably } from '../durable-file.ts'
+import { syncPath, writeDurably } from '#src/kernel/durable-file.ts'
 import { type Journal, type Marker, NETWORK, type RunEntry } from './journal.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -226,4 +227,8 @@ async function uptimeCs(host: Host): Promise<number> {
 
 async function deadlineOf(host: Host, window_ms: number): Promise<number> {
   return (await uptimeCs(host)) + Math.ceil(window_ms / 10)
+}
+
+function sha256(text: string | Buffer | null): string {
+  return text === null ? '' : createHash('sha256').update(text).digest('hex')
 }

@@ -3,7 +3,7 @@ import { access, appendFile, chmod, mkdir, open, readdir, readFile, rename, rm, 
 import { join } from 'node:path'
 import { type Static, Type } from 'typebox'
 import Value from 'typebox/value'
-import { syncPath, writeDurably } from '../durable-file.ts'
+import { syncPath, writeDurably } from '#src/kernel/durable-file.ts'
 
 /** What every change says of itself; a kind of change adds members of its own. */
 export const RunEntry = Type.Object({
