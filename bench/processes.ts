@@ -40,7 +40,7 @@ export async function startProgram(
     memory_bytes: () => statusOf(pid, 'VmRSS'),
     peak_memory_bytes: () => statusOf(pid, 'VmHWM'),
     async stop() {
-      if (child.exitCode !== null) return
+      if (child.exitCode !== null || child.signalCode !== null) return
       child.kill('SIGTERM')
       await once(child, 'exit')
     },
