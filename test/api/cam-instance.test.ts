@@ -213,6 +213,7 @@ test('cameras are added and removed while what people wrote into the configurati
     password: CAMERA_PASSWORD,
     camera_manufacturer: 'AXIS Communications',
   }
+  assert.equal((await lab.call('POST', '/cam/cameras', { ...yard, id: '__proto__' })).status, 400)
   assert.equal((await lab.call('POST', '/cam/cameras', { ...yard, id: 'x_sub' })).status, 400)
   assert.equal(
     (await lab.call('POST', '/cam/cameras', { ...yard, camera_ip: '127.200.0.1' })).body.code,

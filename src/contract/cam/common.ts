@@ -19,11 +19,14 @@ export const NameList = (what: string) =>
     Type.String({ minLength: 1, maxLength: 1000, description: `${what}, separated by commas; all where left out.` }),
   )
 
-/** Upstream names are checked against the list of cameras before they are used; this only keeps out what cannot be one. */
+/**
+ * Upstream names are checked against the list of cameras before they are used; this only keeps out what cannot be one. The NVR's
+ * configuration has cameras as keys of an object, where __proto__ means something else to every program in JavaScript.
+ */
 export const CameraId = Type.String({
   minLength: 1,
   maxLength: 64,
-  pattern: '^[A-Za-z0-9_-]+$',
+  pattern: '^(?!__proto__$)[A-Za-z0-9_-]+$',
   description: 'Camera id, as GET /cam/cameras lists it.',
 })
 export const CameraParams = Closed({ id: CameraId })
