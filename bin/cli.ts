@@ -11,7 +11,8 @@ const PROGRAMS: Readonly<Record<string, string>> = { control: './control.ts', ag
 
 const [, , first = ''] = process.argv
 const program = Object.hasOwn(PROGRAMS, first) ? PROGRAMS[first] : undefined
-if (program === undefined) await runClient()
+if (first === 'complete-names') await offerNames(process.argv[3] ?? '')
+else if (program === undefined) await runClient()
 else await startProgram(program)
 
 /** The other program sees its own arguments alone, as if it had been started by itself. */
@@ -19,6 +20,25 @@ async function startProgram(file: string): Promise<void> {
   const url = new URL(file, import.meta.url)
   process.argv.splice(1, 2, url.pathname)
   await import(url.href)
+}
+
+/** As the command of that name, without reading the contract as long as the names are known. */
+async function offerNames(what: string): Promise<void> {
+  const [{ completeNames }, { default: about }] = await Promise.all([
+    import('../cli/name-completion.ts'),
+    import('../package.json', { with: { type: 'json' } }),
+  ])
+  const load = async () => {
+    const [{ routeTable }, { areas }, { NAME_ROWS }] = await Promise.all([
+      import('../cli/names.ts'),
+      import('../src/contract/index.ts'),
+      import('../cli/name-rows.ts'),
+    ])
+    return { routes: routeTable(areas), rows: NAME_ROWS }
+  }
+  const { env, stdin, stdout, stderr } = process
+  const terminal = { args: [], env, stdin, stdout, stderr, interrupted: new AbortController().signal }
+  await completeNames({ terminal, version: about.version, what, load })
 }
 
 async function runClient(): Promise<void> {

@@ -1,6 +1,7 @@
 // One value as the text of a table cell.
 import { bareText, isRecord } from './records.ts'
 import { oneLine } from './terminal.ts'
+import { momentOf, numberText } from './units.ts'
 
 export interface CellStyle {
   /** Times in UTC instead of the local zone. */
@@ -9,10 +10,12 @@ export interface CellStyle {
   max_width: number
 }
 
-/** What is not known is a dash, so that it never looks like an empty text or a zero. */
-export function cellText(value: unknown, style: CellStyle): string {
-  return cut(plain(value, style), style.max_width)
+/** What is not there is a dash, so that it never looks like a zero; `name` of the field says the unit of a number. */
+export function cellText(value: unknown, style: CellStyle, name = ''): string {
+  return cut(plain(value, style, name), style.max_width) || NOTHING
 }
+
+const NOTHING = '-'
 
 export function isPlain(value: unknown): boolean {
   return !isRecord(value) && !(Array.isArray(value) && value.some((item) => typeof item === 'object' && item !== null))
@@ -28,12 +31,17 @@ export function timeText(time: string, utc: boolean): string {
   return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
 }
 
-function plain(value: unknown, style: CellStyle): string {
-  if (value === null || value === undefined) return '-'
+function plain(value: unknown, style: CellStyle, name: string): string {
+  if (value === null || value === undefined) return NOTHING
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
+  if (typeof value === 'number') {
+    const moment = momentOf(name, value)
+    return moment === undefined ? (numberText(name, value) ?? String(value)) : timeText(moment, style.utc)
+  }
   if (typeof value === 'string')
     return /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/.test(value) ? timeText(value, style.utc) : oneLine(value)
-  if (Array.isArray(value) && isPlain(value)) return value.map((item) => plain(item, style)).join(', ')
+  if (Array.isArray(value) && isPlain(value)) return value.map((item) => plain(item, style, name)).join(', ')
+  if (isRecord(value) && Object.keys(value).length === 0) return NOTHING
   return oneLine(bareText(value))
 }
 

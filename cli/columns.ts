@@ -1,6 +1,9 @@
 // Which members of a record become the columns of a table when nobody named them.
 import { isPlain } from './cells.ts'
-import { isRecord, type Json } from './records.ts'
+import { UsageError } from './failures.ts'
+import { isRecord, type Json, LIST_FRAME } from './records.ts'
+import { type Shape, shapeOf } from './schema-shape.ts'
+import { headingOf } from './units.ts'
 
 /** By the title of the record's schema; what the rows lack is left out. */
 const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
@@ -8,8 +11,8 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   AppEvent: ['created_at', 'status', 'action', 'description', 'username', 'progress'],
   PlatformEvent: ['created_at', 'level', 'type', 'state', 'description', 'username'],
   Job: ['id', 'job_type', 'job_status', 'progress', 'resource_name', 'status', 'created_at'],
-  VirtualMachine: ['name', 'state', 'ip_address', 'service_offering_name', 'host_name', 'zone_name', 'id'],
-  PublicIp: ['ip_address', 'state', 'network_name', 'vm_name', 'source_nat', 'zone_name', 'account', 'id'],
+  VirtualMachine: ['name', 'state', 'tenant_name', 'ip_address', 'service_offering_name', 'host_name', 'zone_name', 'id'],
+  PublicIp: ['ip_address', 'state', 'account', 'network_name', 'vm_name', 'source_nat', 'zone_name', 'id'],
   PortForwarding: [
     'public_ip_address', 'protocol', 'public_port_start', 'public_port_end', 'private_port_start', 'virtual_machine_name',
     'state', 'id',
@@ -19,11 +22,18 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   ],
   NicRecord: ['network_name', 'ip_address', 'mac_address', 'is_default', 'type', 'mtu', 'id'],
   VmSnapshot: ['display_name', 'virtual_machine_name', 'state', 'type', 'is_current', 'created_at', 'name', 'id'],
-  Volume: ['name', 'type', 'state', 'size_bytes', 'virtual_machine_name', 'storage_name', 'tenant_name', 'id'],
-  GuestNetwork: ['name', 'type', 'state', 'cidr', 'vlan', 'network_offering_name', 'account', 'id'],
+  Volume: ['name', 'type', 'state', 'tenant_name', 'size_bytes', 'virtual_machine_name', 'storage_name', 'id'],
+  GuestNetwork: ['name', 'type', 'state', 'account', 'cidr', 'vlan', 'network_offering_name', 'id'],
   BenchmarkResult: ['id', 'type', 'target', 'profile', 'status', 'started_at', 'duration_seconds'],
   NodeRecord: ['fqdn', 'role', 'health', 'status', 'node_ip', 'bmc_ip', 'provision_status', 'zone'],
   NodeHealth: ['fqdn', 'health', 'since', 'node_ip', 'bmc_ip', 'checked_at'],
+  NodeNet: ['node_role', 'node_ip', 'links_up', 'links_down', 'highest_mtu', 'total_nic_errors', 'ntp_synced', 'default_gateway'],
+  Disk: ['device', 'type', 'size_mb', 'is_healthy', 'allocated_to', 'mount_point', 'model', 'serial'],
+  StorageHealth: ['overall_status', 'localpool_health', 'clusterstore_health', 'failed_disks', 'critical_alerts'],
+  ClusterStoreStatus: ['has_storage', 'osd_count', 'pool_count', 'device_classes', 'message'],
+  NodeNic: ['interfaceName', 'linkStatus', 'ipAddress', 'macAddress', 'speed', 'bondMaster', 'driver'],
+  FrrNode: ['name', 'status', 'ip_address', 'as', 'sdn_status', 'error'],
+  EligibleNicNode: ['fqdn', 'node_ip', 'nic_count', 'error'],
   NetworkAlert: ['severity', 'category', 'node', 'device', 'message'],
 } // biome-ignore format: a table
 
@@ -66,8 +76,43 @@ export function recordTitle(schema: unknown, member: string | undefined): string
   return isRecord(list) && isRecord(list.items) ? titleOf(list.items) : undefined
 }
 
-function titleOf(schema: Json): string | undefined {
-  return typeof schema.title === 'string' ? schema.title : undefined
+/** The columns under the names that records have them by; a name that no record can have is refused. */
+export function knownColumns(
+  columns: readonly string[] | undefined,
+  schema: unknown,
+  lead: string | undefined,
+): string[] | undefined {
+  const shape = rowShape(shapeOf(schema))
+  if (columns === undefined || shape.members.size === 0) return columns === undefined ? undefined : [...columns]
+  return columns.map((column) => {
+    if (column === lead) return column
+    const [first = '', ...inner] = column.split('.')
+    const name = [...shape.members.keys()].find((known) =>
+      [known, headingOf(known)].some((word) => word.toLowerCase() === first.toLowerCase()),
+    )
+    if (name !== undefined && inner.reduce<Shape | undefined>(innerShape, shape.members.get(name)) !== undefined)
+      return [name, ...inner].join('.')
+    throw new UsageError(`there is no column "${column}"; there are: ${[...shape.members.keys()].join(', ')}`)
+  })
+}
+
+/** Undefined: a record that lists its members has none of this name. */
+function innerShape(shape: Shape | undefined, name: string): Shape | undefined {
+  const open = shape?.members.size === 0 && (shape.kind === 'any' || shape.kind === 'object')
+  return open ? shape : shape?.members.get(name)
+}
+
+/** The shape of a row of a list, or of the record itself (see listOf). */
+function rowShape(shape: Shape): Shape {
+  if (shape.kind === 'list') return shape.items ?? shape
+  const members = [...shape.members].filter(([name]) => !LIST_FRAME.has(name))
+  const [name, only] = members.length === 1 ? (members[0] ?? []) : []
+  if (only?.kind === 'list') return only.items ?? shape
+  return name === 'data' && only !== undefined ? rowShape(only) : shape
+}
+
+export function titleOf(schema: unknown): string | undefined {
+  return isRecord(schema) && typeof schema.title === 'string' ? schema.title : undefined
 }
 
 function rankOf(name: string): number {

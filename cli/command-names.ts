@@ -13,7 +13,7 @@ export interface CommandName {
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'eligibleNics', 'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan',
+  'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
 
@@ -34,6 +34,15 @@ const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'network', group: 'network' },
   { noun: 'camera', group: 'camera' },
   { noun: 'nvr', group: 'nvr' },
+  { noun: 'node', group: 'node' },
+  { noun: 'decommission', group: 'node', prefix: 'decommission' },
+  { noun: 'rollback', group: 'node', prefix: 'rollback' },
+  { noun: 'wipe', group: 'node', prefix: 'wipe' },
+  { noun: 'hostStorage', group: 'node', prefix: 'storage' },
+  { noun: 'hostDisk', group: 'node', prefix: 'disk' },
+  { noun: 'clusterstore', group: 'node', prefix: 'clusterstore' },
+  { noun: 'eligibleNics', group: 'node', prefix: 'eligible-nics' },
+  { noun: 'frr', group: 'node', prefix: 'routing' },
 ]
 
 /** Groups that read better, or that are words of the program itself. */
@@ -64,6 +73,13 @@ const COMMANDS: Readonly<Record<string, string>> = {
   cameraClipGet: 'clip',
   nodeHealthRead: 'health',
   nodeSetupStart: 'setup',
+  nodeNicsList: 'nics',
+  hostDiskList: 'disks',
+  clusterstoreDiskList: 'clusterstore-disks',
+  eligibleNicsList: 'eligible-nics',
+  frrDashboardRead: 'routing',
+  decommissionStart: 'decommission',
+  rollbackStart: 'rollback',
   fleetHealthRead: 'health',
 }
 
@@ -86,6 +102,26 @@ export function commandName(operation: string, area: Pick<Area, 'name'>): Comman
       ? { alias: kebab(rest.slice(1)) }
       : {}),
   }
+}
+
+/** Verbs that people try first, each with those that mean it where no command is called so. */
+const USUAL: readonly (readonly [string, readonly string[]])[] = [
+  ['ls', ['list']],
+  ['show', ['get']],
+  ['create', ['provision', 'acquire', 'register', 'allocate', 'add']],
+  ['delete', ['destroy', 'release', 'remove', 'revoke', 'end']],
+]
+
+/** The usual verbs of a group's commands, each of which is given with all its names. */
+export function verbAliases(commands: readonly (readonly string[])[]): Map<string, string[]> {
+  const taken = new Set(commands.flat())
+  const aliases = new Map<string, string[]>()
+  for (const [usual, verbs] of USUAL) {
+    const names = taken.has(usual) ? undefined : commands.find((one) => one.some((name) => verbs.includes(name)))
+    const [name] = names ?? []
+    if (name !== undefined) aliases.set(name, [...(aliases.get(name) ?? []), usual])
+  }
+  return aliases
 }
 
 /** Whether an operation is one of a noun: `vmStart` of `vm`, but not `vmwareList`. */

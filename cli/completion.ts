@@ -1,4 +1,4 @@
-// Static completion scripts for bash, zsh and fish, made from the command tree.
+// Completion scripts for bash, zsh and fish, made from the command tree; only names of things are asked for when they are needed.
 import type { CommandNode, FlagNode } from './command-tree.ts'
 
 export const SHELLS = ['bash', 'zsh', 'fish'] as const
@@ -49,10 +49,15 @@ function bash(root: CommandNode): string {
     node.flags.filter((flag) => flag.takes_value).map((flag) => ({ path, flag })),
   )
   const value_row = ({ path, flag }: { path: string[]; flag: FlagNode }): string =>
-    `    ${quote([...path, flag.flag].join(' '))}) ${flag.file ? 'files=1' : `words=${quote(safe(flag.words).join(' '))}`} ;;`
+    `    ${quote([...path, flag.flag].join(' '))}) ${flag.file ? 'files=1' : valueWords(flag)} ;;`
+  const valueWords = ({ names, words }: FlagNode): string =>
+    names === undefined ? `words=${quote(safe(words).join(' '))}` : `names=${quote(names)}`
+  const named = leaves(root).flatMap(({ path, node }) =>
+    node.names === undefined ? [] : [`    ${quote(path.join(' '))}) names=${quote(node.names)} ;;`],
+  )
   return `# Completion of groundplane for bash: source this file, or store it in the completions folder.
 _groundplane() {
-  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" files="" i
+  local cur="\${COMP_WORDS[COMP_CWORD]}" prev="\${COMP_WORDS[COMP_CWORD-1]}" path="" words="" files="" names="" i
   for ((i = 1; i < COMP_CWORD && i < 3; i++)); do
     case "\${COMP_WORDS[i]}" in -*) break ;; esac
     path="\${path:+$path }\${COMP_WORDS[i]}"
@@ -64,6 +69,16 @@ ${values.map(value_row).join('\n')}
   esac
   if [ -n "$files" ]; then
     COMPREPLY=($(compgen -f -- "$cur"))
+    return
+  fi
+  # The first argument, unless it is an option that is being typed.
+  if [ "$words" = - ] && [ "$COMP_CWORD" -eq 3 ] && [ "\${cur#-}" = "$cur" ]; then
+    case "$path" in
+${named.join('\n')}
+    esac
+  fi
+  if [ -n "$names" ]; then
+    COMPREPLY=($(compgen -W "$("\${COMP_WORDS[0]}" complete-names "$names" 2>/dev/null)" -- "$cur"))
     return
   fi
   if [ "$words" = - ]; then
@@ -108,15 +123,24 @@ ${node.commands.map((child) => `    '${child.name}:${describe(child.summary)}'`)
 ${node.commands.map((child) => `    ${child.name}) ${name([...path, child.name])} ;;`).join('\n')}
   esac
 }`
+  const offered = (what: string): string => `{_groundplane_names "${what}"}`
   const leaf = ({ path, node }: Leaf): string => {
     const specs = node.flags.map((flag) => {
-      const action = flag.file ? ':file:_files' : flag.takes_value ? `:value:(${safe(flag.words).join(' ')})` : ''
+      const value = flag.names === undefined ? `(${safe(flag.words).join(' ')})` : offered(flag.names)
+      const action = flag.file ? ':file:_files' : flag.takes_value ? `:value:${value}` : ''
       return `    '*${flag.flag}[${describe(flag.summary)}]${action}'`
     })
-    return `${name(path)}() {\n  _arguments \\\n${[...specs, "    '*: :'"].join(' \\\n')}\n}`
+    const first = node.names === undefined ? [] : [`    '1:name:${offered(node.names)}'`]
+    return `${name(path)}() {\n  _arguments \\\n${[...specs, ...first, "    '*: :'"].join(' \\\n')}\n}`
   }
   return `#compdef groundplane
 # Completion of groundplane for zsh: store this file as _groundplane in a folder of $fpath.
+_groundplane_names() {
+  local -a names
+  names=(\${(f)"$(groundplane complete-names "$1" 2>/dev/null)"})
+  compadd -a names
+}
+
 ${[...groups(root).map(branch), ...leaves(root).map(leaf)].join('\n\n')}
 
 if [ "$funcstack[1]" = "_groundplane" ]; then
@@ -136,9 +160,14 @@ function fish(root: CommandNode): string {
       (child) => `complete -c groundplane -f -n ${seen(path)} -a ${quote(child.name)} -d ${describe(child.summary)}`,
     ),
   )
+  const offered = (what: string): string => `(groundplane complete-names "${what}" 2>/dev/null)`
+  const name_rows = leaves(root).flatMap(({ path, node }) =>
+    node.names === undefined ? [] : [`complete -c groundplane -f -n ${seen(path)} -a ${quote(offered(node.names))}`],
+  )
   const flag_rows = leaves(root).flatMap(({ path, node }) =>
     node.flags.map((flag) => {
-      const action = flag.file ? ' -r -F' : flag.takes_value ? ` -x -a ${quote(safe(flag.words).join(' '))}` : ''
+      const value = flag.names === undefined ? safe(flag.words).join(' ') : offered(flag.names)
+      const action = flag.file ? ' -r -F' : flag.takes_value ? ` -x -a ${quote(value)}` : ''
       const under = quote(`__groundplane_under ${path.join(' ')}`)
       return `complete -c groundplane -n ${under} -l ${flag.flag.slice(2)}${action} -d ${describe(flag.summary)}`
     }),
@@ -156,6 +185,6 @@ function __groundplane_under
     end
 end
 complete -c groundplane -f
-${[...command_rows, ...flag_rows].join('\n')}
+${[...command_rows, ...name_rows, ...flag_rows].join('\n')}
 `
 }

@@ -35,6 +35,8 @@ interface SendOptions {
   form?: FormData
 }
 
+export const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
 /** Options win over the environment, the environment over the stored context. */
 export async function chooseTarget(options: ConnectionOptions, env: Terminal['env']): Promise<Target> {
   const url = options.url ?? (options.context === undefined ? textOf(env.GROUNDPLANE_URL) : undefined)
@@ -99,7 +101,10 @@ function tooLate(url: URL, timeout_ms: number): ConnectionError {
 }
 
 export function serviceUrl(text: string): URL {
-  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `https://${text}`)
+  const bare = URL.parse(`http://${text}`)
+  // On this machine there is usually no proxy that ends TLS, and nobody on the way who could read a token.
+  const scheme = bare !== null && LOOPBACK.test(bare.hostname) ? 'http' : 'https'
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `${scheme}://${text}`)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new UsageError(`${text} is not an http or https address`)
   }

@@ -16,18 +16,6 @@ export const EXIT = {
   interrupted: 130,
 } as const
 
-export const EXIT_TEXT = `Exit codes:
-  0    done
-  1    the operation failed or was refused
-  2    the command is wrong, or the service found the input invalid
-  3    not signed in, or not allowed
-  4    no such thing
-  5    conflict
-  6    the service or a subsystem failed; trying again later may help
-  7    the service cannot be reached
-  8    --wait ended before the operation did; it goes on
-  130  interrupted`
-
 /** The command line itself is wrong. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'

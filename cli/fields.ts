@@ -26,7 +26,7 @@ export interface Field {
 /** Options of the program itself; a field of the same name becomes `--field-NAME`. */
 const RESERVED = new Set([
   'all', 'body', 'columns', 'context', 'dry-run', 'force-output', 'help', 'idempotency-key', 'json', 'output', 'quiet',
-  'timeout', 'token', 'url', 'utc', 'version', 'wait',
+  'timeout', 'token', 'url', 'utc', 'version', 'wait', 'watch',
 ]) // biome-ignore format: a list of words
 
 /**
@@ -60,18 +60,24 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
 }
 
 const STREAM_TICKET = 'ticket'
+const NODE_HEADER = 'X-Target-Node'
+/** Reads of one node that are asked of all when none is given (all-nodes.ts). */
+const OF_ALL_NODES = new Set(['nodeHealthRead', 'nodeNicsList'])
 
 export function fieldsOf(operation: string, route: RouteSpec, area: Pick<Area, 'name'>): Field[] {
   const { group } = commandName(operation, area)
   const fields = new Map<string, Field>()
   for (const name of pathNames(route.path)) {
     const shape = shapeOf(route.params?.properties[name])
-    fields.set(name, { ...blank(name, 'params', shape, operation), positional: true, required: true })
+    const required = !OF_ALL_NODES.has(operation)
+    fields.set(name, { ...blank(name, 'params', shape, operation), positional: true, required })
   }
   // A body that is not a record can only be given whole (--body).
   addMembers(fields, 'body', shapeOf(route.body), operation, route)
   addMembers(fields, 'query', shapeOf(route.query), operation, route)
   addMembers(fields, 'headers', headerShape(route), operation, route)
+  const node = fields.get(NODE_HEADER)
+  if (node !== undefined) node.required = route.method !== 'GET'
   return withAliases(settlePositions([...fields.values()], group))
 }
 
@@ -85,7 +91,8 @@ export function isSecret(field: Field): boolean {
 }
 
 function blank(name: string, place: Place, shape: Shape, operation: string): Field {
-  const word = kebabName(place === 'headers' ? name.replace(/^x-/i, '') : name)
+  const is_node = place !== 'body' && place !== 'query' && rowOf({ name, operation })?.what === 'node'
+  const word = is_node ? 'node' : kebabName(place === 'headers' ? name.replace(/^x-/i, '') : name)
   const taken = RESERVED.has(word) || word.startsWith('no-')
   return {
     name, places: [place], also: [], word: taken && place !== 'params' ? `field-${word}` : word, positional: false,
@@ -121,8 +128,8 @@ function repeats(param: string, name: string, body: Shape, route: RouteSpec): bo
 function headerShape(route: RouteSpec): Shape {
   const shape = shapeOf(route.headers)
   // Accepted on every route that runs on a node (api-conventions, Behaviour that readers asked about).
-  const target = shapeOf({ type: 'string', description: 'Address of the node that shall answer.' })
-  const members = new Map<string, Shape>(route.runs_on === 'node' ? [['X-Target-Node', target]] : [])
+  const target = shapeOf({ type: 'string', description: 'Node that shall answer.' })
+  const members = new Map<string, Shape>(route.runs_on === 'node' ? [[NODE_HEADER, target]] : [])
   for (const [name, member] of shape.members) members.set(name, member)
   return { ...shape, kind: 'object', members }
 }
@@ -130,6 +137,8 @@ function headerShape(route: RouteSpec): Shape {
 /** The thing a command is about becomes its argument: `vm start NAME`, not `vm start --virtual-machine-id NAME`. */
 function settlePositions(fields: Field[], group: string): Field[] {
   if (fields.some((field) => field.positional)) return distinct(fields)
+  const node = fields.find((field) => field.name === NODE_HEADER)
+  if (node !== undefined) return distinct(asArgument(node, fields))
   const single = fields.filter((field) => !['list', 'object', 'any'].includes(field.shape.kind))
   const required = single.filter((field) => field.required)
   const names = [...(PRIMARY[group] ?? []), `${group.replaceAll('-', '_')}_id`, 'id']
@@ -138,10 +147,14 @@ function settlePositions(fields: Field[], group: string): Field[] {
     names.map((name) => required.find((field) => field.name === name)).find((field) => field !== undefined) ??
     (required.length === 1 ? required[0] : undefined)
   if (primary === undefined || isSecret(primary) || primary.shape.kind === 'boolean') return fields
-  primary.positional = true
   // Where a name does as well as an id, `<virtual-machine>` says so.
-  primary.word = primary.word.replace(/.-id$/, (end) => end.slice(0, 1))
-  return distinct([primary, ...fields.filter((field) => field !== primary)])
+  primary.word = rowOf(primary)?.what === 'node' ? 'node' : primary.word.replace(/.-id$/, (end) => end.slice(0, 1))
+  return distinct(asArgument(primary, fields))
+}
+
+function asArgument(primary: Field, fields: readonly Field[]): Field[] {
+  primary.positional = true
+  return [primary, ...fields.filter((field) => field !== primary)]
 }
 
 /** An option must not share its word with an argument: both are read from one help page. */

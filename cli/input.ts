@@ -67,7 +67,9 @@ function requireAll(fields: readonly Field[], places: Record<Place, Json>, whole
     if (whole && field.places.includes('body')) return false
     return field.places.every((place) => places[place][field.name] === undefined)
   })
-  if (missing.length > 0) throw new UsageError(`missing: ${missing.map(flagOf).join(', ')}`)
+  if (missing.length === 0) return
+  const help = missing.some(({ word }) => word === 'node') ? '; "groundplane node list" shows the nodes' : ''
+  throw new UsageError(`missing: ${missing.map(flagOf).join(', ')}${help}`)
 }
 
 async function readBody(file: string, terminal: Terminal): Promise<unknown> {

@@ -15,6 +15,8 @@ export interface JobWait {
   timeout_ms: number | undefined
   progress: Progress
   interrupted: AbortSignal
+  /** Called with every state of the job that was read, its last one included. */
+  each?: (job: Json) => void
 }
 
 const POLL_MS = 1_000
@@ -34,6 +36,7 @@ export async function waitForJob(connection: Connection, routes: RouteTable, wai
       const job = await readJob(connection, route, wait)
       if (job !== undefined) {
         wait.progress.show(Number(job.progress), textOf(job.status) ?? '')
+        wait.each?.(job)
         if (job.job_status !== 'running') return ended(job, wait.job_id)
       }
       const left_ms = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - Date.now()
@@ -62,7 +65,7 @@ function ended(job: Json, job_id: string): Json {
 }
 
 function followHint(job_id: string): string[] {
-  return [`look again: groundplane job get ${job_id}`]
+  return [`look again: groundplane job wait ${job_id}`]
 }
 
 /** Undefined while the service cannot be asked: the job does not depend on our connection. */
@@ -98,7 +101,8 @@ async function listen(
       const job = event === 'job' ? parseJson(data) : undefined
       if (!isRecord(job) || job.id !== wait.job_id) continue
       bell.alive()
-      if (job.job_status === 'running') wait.progress.show(Number(job.progress), textOf(job.status) ?? '')
+      if (job.job_status === 'running' && wait.each === undefined)
+        wait.progress.show(Number(job.progress), textOf(job.status) ?? '')
       else bell.ring()
     }
   } catch {

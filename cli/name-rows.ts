@@ -27,7 +27,7 @@ export interface NameRow {
   of?: { field: string; what: string; holds: (owner: Json, name: string) => boolean }
   /** There is no list of them, but records of this kind name the one they have. */
   seen_on?: string
-  /** What is an id beside a UUID. */
+  /** What is an id when no record has it as a name. */
   id_form?: RegExp
   /** Operation that reads one by id, and the resource type its jobs carry: how `--wait` shows the result. */
   read?: { operation: string; resource_type: string }
@@ -35,7 +35,9 @@ export interface NameRow {
 
 const IP_ADDRESS = /^(\d{1,3}\.){3}\d{1,3}$|^[0-9a-f]*:[0-9a-f:.]+$/i
 const volume = { what: 'volume', list: 'volumeList', names: ['name'] }
-const node = { what: 'node', list: 'nodeList', id_form: IP_ADDRESS }
+const node = {
+  what: 'node', list: 'nodeList', id_form: IP_ADDRESS, names: ['hostname', 'fqdn', 'bmc_ip', 'node_ip'],
+} // biome-ignore format: a row
 
 /** A new area adds a row. */
 export const NAME_ROWS: readonly NameRow[] = [
@@ -62,6 +64,7 @@ export const NAME_ROWS: readonly NameRow[] = [
   {
     what: 'network', fields: ['network_id', 'network_ids'], nouns: ['guestNetwork', 'network'],
     list: 'guestNetworkList', names: ['name', 'display_text'],
+    read: { operation: 'guestNetworkList', resource_type: 'GUEST_NETWORK' },
   },
   {
     what: 'network offering', fields: ['network_offering_id'], list: 'guestNetworkList', id: 'network_offering_id',
@@ -72,10 +75,11 @@ export const NAME_ROWS: readonly NameRow[] = [
   },
   {
     what: 'tenant', fields: ['tenant_id', 'domain_id', 'domain_ids'], nouns: ['tenant'], list: 'tenantList',
-    names: ['name', 'path'],
+    names: ['name', 'path'], read: { operation: 'tenantGet', resource_type: 'TENANT' },
   },
   {
     what: 'public IP', fields: ['ip_id', 'public_ip_id'], list: 'publicIpList', names: ['ip_address'],
+    read: { operation: 'publicIpGet', resource_type: 'PUBLIC_IP' },
   },
   {
     what: 'forwarding rule', fields: [], nouns: ['portForwarding'], list: 'portForwardingList',
@@ -89,7 +93,10 @@ export const NAME_ROWS: readonly NameRow[] = [
     ...volume, fields: ['volume_id', 'volume_ids'], only: ['vmDiskDetach', 'vmDestroy'],
     narrow: { virtual_machine_id: 'virtual_machine_id' },
   },
-  { ...volume, fields: ['volume_id', 'volume_ids'], nouns: ['volume'] },
+  {
+    ...volume, fields: ['volume_id', 'volume_ids'], nouns: ['volume'],
+    read: { operation: 'volumeList', resource_type: 'VOLUME' },
+  },
   {
     what: 'storage pool', fields: ['storage_id'], list: 'volumeList', id: 'storage_id', names: ['storage_name'],
     seen_on: 'volume',
@@ -98,6 +105,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     what: 'snapshot of a virtual machine', fields: ['snapshot_id'], only: ['vmSnapshot', 'vmRestore'],
     nouns: ['vmSnapshot'], list: 'vmSnapshotList', names: ['display_name', 'name'],
     narrow: { virtual_machine_id: 'virtual_machine_id' },
+    read: { operation: 'vmSnapshotList', resource_type: 'SNAPSHOT' },
   },
   {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],
@@ -131,11 +139,17 @@ export const NAME_ROWS: readonly NameRow[] = [
   { what: 'user', fields: ['user_id'], nouns: ['user'], list: 'userList', names: ['username'] },
   { what: 'token', fields: [], nouns: ['token'], list: 'tokenList', names: ['name', 'prefix'] },
   {
-    ...node, fields: ['bmcIP', 'bmc_ip'], only: ['nodeGet', 'nodeHealth', 'nodeDelete', 'nodeNicsList', 'nodeEnrolmentTokenCreate'],
-    id: 'bmc_ip', names: ['hostname', 'fqdn', 'node_ip', 'node_id'],
+    ...node, fields: ['bmcIP', 'bmc_ip'], id: 'bmc_ip',
+    only: [
+      'nodeGet', 'nodeHealth', 'nodeDelete', 'nodeNicsList', 'nodeEnrolmentTokenCreate', 'nodeReportAccept', 'nodePreflight',
+      'nodeSetup', 'bmc', 'haMember', 'kvm',
+    ],
   },
-  { ...node, fields: ['X-Target-Node', 'nodeIP'], id: 'node_ip', names: ['hostname', 'fqdn', 'node_id'] },
-  { ...node, fields: ['node_ip'], only: ['job'], id: 'node_ip', names: ['hostname', 'fqdn', 'node_id'] },
+  {
+    ...node, fields: ['X-Target-Node', 'nodeIP'], id: 'node_ip',
+    read: { operation: 'nodeGet', resource_type: 'NODE' },
+  },
+  { ...node, fields: ['node_ip'], only: ['job'], id: 'node_ip' },
 ] // biome-ignore format: a table
 
 /** Operations of these nouns mean something without a name by a bare `id`, though a shorter noun above fits them. */

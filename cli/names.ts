@@ -66,11 +66,12 @@ const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 async function idOf(text: string, row: NameRow, source: NameSource, settled: Readonly<Json>): Promise<string> {
   if (text.startsWith('id:')) return text.slice('id:'.length)
-  if (text === '' || UUID.test(text) || row.id_form?.test(text) === true) return text
+  if (text === '' || UUID.test(text)) return text
   if (!source.routes.has(row.list) && !source.routes.has(row.lookup ?? '')) return text
   const candidates = await searchName(text, row, source, settled)
   const [only] = candidates
   if (only === undefined) {
+    if (row.id_form?.test(text) === true) return text
     const where = row.seen_on === undefined ? 'there is no' : `no ${row.seen_on} shows a`
     const help = row.seen_on === undefined ? '' : '; give its id'
     throw new NameError(`${where} ${row.what} named "${text}"${help}`, EXIT.not_found)

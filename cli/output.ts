@@ -1,7 +1,8 @@
 // Answers on the screen: tables for people, the raw answer for programs, bare ids for scripts.
 import { cellText, isPlain } from './cells.ts'
 import { chooseColumns, recordTitle } from './columns.ts'
-import { bareText, isRecord, isRecordList, type Json, listOf, textOf, valueAt } from './records.ts'
+import { headingOf } from './units.ts'
+import { bareText, isRecord, isRecordList, type Json, listOf, parseJson, textOf, valueAt } from './records.ts'
 import { note, oneLine, printLine, type Terminal } from './terminal.ts'
 
 export interface OutputOptions {
@@ -9,6 +10,8 @@ export interface OutputOptions {
   quiet: boolean
   utc: boolean
   columns: readonly string[] | undefined
+  /** Column that stands before those that are chosen. */
+  lead?: string | undefined
 }
 
 interface ShownAnswer {
@@ -42,7 +45,7 @@ export async function printAnswer(
 /** As the service sent it; indented only where a person reads it. */
 function printRaw(terminal: Terminal, answer: ShownAnswer): void {
   const pretty = terminal.stdout.isTTY === true && answer.text.trim() !== ''
-  printLine(terminal, pretty ? JSON.stringify(answer.value, null, 2) : answer.text.trimEnd() || 'null')
+  printLine(terminal, pretty ? JSON.stringify(parseJson(answer.text), null, 2) : answer.text.trimEnd() || 'null')
 }
 
 function printIds(terminal: Terminal, value: unknown): void {
@@ -86,14 +89,15 @@ async function printList(
     return
   }
   const tty = terminal.stdout.isTTY === true
-  const columns = options.columns ?? chooseColumns(rows, title)
+  const lead = options.lead === undefined ? [] : [options.lead]
+  const columns = options.columns ?? [...lead, ...chooseColumns(rows, title).filter((name) => name !== options.lead)]
   const style = { utc: options.utc, max_width: tty && options.columns === undefined ? CELL_WIDTH : 0 }
-  const cells = rows.map((row) => columns.map((column) => cellText(valueAt(row, column), style)))
+  const cells = rows.map((row) => columns.map((column) => cellText(valueAt(row, column), style, column)))
   const fitting =
     tty && options.columns === undefined ? fit(columns, cells, terminal.stdout.columns ?? 80) : columns.length
   await printTable(
     terminal,
-    columns.slice(0, fitting).map((column) => oneLine(column).toUpperCase()),
+    columns.slice(0, fitting).map((column) => oneLine(headingOf(column)).toUpperCase()),
     cells.map((row) => row.slice(0, fitting)),
   )
 }
@@ -135,19 +139,19 @@ async function printRecord(terminal: Terminal, record: Json, options: OutputOpti
     return printRecord(terminal, record.data, options)
   }
   const style = { utc: options.utc, max_width: 0 }
-  const lines = flatten(record, '').filter(([path]) => options.columns?.includes(path) ?? true)
+  const lines = options.columns?.map((path): [string, unknown] => [path, valueAt(record, path)]) ?? flatten(record, '')
   const plain = lines.filter(([, value]) => !isRecordList(value))
   if (plain.length > 0) {
     await printTable(
       terminal,
       [],
-      plain.map(([path, value]) => [path, cellText(value, style)]),
+      plain.map(([path, value]) => [headingOf(path), cellText(value, style, path)]),
     )
   }
   for (const [path, value] of lines) {
     if (!isRecordList(value)) continue
     printLine(terminal, `\n${oneLine(path)}:`)
-    await printList(terminal, value, undefined, { ...options, columns: undefined })
+    await printList(terminal, value, undefined, { ...options, columns: undefined, lead: undefined })
   }
 }
 

@@ -1,29 +1,23 @@
 // The program: builds the commands from the contract's areas, runs one, and answers the exit code.
 import { Command, CommanderError } from 'commander'
 import type { Area } from '#src/contract/route.ts'
-import { commandName, GROUP_ALIASES } from './command-names.ts'
-import { EXIT, EXIT_TEXT, exitCodeOf, failureLines } from './failures.ts'
+import { commandName, GROUP_ALIASES, verbAliases } from './command-names.ts'
+import { addDoctor } from './doctor.ts'
+import { EXIT, exitCodeOf, failureLines, UsageError } from './failures.ts'
+import { addJobCommands } from './job-commands.ts'
+import { NAME_ROWS } from './name-rows.ts'
 import { routeTable } from './names.ts'
 import { addRouteCommand, CommandFailure, type Program } from './route-command.ts'
 import { addConnectionOptions, settleWait } from './route-options.ts'
 import { addContextCommands, addLogin, addStatus } from './session-commands.ts'
 import { note, printLine, type Terminal } from './terminal.ts'
+import { topHelp } from './topics.ts'
 
 export interface ProgramOptions {
   terminal: Terminal
   areas: readonly Area[]
   version: string
 }
-
-const ABOUT = `Groundplane: the management API of a private cloud, as commands.
-
-  groundplane login https://cloud.example.internal
-  groundplane vm list
-  groundplane vm start web-1 --wait
-  groundplane events follow --channels vm,job
-
-Every operation of the API is a command: a noun, then a verb. Wherever an id is asked for, the name does as well (of an
-address the address itself), and the option may leave its -id out: --zone north; id:VALUE is taken as an id without looking.`
 
 export async function runProgram({ terminal, areas, version }: ProgramOptions): Promise<number> {
   const program: Program = { terminal, version, areas, routes: routeTable(areas) }
@@ -42,40 +36,54 @@ export async function runProgram({ terminal, areas, version }: ProgramOptions): 
 export function buildCommands(program: Program, only?: string): Command {
   const { terminal, areas, version } = program
   const root = new Command('groundplane')
+  root.helpInformation = () => topHelp(areas)
   root
-    .description(ABOUT)
     .version(version, '--version', 'print the version of this program')
     .exitOverride()
     .configureHelp({ subcommandTerm: commandTerm })
     .enablePositionalOptions()
-    .showSuggestionAfterError()
+    // The nearest word may be one that destroys: the words that there are do as well.
+    .showSuggestionAfterError(false)
     .configureOutput({
       writeOut: (text) => void terminal.stdout.write(text),
       writeErr: (text) => void terminal.stderr.write(text),
       getOutHelpWidth: () => terminal.stdout.columns ?? 100,
       getErrHelpWidth: () => terminal.stderr.columns ?? 100,
     })
-    .addHelpText('after', `\n${EXIT_TEXT}`)
   addConnectionOptions(root)
-  root.commandsGroup('Programs:')
   for (const [name, summary] of PROGRAMS) root.command(name).summary(summary)
-  root.commandsGroup('This program:')
   addLogin(root, program)
   addContextCommands(root, program)
   addStatus(root, program)
+  addDoctor(root, program)
   addCompletion(root, program)
-  root.commandsGroup('Operations:')
   for (const [name, members] of groupsOf(areas)) {
     const group = root.command(name).summary(aboutGroup(members)).description(aboutGroup(members))
     const alias = GROUP_ALIASES[name]
     if (alias !== undefined) group.alias(alias)
+    group.on('command:*', ([word = '']: string[]) => {
+      throw new UsageError(`${name} has no "${word}"; it has: ${verbsOf(group).join(', ')}`)
+    })
     if (only !== undefined && only !== name && only !== alias) continue
     for (const { operation, area } of members) {
       const route = area.routes[operation]
       if (route !== undefined) addRouteCommand(group, operation, route, area, program)
     }
+    if (name === 'job') addJobCommands(group, program)
+    for (const [verb, others] of verbAliases(group.commands.map((one) => [one.name(), ...one.aliases()])))
+      for (const other of others) group.commands.find((one) => one.name() === verb)?.alias(other)
   }
+  root.on('command:*', ([word = '', next = '']: string[]) => {
+    const nouns = root.commands.filter((one) => [one.name(), ...one.aliases()].includes(next))
+    const turned = nouns.length === 0 ? '' : `; a command is a noun, then a verb: groundplane ${next} --help`
+    throw new UsageError(`there is no "${word}"${turned || '; groundplane --help lists the nouns'}`)
+  })
   return root
+}
+
+function verbsOf(group: Command): string[] {
+  const shown = group.createHelp().visibleCommands(group)
+  return shown.map((one) => one.name()).filter((name) => name !== 'help')
 }
 
 const PROGRAMS = [
@@ -127,6 +135,14 @@ function addCompletion(root: Command, program: Program): void {
         const tree = commandTree(buildCommands(program), wordsOfOption)
         printLine(program.terminal, completionScript(known, tree).trimEnd())
       }
+    })
+  root
+    .command('complete-names', { hidden: true })
+    .argument('<what>')
+    .action(async (what: string) => {
+      const { completeNames } = await import('./name-completion.ts')
+      const { terminal, version, routes } = program
+      await completeNames({ terminal, version, what, load: () => Promise.resolve({ routes, rows: NAME_ROWS }) })
     })
 }
 

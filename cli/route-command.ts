@@ -1,27 +1,26 @@
 // Makes one command of one route, and runs it.
 import type { Command } from 'commander'
-import type { Area, RouteSpec } from '#src/contract/route.ts'
+import { type Area, type RouteSpec, routeEffect } from '#src/contract/route.ts'
+import { askAllNodes, openNode } from './all-nodes.ts'
 import { type Answer, call, callAllPages, type CallOptions } from './call.ts'
+import { knownColumns } from './columns.ts'
 import { commandName } from './command-names.ts'
 import { chooseTarget, connect, type Connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
-import { failureLines } from './failures.ts'
+import { ConnectionError, failureLines } from './failures.ts'
 import { type Field, fieldsOf, flagOf } from './fields.ts'
 import { collectInput, type RouteInput } from './input.ts'
-import { waitForJob } from './job-follower.ts'
-import { NAME_ROWS } from './name-rows.ts'
-import { givenIn } from './name-search.ts'
+import { resultSchema, showResult } from './job-result.ts'
 import { resolveNames, type RouteTable } from './names.ts'
 import { printAnswer } from './output.ts'
-import { createProgress } from './progress.ts'
 import { isRecord, textOf } from './records.ts'
 import {
   addFieldOptions, addGeneralOptions, type CommonOptions, commonOptions, givenFields,
 } from './route-options.ts' // biome-ignore format: one list
-import { shapeOf } from './schema-shape.ts'
 import { eventLine } from './stream-output.ts'
 import { note, printLine, type Terminal } from './terminal.ts'
 import { download, followSocket, showRedirect, upload } from './transfer.ts'
+import { watched } from './watch.ts'
 
 export interface Program {
   terminal: Terminal
@@ -30,7 +29,7 @@ export interface Program {
   routes: RouteTable
 }
 
-/** An error with the lines that tell it, because only here it is known which option sets which field. */
+/** An error with the lines that describe it, because only here it is known which option sets which field. */
 export class CommandFailure extends Error {
   override readonly name = 'CommandFailure'
   readonly lines: readonly string[]
@@ -52,6 +51,8 @@ export function addRouteCommand(
   const hidden = route.hidden === true || route.access === 'cluster' || route.access === 'callback'
   const command = group.command(name, { hidden }).summary(route.summary)
   if (alias !== undefined) command.alias(alias)
+  // What is near to a wrong word may be the one that destroys.
+  command.showSuggestionAfterError(routeEffect(route) === 'read')
   command.description(
     [`${route.summary}.`, route.description ?? '', rights(route)].filter((text) => text !== '').join('\n\n'),
   )
@@ -65,7 +66,7 @@ export function addRouteCommand(
       const common = commonOptions(options)
       const given = givenFields(fields, keys, command.args, command.opts())
       const input = await collectInput(route, fields, given, common.body, program.terminal)
-      await runRoute(route, fields, input, common, program)
+      await runRoute(operation, route, fields, input, common, program)
     } catch (error) {
       throw new CommandFailure(
         failureLines(error, (path) => flagAt(path, fields)),
@@ -76,6 +77,7 @@ export function addRouteCommand(
 }
 
 async function runRoute(
+  operation: string,
   route: RouteSpec,
   fields: readonly Field[],
   input: RouteInput,
@@ -84,6 +86,10 @@ async function runRoute(
 ): Promise<void> {
   const { terminal } = program
   const connection = await connectAs(options, program)
+  const fleet = program.routes.get('fleetHealthRead')
+  // The service itself knows the health of all nodes, also of those that cannot be asked.
+  if (operation === 'nodeHealthRead' && fleet !== undefined && openNode(fields, input) !== undefined)
+    return runJson({ connection, route: fleet, fields: [], input: { ...input, params: {} }, options, program })
   await resolveNames(input, fields, { connection, routes: program.routes })
   switch (route.kind) {
     case 'sse':
@@ -99,87 +105,72 @@ async function runRoute(
       return printAnswer(terminal, await upload(connection, route, input, fields, options), undefined, options)
     case 'json':
     case undefined:
-      return runJson(connection, route, input, options, program)
+      return runJson({ connection, route, fields, input, options, program })
   }
 }
 
-async function connectAs(options: CommonOptions, program: Program): Promise<Connection> {
+export async function connectAs(options: CommonOptions, program: Program): Promise<Connection> {
   const { terminal, version } = program
   return connect(await chooseTarget(options, terminal.env), version, terminal.interrupted)
 }
 
-async function runJson(
-  connection: Connection,
-  route: RouteSpec,
-  input: RouteInput,
-  options: CommonOptions,
-  program: Program,
-): Promise<void> {
-  const call_options: CallOptions = {
+interface JsonRun {
+  connection: Connection
+  route: RouteSpec
+  fields: readonly Field[]
+  input: RouteInput
+  options: CommonOptions
+  program: Program
+}
+
+async function runJson(run: JsonRun): Promise<void> {
+  const { options, program, fields, input } = run
+  const node = openNode(fields, input)
+  const schema = resultSchema(run.route, options.wait_ms, program.routes)
+  const lead = node === undefined ? undefined : 'node'
+  // Before anything is changed: a command must not fail for its columns when it has done its work.
+  const shown = { ...options, lead, columns: knownColumns(options.columns, schema, lead) }
+  const once = (terminal: Terminal): Promise<void> => {
+    const here = { ...run, options: shown, program: { ...program, terminal } }
+    return node === undefined ? runOnce(here) : runOnAllNodes(here, node)
+  }
+  if (options.watch_ms === undefined) await once(program.terminal)
+  else await watched(program.terminal, options.watch_ms, once)
+}
+
+async function runOnAllNodes(run: JsonRun, node: Field): Promise<void> {
+  const { connection, route, input, options, program } = run
+  const all = await askAllNodes(connection, route, node, input, callOptions(options), program.routes)
+  if (all === undefined) return runOnce(run)
+  await printAnswer(program.terminal, all.answer, { items: { title: all.title } }, options)
+  if (all.silent.length === 0) return
+  const text = [`${all.silent.length} of ${all.asked} nodes did not answer:`, ...all.silent].join('\n')
+  throw new ConnectionError(text, 'lost', undefined)
+}
+
+function callOptions(options: CommonOptions): CallOptions {
+  return {
     timeout_ms: options.timeout_ms,
     idempotency_key: options.idempotency_key,
     ...(options.dry_run ? { dry_run: true } : {}),
   }
+}
+
+async function runOnce({ connection, route, input, options, program }: JsonRun): Promise<void> {
   const perform = options.all ? callAllPages : call
-  const answer = await perform(connection, route, input, call_options)
+  const answer = await perform(connection, route, input, callOptions(options))
   const job_id = runningJob(answer)
   if (job_id === undefined) return printAnswer(program.terminal, answer, route.ok[answer.status], options)
   if (options.wait_ms !== undefined) return showResult(connection, job_id, options, program)
   await printAnswer(program.terminal, answer, route.ok[answer.status], options)
-  if (!options.quiet && !options.json) note(program.terminal, `follow it: groundplane job get ${job_id}; or use --wait`)
+  if (!options.quiet && !options.json)
+    note(program.terminal, `follow it: groundplane job follow ${job_id}; or use --wait`)
 }
 
 /** The job that goes on after this answer. */
 function runningJob({ value }: Answer): string | undefined {
   if (!isRecord(value) || !['IN_PROGRESS', 'running'].includes(String(value.status))) return undefined
   return textOf(value.job_id)
-}
-
-async function showResult(
-  connection: Connection,
-  job_id: string,
-  options: CommonOptions,
-  program: Program,
-): Promise<void> {
-  const { terminal, routes } = program
-  const job = await waitForJob(connection, routes, {
-    job_id,
-    timeout_ms: options.wait_ms ?? undefined,
-    progress: createProgress(terminal, options.quiet),
-    interrupted: terminal.interrupted,
-  })
-  const resource = await readResource(connection, textOf(job.resource_type), textOf(job.resource_id), routes)
-  if (!options.quiet) note(terminal, textOf(job.status) ?? 'done')
-  if (resource !== undefined) return printAnswer(terminal, resource.answer, resource.schema, options)
-  if (!options.json) {
-    const { log: _log, steps: _steps, planned_steps: _planned, metadata: _metadata, ...brief } = job
-    return printAnswer(terminal, { text: '', value: brief }, undefined, options)
-  }
-  await printAnswer(terminal, { text: JSON.stringify(job), value: job }, undefined, options)
-}
-
-interface Resource {
-  answer: Answer
-  schema: unknown
-}
-
-/** The thing a job was about; undefined when nothing reads it, or it is gone because the job removed it. */
-async function readResource(
-  connection: Connection,
-  resource_type: string | undefined,
-  id: string | undefined,
-  routes: RouteTable,
-): Promise<Resource | undefined> {
-  const read = NAME_ROWS.find((row) => row.read?.resource_type === resource_type)?.read
-  const route = read === undefined ? undefined : routes.get(read.operation)
-  if (route === undefined || id === undefined) return undefined
-  const field = shapeOf(route.params ?? route.body).required[0] ?? 'id'
-  try {
-    const answer = await call(connection, route, givenIn(route, field, id))
-    return { answer, schema: route.ok[answer.status] }
-  } catch {
-    return undefined
-  }
 }
 
 async function followStream(

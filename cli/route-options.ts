@@ -17,6 +17,8 @@ export interface CommonOptions extends OutputOptions {
   timeout_ms: number | undefined
   /** Undefined: do not wait; null: until the end. */
   wait_ms: number | null | undefined
+  /** Undefined: ask once. */
+  watch_ms: number | undefined
   dry_run: boolean
   idempotency_key: string | undefined
   all: boolean
@@ -58,11 +60,17 @@ export function addGeneralOptions(command: Command, route: RouteSpec): void {
   if (change) add('--wait [seconds]', 'wait for the end of the operation and show its result', waitSeconds)
   if (takesKey(route))
     add('--idempotency-key <key>', 'the same key never runs the operation twice; made up if not given')
+  if (!change && (route.kind ?? 'json') === 'json')
+    add('--watch [seconds]', 'ask again every 2 (or so many) seconds and show what changed, until Ctrl-C', waitSeconds)
   if (pagePlace(route) !== undefined) add('--all', 'walk all pages')
   if (route.kind === 'bytes' || route.kind === 'ws') add('--output <file>', 'where the bytes go, - for stdout')
-  add('--timeout <seconds>', 'how long to wait for the answer', positiveSeconds)
+  addTimeout(command, 'how long to wait for the answer')
   addOutputOptions(command)
   addConnectionOptions(command)
+}
+
+export function addTimeout(command: Command, text: string): void {
+  command.addOption(new Option('--timeout <seconds>', text).helpGroup('General options:').argParser(positiveSeconds))
 }
 
 /** Maps each field to the keys under which commander stores its value: that of its own word, then those of its aliases. */
@@ -128,6 +136,7 @@ export function commonOptions(options: Readonly<Record<string, unknown>>): Commo
     context: text('context'),
     timeout_ms: seconds('timeout'),
     wait_ms: options.wait === undefined ? undefined : (seconds('wait') ?? null),
+    watch_ms: options.watch === undefined ? undefined : (seconds('watch') ?? WATCH_MS),
     dry_run: options.dryRun === true,
     idempotency_key: text('idempotencyKey'),
     all: options.all === true,
@@ -136,12 +145,16 @@ export function commonOptions(options: Readonly<Record<string, unknown>>): Commo
   }
 }
 
+const WATCH_MS = 2_000
+
 /**
- * `vm start --wait web-1` must not take the name for the seconds: the word after `--wait` belongs to it only when it is a
- * number.
+ * `vm start --wait web-1` must not take the name for the seconds: the word after `--wait` or `--watch` belongs to it only
+ * when it is a number.
  */
 export function settleWait(args: readonly string[]): string[] {
-  return args.map((arg, at) => (arg === '--wait' && !/^\d+(\.\d+)?$/.test(args[at + 1] ?? '') ? '--wait=end' : arg))
+  const bare = (arg: string, at: number): boolean =>
+    ['--wait', '--watch'].includes(arg) && !/^\d+(\.\d+)?$/.test(args[at + 1] ?? '')
+  return args.map((arg, at) => (bare(arg, at) ? `${arg}=end` : arg))
 }
 
 function waitSeconds(text: string): number | true {

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import type { Command } from 'commander'
 import { ClientError } from '#src/contract/client.ts'
 import { call } from './call.ts'
-import { chooseTarget, connect, type Connection, serviceUrl, type Target } from './connection.ts'
+import { chooseTarget, connect, type Connection, LOOPBACK, serviceUrl, type Target } from './connection.ts'
 import { type Context, type Contexts, contextsPath, readContexts, writeContexts } from './contexts.ts'
 import { EXIT, NameError, UsageError } from './failures.ts'
 import type { RouteTable } from './names.ts'
@@ -16,7 +16,6 @@ import { note, oneLine, printLine, readSecret } from './terminal.ts'
 /** Operation that says whose credential this is. */
 const WHO = 'callerGet'
 const VERSION = 'versionGet'
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
 export function addLogin(root: Command, program: Program): void {
   root
@@ -81,6 +80,7 @@ export function addContextCommands(root: Command, program: Program): void {
     .description('The services you are signed in to.')
   group
     .command('list')
+    .alias('ls')
     .summary('List contexts')
     .option('--json', 'print as JSON, without tokens')
     .action(async (options: { json?: boolean }) => {
@@ -106,6 +106,7 @@ export function addContextCommands(root: Command, program: Program): void {
     })
   group
     .command('remove')
+    .alias('delete')
     .argument('<name>', 'context to forget')
     .summary('Forget context and its token')
     .action(async (name: string) => {

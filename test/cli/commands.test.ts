@@ -12,11 +12,14 @@ import { routeTable } from '../../cli/names.ts'
 import { buildCommands } from '../../cli/program.ts'
 import type { Area } from '#src/contract/route.ts'
 import { shapeOf } from '../../cli/schema-shape.ts'
+import { TOPICS } from '../../cli/topics.ts'
 import { runCli } from './cli-process.ts'
 import { runHere } from './in-process.ts'
 
 const CONTRACT = join(import.meta.dirname, '../../src/contract')
-const BY_HAND = ['login', 'context', 'status', 'completion', 'control', 'agent', 'lab', 'help']
+const BY_HAND = [
+  'login', 'context', 'status', 'doctor', 'completion', 'complete-names', 'control', 'agent', 'lab', 'help',
+] // biome-ignore format: a list of words
 
 /** Every area that any file of the contract exports, whether the index lists it already or not. */
 async function allAreas(): Promise<Area[]> {
@@ -101,7 +104,7 @@ test('the id of the thing that a command is about is its argument', async () => 
   )
   for (const [operation, words] of [
     ['vmStart', '<virtual-machine>'], ['vmGetByName', '<name>'], ['jobGet', '<id>'], ['vmList', ''],
-    ['mtuNodeApply', ''], ['eventStream', ''],
+    ['mtuNodeApply', '<node>'], ['nodeSummary', '[node]'], ['nodeGet', '<node>'], ['nodeSetupStart', '<node>'], ['eventStream', ''],
   ]) assert.equal(usage.get(operation ?? ''), words, operation) // biome-ignore format: a table
 })
 
@@ -135,7 +138,7 @@ test('camel case, dashes and abbreviations become words', () => {
   assert.deepEqual(commandName('eventStream', { name: 'events' }), { group: 'events', command: 'follow' })
 })
 
-test('what people look for under one word is in one group: vm, gpu, ip, forward, network, tenant', async () => {
+test('what people look for under one word is in one group: vm, gpu, ip, forward, network, tenant, node', async () => {
   const words = new Map(
     (await allAreas()).flatMap((area) =>
       Object.keys(area.routes).map((operation) => {
@@ -151,10 +154,39 @@ test('what people look for under one word is in one group: vm, gpu, ip, forward,
     ['gpuDeviceConvert', 'gpu device-convert'], ['vgpuProfileList', 'gpu profile-list'], ['publicIpList', 'ip list'],
     ['publicIpAssociate', 'ip associate'], ['publicIpDnsSet', 'ip dns-set'], ['portForwardingCreate', 'forward create'],
     ['guestNetworkRestart', 'network restart'], ['networkAlertsList', 'network alerts-list'], ['systemVmList', 'system-vm list'],
-    ['tenantCreate', 'tenant create'], ['serviceOfferingList', 'service-offering list'],
+    ['tenantCreate', 'tenant create'], ['serviceOfferingList', 'service-offering list'], ['nodeSummary', 'node summary'],
+    ['hostDiskList', 'node disks'], ['nodeNicsList', 'node nics'], ['decommissionStart', 'node decommission'],
+    ['rollbackStatus', 'node rollback-status'], ['frrDashboardRead', 'node routing'],
   ]) assert.equal(words.get(operation ?? ''), expected, operation) // biome-ignore format: a table
   const scattered = [...words].filter(([operation, text]) => /^vm[A-Z]/.test(operation) && !text.startsWith('vm '))
   assert.deepEqual(scattered, [])
+})
+
+test('the help names every noun once, by topic', async () => {
+  const areas = await allAreas()
+  const groups = new Set(
+    areas.flatMap((area) => Object.keys(area.routes).map((operation) => commandName(operation, area).group)),
+  )
+  const words = TOPICS.flatMap(([, nouns]) => nouns)
+  assert.equal(new Set(words).size, words.length)
+  assert.deepEqual(
+    words.filter((word) => !groups.has(word)),
+    [],
+  )
+})
+
+test('list, show, create and delete are understood by every noun that has such a verb', async () => {
+  const root = commandsOf(await allAreas())
+  const meaning = (group: string, verb: string): string | undefined =>
+    root.commands
+      .find((one) => one.name() === group)
+      ?.commands.find((one) => [one.name(), ...one.aliases()].includes(verb))
+      ?.name()
+  for (const [group, verb, command] of [
+    ['vm', 'ls', 'list'], ['vm', 'show', 'get'], ['vm', 'create', 'provision'], ['vm', 'delete', 'destroy'],
+    ['ip', 'create', 'acquire'], ['ip', 'delete', 'release'], ['token', 'delete', 'revoke'], ['node', 'create', 'register'],
+    ['node', 'delete', 'delete'], ['tenant', 'create', 'create'], ['gpu', 'ls', 'device-list'], ['context', 'delete', 'remove'],
+  ]) assert.equal(meaning(group ?? '', verb ?? ''), command, `${group} ${verb}`) // biome-ignore format: a table
 })
 
 test('second names lead to the same commands and hide none', async () => {
@@ -191,7 +223,8 @@ test('the program itself starts, helps and knows its version without a service',
   const program = join(import.meta.dirname, '../../bin/cli.ts')
   const help = await runCli(['--help'], { program })
   assert.equal(help.code, 0, help.stderr)
-  assert.match(help.stdout, /Exit codes:[^]*7 +the service cannot be reached/)
+  assert.match(help.stdout, /Exit codes:[^]*7 the service cannot be reached/)
+  assert.ok(help.stdout.split('\n').length < 45, 'the help fits on a screen')
   assert.match((await runCli(['--version'], { program })).stdout, /^\d+\.\d+\.\d+\n$/)
   assert.equal((await runCli(['job', 'get', '--help'], { program })).code, 0)
   const other = await runCli(['control', '--no-such-option'], { program })

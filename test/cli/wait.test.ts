@@ -49,7 +49,7 @@ test('without --wait the answer is the job and how to follow it', async (t) => {
   const result = await runAt(service.url, ['vm', 'start', ID])
   assert.equal(result.code, 0)
   assert.match(result.stdout, new RegExp(JOB))
-  assert.match(result.stderr, new RegExp(`groundplane job get ${JOB}`))
+  assert.match(result.stderr, new RegExp(`groundplane job follow ${JOB}`))
 })
 
 test('with --wait the answer is the machine as it is at the end', async (t) => {
@@ -114,7 +114,7 @@ test('a wait that ends before the job has an exit code of its own', async (t) =>
   t.after(() => service.close())
   const result = await runAt(service.url, ['vm', 'start', ID, '--wait', '0.2'])
   assert.equal(result.code, 8)
-  assert.match(result.stderr, /still runs[^]*groundplane job get/)
+  assert.match(result.stderr, /still runs[^]*groundplane job wait/)
 })
 
 test('Ctrl-C during a wait ends cleanly and leaves the job alone', async (t) => {

@@ -1,0 +1,67 @@
+// `job wait` and `job follow`: the end of a job that somebody else started, or that was started without --wait.
+import type { Command } from 'commander'
+import { call } from './call.ts'
+import { timeText } from './cells.ts'
+import type { Connection } from './connection.ts'
+import { EXIT, NameError } from './failures.ts'
+import { showResult } from './job-result.ts'
+import { isRecord, type Json, listOf, textOf } from './records.ts'
+import { connectAs, type Program } from './route-command.ts'
+import {
+  addConnectionOptions, addOutputOptions, addTimeout, type CommonOptions, commonOptions,
+} from './route-options.ts' // biome-ignore format: one list
+import { oneLine, printLine } from './terminal.ts'
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+export function addJobCommands(group: Command, program: Program): void {
+  for (const name of ['wait', 'follow'] as const) {
+    const command = group
+      .command(name)
+      .argument('[job]', 'id of the job, or name of what it is about; the newest job when left out')
+      .summary(name === 'wait' ? 'Wait for end of job and show its result' : 'Print lines of job as they come')
+      .description(
+        name === 'wait'
+          ? 'Waits for the end of a job and shows the thing that it is about.'
+          : 'Prints the lines of a job as they come, then the thing that it is about.',
+      )
+    addTimeout(command, 'how long to wait for the end')
+    addOutputOptions(command)
+    addConnectionOptions(command)
+    command.action(async (job: string | undefined) => {
+      const common = commonOptions(command.optsWithGlobals())
+      const { timeout_ms } = common
+      const options: CommonOptions = { ...common, wait_ms: timeout_ms ?? null }
+      const connection = await connectAs(options, program)
+      const id = await jobId(job, connection, program)
+      await showResult(connection, id, options, program, name === 'wait' ? undefined : linePrinter(options, program))
+    })
+  }
+}
+
+/** The newest job of a name is the one that is meant: its last operation. */
+async function jobId(text: string | undefined, connection: Connection, { routes }: Program): Promise<string> {
+  if (text !== undefined && UUID.test(text)) return text
+  const list = routes.get('jobList')
+  const rows =
+    list === undefined ? [] : (listOf((await call(connection, list, { query: { page_size: 200 } })).value)?.rows ?? [])
+  const found = rows.find((row) => isRecord(row) && (text === undefined || row.resource_name === text))
+  const id = isRecord(found) ? textOf(found.id) : undefined
+  if (id !== undefined) return id
+  const of = text === undefined ? '' : ` of "${text}" among the newest 200`
+  throw new NameError(`there is no job${of}; groundplane job list shows them`, EXIT.not_found)
+}
+
+/** Each line of a job's log once. */
+function linePrinter({ utc, json, quiet }: CommonOptions, { terminal }: Program): (job: Json) => void {
+  let printed = 0
+  return (job) => {
+    const lines = Array.isArray(job.log) ? job.log.filter(isRecord) : []
+    for (const line of lines.slice(printed)) {
+      if (quiet) continue
+      const words = [timeText(textOf(line.at) ?? '', utc), textOf(line.step) ?? '-', textOf(line.text) ?? '-']
+      printLine(terminal, json ? JSON.stringify(line) : oneLine(words.join(' ')))
+    }
+    printed = Math.max(printed, lines.length)
+  }
+}
