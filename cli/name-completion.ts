@@ -1,4 +1,4 @@
-// The names that completion offers: asked from the service, and kept for a moment so that the next key press is quick.
+// The names that completion offers: asked from the service, and cached for a moment so that the next key press is quick.
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -38,8 +38,8 @@ async function namesOf(asked: Asked): Promise<string[]> {
   const { env } = asked.terminal
   const target = await chooseTarget({}, env)
   const file = cacheFile(env, `${target.url.href} ${target.token ?? ''} ${asked.what}`)
-  const kept = file === undefined ? undefined : await readKept(file)
-  if (kept !== undefined) return kept
+  const cached = file === undefined ? undefined : await readCached(file)
+  if (cached !== undefined) return cached
   const { routes, rows } = await asked.load()
   const row = rows.find(({ what }) => what === asked.what)
   const route = row === undefined ? undefined : routes.get(row.list)
@@ -53,7 +53,7 @@ async function namesOf(asked: Asked): Promise<string[]> {
   // What would need quotes, or could be anything but a word, is left to the person who types.
   const names = records.flatMap((record) => textOf(record[field]) ?? []).filter((name) => /^[\w][\w.:@+-]*$/.test(name))
   const unique = [...new Set(names)].sort()
-  if (file !== undefined) await keep(file, unique)
+  if (file !== undefined) await store(file, unique)
   return unique
 }
 
@@ -64,7 +64,7 @@ function cacheFile(env: Terminal['env'], key: string): string | undefined {
   return join(base, 'groundplane', 'names', `${createHash('sha256').update(key).digest('hex').slice(0, 32)}`)
 }
 
-async function readKept(file: string): Promise<string[] | undefined> {
+async function readCached(file: string): Promise<string[] | undefined> {
   try {
     const { mtimeMs } = await stat(file)
     if (Math.abs(Date.now() - mtimeMs) > FRESH_MS) return undefined
@@ -74,7 +74,7 @@ async function readKept(file: string): Promise<string[] | undefined> {
   }
 }
 
-async function keep(file: string, names: readonly string[]): Promise<void> {
+async function store(file: string, names: readonly string[]): Promise<void> {
   const draft = `${file}.${randomUUID()}`
   try {
     await mkdir(join(file, '..'), { recursive: true, mode: 0o700 })

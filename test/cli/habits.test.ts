@@ -1,4 +1,4 @@
-// What people expect of any command line: usual verbs, helpful refusals, units, waiting, watching, nodes by name, completion.
+// What people expect of any command line: usual verbs, helpful errors, units, waiting, watching, nodes by name, completion.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs'
@@ -259,9 +259,9 @@ suite('the way to the service', () => {
       assert.equal(stdout, 'kvm-01\nkvm-02\n')
     }
     assert.equal(service.to('GET', '/configure/nodes').length, 1)
-    const kept = join(cache, 'groundplane', 'names')
-    const [file = ''] = readdirSync(kept)
+    const cached = join(cache, 'groundplane', 'names')
+    const [file = ''] = readdirSync(cached)
     t.diagnostic(file)
-    assert.equal(statSync(join(kept, file)).mode & 0o077, 0)
+    assert.equal(statSync(join(cached, file)).mode & 0o077, 0)
   })
 })
