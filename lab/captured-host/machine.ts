@@ -20,6 +20,8 @@ const QUIET: readonly RegExp[] = [
   /^systemctl daemon-reload$/,
   /^systemctl reload keepalived$/,
   /^keepalived -t -f \S+$/,
+  /^install .*-g groundplane /,
+  /^rm -f \/var\/lib\/groundplane\//,
   /^ceph .*-n client\.\S+ health$/,
 ]
 
@@ -39,6 +41,7 @@ export function rememberMachine(host: CapturedHost, file: string | undefined): C
       return ended('')
     }
     if (QUIET.some((line) => line.test([tool, ...args].join(' ')))) return ended('')
+    if (tool.endsWith('/pg_controldata')) return ended(controlData(machine))
     if (tool === 'dpkg-query') return listPackages(machine, args)
     if (tool === 'apt-get') return changePackages(machine, args)
     return tool === 'systemctl' ? service(machine, args) : undefined
@@ -63,6 +66,12 @@ export function rememberMachine(host: CapturedHost, file: string | undefined): C
       return answer
     },
   }
+}
+
+/** What a server of PostgreSQL left in its folder. */
+function controlData({ active }: Machine): string {
+  const is_running = active.some((unit) => unit.startsWith('postgresql@'))
+  return `Database cluster state:               ${is_running ? 'in production' : 'shut down'}\nLatest checkpoint location:           0/3000060\n`
 }
 
 function listPackages({ packages }: Machine, args: readonly string[]): CommandResult {

@@ -5,6 +5,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import Value from 'typebox/value'
 import { parse } from 'yaml'
 import { bmcSettings } from './bmc-settings.ts'
+import { haSettings, replicationSettings } from './ha-settings.ts'
 import { installerSettings } from './installer-settings.ts'
 import { setupSettings } from './setup-settings.ts'
 
@@ -57,6 +58,7 @@ export const ConfigSchema = Type.Object(
       {
         url: Type.Optional(Secret('PostgreSQL 14 or later: postgres://user:password@host/database.')),
         pool_size: Type.Integer({ default: 10, minimum: 2, maximum: 100, description: 'Connections a process opens.' }),
+        replication: replicationSettings,
       },
       'The database that all replicas share.',
     ),
@@ -362,43 +364,7 @@ export const ConfigSchema = Type.Object(
       },
       'The machine that this replica runs on.',
     ),
-    ha: Group(
-      {
-        address: Type.Optional(
-          Type.String({
-            description:
-              'Address of this management node on the cluster network: peers reach it there under mutual TLS, and its failover events carry it. Without one, failover is for this machine alone.',
-          }),
-        ),
-        port: Type.Integer({
-          default: 8444,
-          minimum: 1,
-          maximum: 65_535,
-          description: 'Port that every management node listens on for its peers, at its address.',
-        }),
-        virtual_addresses: Type.Array(Type.String(), {
-          default: [],
-          description: 'Addresses that move between the management nodes, with their prefix length: 10.60.0.100/24.',
-        }),
-        check_ms: Type.Integer({
-          default: 10_000,
-          minimum: 100,
-          description: 'How often it is checked who holds the virtual addresses, and what waits in the spool.',
-        }),
-        authorized_keys_file: Type.Optional(
-          Type.String({
-            description:
-              'Where the lines of the file-sync keys of peers stand; left out: ha/authorized_keys below data_dir.',
-          }),
-        ),
-        scope_dir: Type.String({
-          default: '/var/lib/groundplane/dhcp-scopes',
-          pattern: '^/[A-Za-z0-9/._-]*$',
-          description: 'The only folder that peers can write to with their file-sync keys.',
-        }),
-      },
-      'Failover between the management nodes.',
-    ),
+    ha: Group(haSettings, 'Failover between the management nodes.'),
     log: Group(
       {
         level: Type.Enum(['debug', 'info', 'warn', 'error'], { default: 'info', description: 'Least level written.' }),
@@ -453,7 +419,7 @@ function withEnvironment(raw: unknown, env: Record<string, string | undefined>):
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return raw
   const out = structuredClone(raw) as Record<string, unknown>
   for (const path of leafPaths(ConfigSchema, [])) {
-    const value = env[`GROUNDPLANE_${path.join('_').toUpperCase()}`]
+    const value = env[variableOf(path)]
     if (value !== undefined) assign(out, path, value)
   }
   if (env.DATABASE_URL !== undefined) assign(out, ['database', 'url'], env.DATABASE_URL)
@@ -468,17 +434,42 @@ export function leafPaths(schema: TSchema, path: string[]): string[][] {
 
 /** Every secret of this configuration: what no log may show. */
 export function secretValues(config: Config): string[] {
+  return secretLeaves(config).map(({ value }) => value)
+}
+
+function secretLeaves(config: Config): { path: string[]; value: string }[] {
   return leafPaths(ConfigSchema, []).flatMap((path) => {
     const schema = path.reduce<unknown>(
       (at, name) => (at as { properties: Record<string, unknown> }).properties[name],
       ConfigSchema,
     )
     const value = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], config)
-    return (schema as { 'x-secret'?: true })['x-secret'] === true && typeof value === 'string' ? [value] : []
+    const is_secret = (schema as { 'x-secret'?: true })['x-secret'] === true && typeof value === 'string'
+    return is_secret ? [{ path, value }] : []
   })
 }
 
-function assign(target: Record<string, unknown>, path: string[], value: string): void {
+export interface MemberConfig {
+  /** Text of the file, without secrets. JSON is YAML. */
+  control_config: string
+  environment: Record<string, string>
+}
+
+/** The same configuration for another management node: where this one names itself, it names the other. */
+export function configOfMember(config: Config, address: string): MemberConfig {
+  const own = config.ha.address
+  const secrets = secretLeaves(config)
+  const plain = structuredClone(config) as Record<string, unknown>
+  for (const { path } of secrets) assign(plain, path, undefined)
+  return {
+    control_config: `${JSON.stringify(plain, (_name, value: unknown) => (value === own ? address : value), 2)}\n`,
+    environment: Object.fromEntries(secrets.map(({ path, value }) => [variableOf(path), value])),
+  }
+}
+
+const variableOf = (path: readonly string[]): string => `GROUNDPLANE_${path.join('_').toUpperCase()}`
+
+function assign(target: Record<string, unknown>, path: readonly string[], value: string | undefined): void {
   const [name, ...rest] = path
   if (name === undefined) return
   if (rest.length === 0) {

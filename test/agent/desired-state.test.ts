@@ -4,6 +4,7 @@ import { chmodSync, existsSync, lstatSync, readlinkSync, rmSync, symlinkSync } f
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import type { DesiredDocuments, DesiredTask } from '#src/contract/nodes/agent-desired.ts'
+import { agentFailover } from '#src/contract/nodes/agent-failover.ts'
 import type { BaseDocument } from '#src/contract/nodes/desired-documents.ts'
 import { createServicesArea } from '#src/node/desired/services.ts'
 import { documentHash } from '#src/kernel/document-hash.ts'
@@ -326,10 +327,14 @@ suite('desired state of a node', () => {
       'DATABASE_URL="postgres://groundplane:pa\\"ss\\$word@10.0.0.5/groundplane"\n',
     )
     assert.match(node.text('etc/systemd/system/groundplane-control.service'), /^\[Service\]$/m)
+    const path = '/var/lib/groundplane/control/keys'
+    assert.equal((await set('services', { ...services, keys: { path, text: 'v1 secret\n' } })).status, 'completed')
+    assert.equal(lstatSync(join(node.root, 'etc/groundplane/keys')).mode & 0o777, 0o600)
     const upgraded = createServicesArea({ host: node.host, root: node.root }, node.state_dir, '99.0.0')
     assert.match((await upgraded.state()).differences.join(), /The node has version 99\.0\.0/)
     await upgraded.remove({})
-    assert.equal(existsSync(join(node.root, 'etc/groundplane/control.env')), false)
+    for (const file of ['control.env', 'keys'])
+      assert.equal(existsSync(join(node.root, 'etc/groundplane', file)), false)
     const { stdout } = await node.host.run('systemctl', ['is-active', 'groundplane-control'])
     assert.equal(stdout, 'inactive\n', 'a service of another version is stopped, too')
     assert.equal((await get('services')).verdict, 'empty')
@@ -362,6 +367,18 @@ suite('desired state of a node', () => {
       await assert.rejects(set('failover', { ...failover, ...wrong }), rejected('INVALID_REQUEST'))
     assert.equal((await remove('failover')).status, 'completed')
     for (const path of [config, script]) assert.equal(existsSync(join(node.root, path)), false)
+  })
+
+  test('the database of a node is stopped and started as often as it is told, and says up to where its log goes', async () => {
+    const client = node.agents.client(ROW, agentFailover.routes, { timeout_ms: 60_000 })
+    for (const running of [true, true, false, false]) {
+      const { checkpoint } = await client.agentDatabaseRun({ body: { version: '15', cluster: 'main', running } })
+      assert.equal(checkpoint, '0/3000060')
+      const { stdout } = await node.host.run('systemctl', ['is-active', 'postgresql@15-main'])
+      assert.equal(stdout, running ? 'active\n' : 'inactive\n')
+    }
+    const wrong = { version: '15', cluster: '../x', running: true }
+    await assert.rejects(client.agentDatabaseRun({ body: wrong }), rejected('INVALID_REQUEST'))
   })
 
   test('bridges of guest networks are made, a later document drops some, and those of others are a conflict', async () => {

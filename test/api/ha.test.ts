@@ -15,6 +15,7 @@ import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
 import { CLUSTER_SECRET, FIRST, type HaSite, SECOND, startHaSite, VIP } from '../support/ha-site.ts'
 import { enrolNode, registerNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
+import { answerOf, simulatedNode } from '../support/setup-node.ts'
 import { openStream } from '../support/sse-client.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -402,6 +403,41 @@ suite('failover', () => {
     )
     await until('the list says who holds it', async () => String(await holders()) === 'false,true')
     await Promise.all(agents.map((agent) => agent.close()))
+  })
+
+  test('a node that cannot join is told everything that is in its way, and no setup begins', async () => {
+    const bmc_ip = '10.9.0.21'
+    const facts = {
+      hostname: 'mgmt-3',
+      fqdn: 'mgmt-3.example.internal',
+      node_ip: VIP,
+      addresses: [VIP],
+      boot_id: 'b',
+      agent_version: '1',
+    }
+    const who = await enrolNode(lab, bmc_ip, facts)
+    const agent = await serveAs(who, answerOf(simulatedNode(VIP, facts.fqdn)))
+    await sendHeartbeat(lab, who, agent.port)
+    const { status, body } = await lab.call('POST', `/configure/nodes/${bmc_ip}/setup`, {
+      bmc_ip,
+      role: 'management',
+      assignments: { eth1: { untagged: 'storage' } },
+    })
+    assert.deepEqual(
+      [status, body.errors],
+      [
+        400,
+        [
+          {
+            path: 'body.assignments.eth1',
+            message: 'storage: a management node carries no virtual machines and no disks of the store',
+          },
+          { path: 'body.bmc_ip', message: `${VIP} is a virtual address of the cluster` },
+        ],
+      ],
+    )
+    assert.equal((await lab.call('GET', `/configure/nodes/${bmc_ip}`)).body.provision_status, 'discovered')
+    await agent.close()
   })
 })
 

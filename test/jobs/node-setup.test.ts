@@ -17,6 +17,7 @@ import { heldAddresses, moveNode, recordNics } from '#src/store/node-lifecycle.t
 import { findNode, insertNode } from '#src/store/nodes.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { agentsOf, namesOf, type SimulatedNode, simulatedNode } from '../support/setup-node.ts'
+import { NO_CLUSTER } from '../support/simulated-cluster.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
 
@@ -90,6 +91,7 @@ suite('setup of a node', () => {
       setup: checkConfig({ setup: { cluster: 'cluster-a' } }).setup,
       platform_hosts,
       offline_after_ms: 30_000,
+      cluster: NO_CLUSTER,
     }
     const fixture: Fixture = { bmc_ip, node }
     return { fixture, bound: bindJob(nodeSetupStartJob, deps), input, connection: test_database.connection }
@@ -187,7 +189,7 @@ suite('setup of a node', () => {
     })
   })
 
-  test('a management node gets no hypervisor, is no host of the platform, and says that its place in the cluster is left to do', async () => {
+  test('a management node gets no hypervisor and is no host; without a cluster each step of joining says why it is skipped', async () => {
     await repeatEverywhere({
       make: () => make({ role: 'management', benchmark_enabled: false, nics: [] }),
       async completed(fixture, job, where) {
@@ -200,8 +202,12 @@ suite('setup of a node', () => {
         assert.deepEqual(hostsOf(fixture), [])
         assert.deepEqual([...fixture.node.areas.keys()], ['base'])
         const { outstanding, steps } = await readJobFacts(database.db, job.id)
-        assert.equal(steps.find(({ name }) => name === 'cluster-join')?.state, 'unverified')
-        assert.match(outstanding.join(), /^Make the node a member of the management cluster/)
+        const joining = steps.filter(({ name }) => ['trust', 'db-clone', 'services', 'failover-daemon'].includes(name))
+        assert.deepEqual(
+          joining.map(({ state, error }) => [state, error]),
+          joining.map(() => ['skipped', 'this control plane is no member of a cluster (ha.address)']),
+        )
+        assert.deepEqual([joining.length, outstanding], [4, []])
       },
       failed: nothingLeft,
     })

@@ -28,6 +28,8 @@ const SHARED_MODULES = [
   'bmc/mount.job',
   // Writers of address servers take turns, whichever area they belong to.
   'ddi/server-lock',
+  // Members call each other, whichever area has something to ask.
+  'ha/peer-calls',
   // Jobs of nodes look alike, whichever module has them.
   'lifecycle/job-view',
 ].map((name) => `src/modules/${name}.ts`)

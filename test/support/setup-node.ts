@@ -12,6 +12,7 @@ import { hostStorage } from '#src/contract/storage/host.ts'
 import { claimOf } from '#src/kernel/job-claim.ts'
 import type { AddressPorts } from '#src/modules/address-ports.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 import { send } from './job-harness.ts'
 
 export interface SimulatedNode {
@@ -56,9 +57,13 @@ export function nicOf(interfaceName: string, more: Partial<NodeNic> = {}): NodeN
 
 export const NICS = [nicOf('eth0', { isManagementNIC: true }), nicOf('eth1'), nicOf('eth2'), nicOf('eth3')]
 
-/** Every change has a point of the walk between its effect and its answer. */
-export function agentsOf(node: SimulatedNode): NodeAgents {
-  const client: unknown = (_row: unknown, _routes: unknown, { job }: Parameters<NodeAgents['client']>[2]) => {
+/** Every change has a point of the walk between its effect and its answer. `more`: what this kind of node answers as well. */
+export function agentsOf(
+  nodes: SimulatedNode | ((row: NodeRow) => SimulatedNode),
+  more: (node: SimulatedNode) => object = () => ({}),
+): NodeAgents {
+  const client: unknown = (row: NodeRow, _routes: unknown, { job }: Parameters<NodeAgents['client']>[2]) => {
+    const node = typeof nodes === 'function' ? nodes(row) : nodes
     const change = <T>(name: string, area: string, work: () => T): Promise<T> =>
       send(`${name}:${area}`, () => {
         assert.ok(job !== undefined, 'a change names its job')
@@ -101,6 +106,7 @@ export function agentsOf(node: SimulatedNode): NodeAgents {
           node.pending = null
           return stateOf(node, area)
         }),
+      ...more(node),
     }
   }
   return { client } as NodeAgents

@@ -1,7 +1,8 @@
 // What the control plane asks the agent of a management node about failover: node-to-node, left out of the published document.
 import { type Static, Type } from 'typebox'
-import { Nullable } from '../common.ts'
+import { Closed, Nullable } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { DatabaseDocument } from './desired-documents.ts'
 
 export const FailoverState = Type.Object({
   /** Of the addresses asked for, those on a device of this node. */
@@ -36,6 +37,34 @@ export const agentFailover = defineArea({
       example: {
         query: { addresses: '10.60.0.100' },
         answer: { held: ['10.60.0.100'], answered_by_others: [], daemon_running: true },
+      },
+    },
+    agentDatabaseRun: {
+      method: 'POST',
+      access: 'cluster',
+      hidden: true,
+      extension: true,
+      runs_on: 'node',
+      timeout_ms: 120_000,
+      path: '/v1/database/run',
+      summary: 'Start or stop database of node',
+      description: 'A clean stop: it ends when the standbys that stream have everything. Repeating it changes nothing.',
+      body: Closed({
+        version: DatabaseDocument.properties.version,
+        cluster: DatabaseDocument.properties.cluster,
+        running: Type.Boolean(),
+      }),
+      ok: {
+        200: Type.Object({
+          checkpoint: Type.String({
+            description: 'Position in the log of its latest checkpoint, the last entry of a clean stop.',
+          }),
+        }),
+      },
+      errors: [400, 500],
+      example: {
+        body: { version: '15', cluster: 'main', running: false },
+        answer: { checkpoint: '0/3000060' },
       },
     },
   },

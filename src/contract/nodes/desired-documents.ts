@@ -150,5 +150,9 @@ export const ServicesDocument = Closed({
     maxProperties: 50,
     additionalProperties: false,
   }),
+  /** Keys that encrypt what is secret in the database: all members have the same. */
+  keys: Type.Optional(
+    Closed({ path: AbsolutePath, text: Type.String({ minLength: 1, maxLength: 10_000, pattern: '^[^\\u0000]*$' }) }),
+  ),
 })
 export type ServicesDocument = Static<typeof ServicesDocument>

@@ -7,6 +7,7 @@ import { bindJob } from '#src/jobs/define.ts'
 import { createAddressPorts } from '../address-ports.ts'
 import { createServerLock } from '../ddi/server-lock.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { type ClusterPorts, createClusterPorts } from './cluster/ports.ts'
 import { decommissionChanges } from './decommission/changes.ts'
 import { decommissionStartJob } from './decommission/decommission.job.ts'
 import { decommissionPreflight } from './decommission/handlers.ts'
@@ -29,15 +30,17 @@ const WIPE_POLL_MS = 10 * 60_000
 export function lifecycleModule(parts: Parts): Module {
   const { setup, nodes, compute } = parts.config
   const platform_hosts = setup.platform_hosts.length > 0 || compute.url === undefined ? setup.platform_hosts : [new URL(compute.url).hostname] // biome-ignore format: one choice
+  const cluster = createClusterPorts(parts)
   const deps = {
     ...parts,
+    cluster,
     ...createAddressPorts(parts),
     setup,
     platform_hosts,
     offline_after_ms: nodes.offline_after_ms,
     budget_ms: SOURCE_BUDGET_MS,
   }
-  const leave = leaveDeps(parts)
+  const leave = leaveDeps(parts, cluster)
   return {
     areas: [
       serve(nodeSetup, {
@@ -58,10 +61,11 @@ export function lifecycleModule(parts: Parts): Module {
   }
 }
 
-function leaveDeps(parts: Parts): LeaveDeps {
+function leaveDeps(parts: Parts, cluster: ClusterPorts): LeaveDeps {
   const { config, database, listening } = parts
   return {
     ...parts,
+    cluster,
     dhcp_lock: createServerLock(database, 'DHCP'),
     dns_lock: createServerLock(database, 'DNS'),
     image_port: () => config.bmc.image_port ?? listening() ?? config.listen.port,

@@ -31,7 +31,7 @@ export interface PlannedAreaOptions<S extends TSchema> {
   /** Throws when the document cannot be, on this node or at all. Reads only. */
   plan(document: Static<S>): Promise<AreaPlan> | AreaPlan
   /** Before the files are restored (a service is stopped), and after; one that fails does not keep the others. */
-  before_removal?: readonly Command[]
+  before_removal?: readonly Command[] | ((document: Static<S>) => readonly Command[])
   after_removal?: readonly Command[]
 }
 
@@ -90,7 +90,11 @@ export function createPlannedArea<S extends TSchema>(options: PlannedAreaOptions
     async remove() {
       const record = await records.read()
       if (record === null) return 'Nothing is applied.'
-      await attempt(place, options.before_removal ?? [])
+      const { before_removal = [] } = options
+      await attempt(
+        place,
+        typeof before_removal === 'function' ? before_removal(Value.Parse(schema, record.document)) : before_removal,
+      )
       for (const original of record.originals.toReversed()) await restoreManaged(place, original)
       if (record.installed.length > 0) {
         const left = await missingPackages(host, record.installed)

@@ -1,11 +1,11 @@
 // The area `services`: the control plane on a management node, of the same version as its agent.
 import { readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { parseDocument } from 'yaml'
 import { ServicesDocument } from '#src/contract/nodes/desired-documents.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { DesiredArea } from './area.ts'
-import { serviceRuns } from './commands.ts'
+import { type Effect, serviceRuns } from './commands.ts'
 import type { ManagedFile, Place } from './managed-files.ts'
 import { type AreaPlan, createPlannedArea } from './planned-area.ts'
 
@@ -14,6 +14,8 @@ const UNIT_FILE = `/etc/systemd/system/${UNIT}.service`
 const CONFIG = '/etc/groundplane/control.yaml'
 const ENVIRONMENT = '/etc/groundplane/control.env'
 const ACCOUNT = '/etc/sysusers.d/groundplane.conf'
+const KEYS = '/etc/groundplane/keys'
+const USER = ['-o', 'groundplane', '-g', 'groundplane'] as const
 const RELEASE = join(import.meta.dirname, '../../..')
 
 export function createServicesArea(place: Place, state_dir: string, version: string): DesiredArea {
@@ -23,9 +25,10 @@ export function createServicesArea(place: Place, state_dir: string, version: str
     place,
     state_dir,
     plan: (document) => planServices(document, place, version),
-    before_removal: [
+    before_removal: ({ keys }) => [
       ['systemctl', 'stop', UNIT],
       ['systemctl', 'disable', UNIT],
+      ...(keys === undefined ? [] : ([['rm', '-f', keys.path]] as const)),
     ],
     after_removal: [['systemctl', 'daemon-reload']],
   })
@@ -47,13 +50,24 @@ async function planServices(document: ServicesDocument, { host }: Place, version
     effects: [
       { differs: hasAccount, commands: [['systemd-sysusers']] },
       { commands: [['systemctl', 'daemon-reload']], after: [UNIT_FILE] },
+      ...keyEffects(document),
       ...serviceRuns(host, UNIT, [UNIT_FILE, CONFIG, ENVIRONMENT]),
     ],
   }
 }
 
+/** The service reads the keys as its own account, and rotates them there. */
+function keyEffects({ keys }: ServicesDocument): Effect[] {
+  if (keys === undefined) return []
+  const commands: Effect['commands'] = [
+    ['install', '-d', '-m', '0750', ...USER, dirname(keys.path)],
+    ['install', '-m', '0600', ...USER, KEYS, keys.path],
+  ]
+  return [{ commands, after: [KEYS] }]
+}
+
 /** Exported for its test. The environment holds the secrets; the service manager reads it as root. */
-export function serviceFiles({ control_config, environment }: ServicesDocument, unit: string): ManagedFile[] {
+export function serviceFiles({ control_config, environment, keys }: ServicesDocument, unit: string): ManagedFile[] {
   const lines = Object.entries(environment).map(
     ([name, value]) => `${name}="${value.replaceAll(/["\\$`]/g, '\\$&')}"\n`,
   )
@@ -62,5 +76,6 @@ export function serviceFiles({ control_config, environment }: ServicesDocument, 
     { kind: 'whole', path: CONFIG, text: control_config },
     { kind: 'whole', path: ENVIRONMENT, text: lines.join(''), mode: 0o600 },
     { kind: 'whole', path: UNIT_FILE, text: unit },
+    ...(keys === undefined ? [] : [{ kind: 'whole', path: KEYS, text: keys.text, mode: 0o600 } as const]),
   ]
 }

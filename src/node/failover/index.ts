@@ -11,6 +11,7 @@ import type { Log } from '#src/kernel/log.ts'
 import type { NodeSettings } from '../config.ts'
 import { addressesOf, answeredByOthers } from './held-addresses.ts'
 import { reconcileScripts } from './reconcile.ts'
+import { runDatabase } from './run-database.ts'
 import { createPromotion } from './promotion.ts'
 import { spoolEvent, type SpoolPlace } from './spool-event.ts'
 
@@ -45,6 +46,7 @@ export function createFailover(options: FailoverOptions): Failover {
         const sentences = report.failed.map(({ name, error }) => `${name}: ${error}`)
         throw new ApiError('HA_SCRIPTS_FAILED', `Not all scripts could be restored. ${sentences.join(' ')}`)
       },
+      agentDatabaseRun: ({ body }) => runDatabase(host, settings.root ?? '/', body),
       agentFailoverRead: ({ query: { addresses } }) => failoverState(host, settings, addresses.split(',')),
     },
     start() {

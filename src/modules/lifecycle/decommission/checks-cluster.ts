@@ -38,6 +38,25 @@ export const CLUSTER_CHECKS: readonly CheckSpec[] = [
         : fail(`The replication slot ${slot.name} is used by ${slot.active_for}, which is not this node.`)
     }),
   },
-  { ...management, name: 'vip-holder', judge: () => fail(notRead('nothing says which node holds the shared address')) },
-  { ...management, name: 'dns-dhcp-role', judge: () => fail(notRead('nothing says which node is the primary server')) },
+  {
+    ...management,
+    name: 'vip-holder',
+    judge: from('cluster', 'fail', ({ vip, can_take_vip }) => {
+      if (vip === 'none') return pass('The node is no member that could hold a virtual address.')
+      if (vip === 'other') return pass('Another member holds the virtual addresses.')
+      if (vip === 'unknown') return fail(notRead('no member says that it holds the virtual addresses'))
+      return can_take_vip
+        ? warn('This node holds the virtual addresses: they move to another member.')
+        : fail('This node holds the virtual addresses, and no other member answers.')
+    }),
+  },
+  {
+    ...management,
+    name: 'dns-dhcp-role',
+    judge: from('cluster', 'fail', ({ served_here }) =>
+      served_here.length === 0
+        ? pass('No server for names or DHCP is configured at an address of this node.')
+        : fail(`${served_here.join(' and ')} is on this node: move the server, then change the configuration.`),
+    ),
+  },
 ]

@@ -1,9 +1,11 @@
-// Job: a compute node is taken out of service (decommissionStart). Its machines move, its host, its credentials, its data and its
-// addresses go, in this order; what could not be done is left as an outstanding action.
+// Job: a node is taken out of service (decommissionStart). Its machines move, its host, its place in the management cluster, its
+// credentials, its data and its addresses go, in this order; what could not be done is left as an outstanding action.
 import { defineJob } from '#src/jobs/define.ts'
 import { forgetSystem } from '#src/store/nodes.ts'
 import { moveNode } from '#src/store/node-lifecycle.ts'
 import { addressRelease, dhcpRelease, dnsRemove } from '../leave/addresses.ts'
+import { MANAGEMENT_CHANGES } from '../cluster/ports.ts'
+import { leaveCluster, moveAway } from '../leave/cluster.ts'
 import { fabricRemove, nodeTeardown, powerOff, revoke } from '../leave/node.ts'
 import { cordon, destroyVms, hostDelete, maintenance, migrate, systemVms } from '../leave/platform.ts'
 import { type LeaveDeps, LeaveInput, LeaveState, type LeaveStep } from '../leave/run.ts'
@@ -40,9 +42,12 @@ export const decommissionStartJob = defineJob<LeaveDeps>()({
   input: LeaveInput,
   state: LeaveState,
   resource_type: 'NODE',
-  limits: [{ of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' }],
+  limits: [
+    { of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' },
+    { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
+  ],
   steps: [
-    admit, cordon, migrate, destroyVms, systemVms, maintenance, storageDrain, storageRemove, hostDelete, fabricRemove, nodeTeardown({ network: false }),
+    admit, cordon, migrate, destroyVms, systemVms, ...moveAway, maintenance, ...leaveCluster, storageDrain, storageRemove, hostDelete, fabricRemove, nodeTeardown({ network: false }),
     revoke, wipeBoot, wipeWait, mediaCleanup, powerOff, dhcpRelease, dnsRemove, addressRelease, finish,
   ], // biome-ignore format: in their order
   // A failure holds the node for a retry; a cancel, which is possible until the host is in maintenance, brings it back into service.

@@ -38,6 +38,12 @@ export interface ClusterReading {
   has_caught_up_standby: boolean
   /** Slot of this node; active_for: address that uses it. */
   slot: { name: string; active_for: string | null } | null
+  /** Who has the virtual addresses; `none`: there are none, or the node is no member. */
+  vip: 'this' | 'other' | 'none' | 'unknown'
+  /** Another member answers. */
+  can_take_vip: boolean
+  /** Servers for names and DHCP on this node, as the configuration names them. */
+  served_here: string[]
 }
 
 export interface AddressReading {

@@ -18,6 +18,7 @@ import type { NodeRow } from '#src/store/nodes.ts'
 import type { BmcAccess } from '../../bmc-access.ts'
 import type { NodeAgents } from '../../node-agents.ts'
 import { readAddresses } from './address-reading.ts'
+import type { ClusterPorts } from '../cluster/ports.ts'
 import { readCluster } from './cluster-reading.ts'
 import { readDisks } from './disk-reading.ts'
 import { readFabric } from './fabric-reading.ts'
@@ -35,6 +36,7 @@ export interface SourceDeps {
   ipam_store: IpamStore | undefined
   config: Config
   log: Log
+  cluster: ClusterPorts
   /** What each source may take. */
   budget_ms: number
 }
@@ -54,7 +56,7 @@ export async function readSources(deps: SourceDeps, node: NodeRow, by: string, e
       read('platform', (signal) => readPlatform(cloudstack, { addresses, names }, { signal })),
       read('storage', (signal) => readStorage(deps, node, signal)),
       read('fabric', (signal) => readFabric(database.db, agents, node, signal, deps.budget_ms / 2)),
-      read('cluster', () => readCluster(database.db, node, config.nodes.offline_after_ms)),
+      read('cluster', () => readCluster(deps, node)),
       read('addresses', (signal) => readAddresses(deps, node, signal)),
       read('disks', (signal) => readDisks(deps, node, signal)),
       read('wipe_image', () => wipeImage(config.bmc)),

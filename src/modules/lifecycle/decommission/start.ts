@@ -128,6 +128,7 @@ function inputOf(
     destroy: (plan?.destroyed ?? []).map(({ id, name }) => ({ id, name })),
     disks: 'missing' in disks ? [] : [...disks.read.known],
     store_served: answer.store_served_at_admission,
+    ...(node.role === null ? {} : { role: node.role }),
     wipe: body.wipe ?? 'full',
     power_off: body.power_off ?? true,
     findings: answer.checks.map(({ name, status, message }) => `${status} ${name}: ${message}`),

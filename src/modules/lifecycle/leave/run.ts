@@ -13,6 +13,7 @@ import { findNode, type NodeRow } from '#src/store/nodes.ts'
 import type { BmcAccess } from '../../bmc-access.ts'
 import type { ServerLock } from '../../ddi/server-lock.ts'
 import type { NodeAgents } from '../../node-agents.ts'
+import type { ClusterPorts } from '../cluster/ports.ts'
 import { type PlatformReading, readPlatform } from '../decommission/platform-reading.ts'
 
 export interface LeaveDeps {
@@ -34,6 +35,7 @@ export interface LeaveDeps {
   /** How long a report of a wipe is waited for, and how often it is looked for. */
   wipe_wait_ms: number
   wipe_poll_ms: number
+  cluster: ClusterPorts
 }
 
 const Named = Type.Object({ id: Type.String(), name: Type.String() })
@@ -57,6 +59,7 @@ export const LeaveInput = Type.Object({
   power_off: Type.Boolean(),
   /** What the preflight said, for the audit log. */
   findings: Type.Array(Type.String()),
+  role: Type.Optional(Type.String()),
 })
 export type LeaveInput = Static<typeof LeaveInput>
 
@@ -69,6 +72,12 @@ export const LeaveState = Type.Object({
   /** Addresses that still answered when they were to be released. */
   still_held: Type.Array(Type.String()),
   unreached: Type.Boolean(),
+  /** Areas that were removed, and that a cancel brings back. */
+  taken_off: Type.Array(Type.String()),
+  /** Address that the node had as a member. */
+  member_address: Type.String(),
+  /** Member that its primary database is handed to. */
+  successor: Type.String(),
 })
 export type LeaveState = Static<typeof LeaveState>
 

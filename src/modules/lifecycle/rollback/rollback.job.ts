@@ -7,6 +7,10 @@ import type { Db } from '#src/store/database.ts'
 import { knownDisks, moveNode } from '#src/store/node-lifecycle.ts'
 import { findNode, forgetSystem, type NodeRow } from '#src/store/nodes.ts'
 import { addressRelease, dhcpRelease, dnsRemove } from '../leave/addresses.ts'
+import { serversNow } from '../cluster/database.ts'
+import { holdsAddress } from '../cluster/failover.ts'
+import { memberOf } from '../cluster/ports.ts'
+import { leaveCluster, moveAway } from '../leave/cluster.ts'
 import { fabricRemove, nodeTeardown, powerOff, revoke } from '../leave/node.ts'
 import { cordon, hostDelete, maintenance } from '../leave/platform.ts'
 import {
@@ -48,6 +52,25 @@ const vmGuard: LeaveStep = {
   },
 }
 
+/** A node that never finished its setup holds neither of what the cluster has once. */
+const clusterGuard: LeaveStep = {
+  name: 'cluster-guard',
+  title: 'Check that the cluster does not depend on the node',
+  applies: async (run) =>
+    (await memberOf(run)) === undefined ? 'The node is no member of the management cluster.' : true,
+  run: async (run) => {
+    const { servers, virtual_addresses } = run.deps.cluster
+    const address = (await memberOf(run))?.address
+    const is_primary =
+      servers !== undefined && (await serversNow(run)).some((one) => one.is_primary && one.address === address)
+    const is_holder = virtual_addresses.length > 0 && (await holdsAddress(run, run.input.bmc_ip))
+    if (!is_primary && !is_holder) return
+    const what = is_primary ? 'has the primary database' : 'holds the virtual addresses'
+    throw new ApiError('NODE_IN_SERVICE', `Node ${run.input.bmc_ip} ${what}: it is in service. Nothing was touched.`)
+  },
+  retries: 0,
+}
+
 const STAYS = 'The installed system stays, so that setup can be repeated at once.'
 
 /** Only where the system itself goes. */
@@ -73,7 +96,7 @@ export const rollbackStartJob = defineJob<LeaveDeps>()({
   resource_type: 'NODE',
   limits: [{ of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' }],
   steps: [
-    admit, vmGuard, cordon, maintenance, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
+    admit, vmGuard, clusterGuard, cordon, maintenance, ...moveAway, ...leaveCluster, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
     ...[revoke, wipeBoot, wipeWait, mediaCleanup, powerOff].map(onlyWhenWiped), addressRelease, finish,
   ], // biome-ignore format: in their order
   on_failure: 'stop',

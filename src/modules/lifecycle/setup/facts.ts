@@ -8,7 +8,8 @@ import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
 import type { JobClaim } from '#src/kernel/job-claim.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import type { SetupDeps } from './input.ts'
-import type { RequestFacts } from './request.ts'
+import { haMembers } from '#src/store/ha-members.ts'
+import type { JoinFacts, RequestFacts } from './request.ts'
 
 const CALL_MS = 15_000
 const WHOLE = { page: 1, page_size: 500 }
@@ -30,11 +31,12 @@ export interface SetupFacts extends RequestFacts {
 
 /** Undefined: the site that the request names does not exist. */
 export async function setupFacts(
-  { agents, store, cloudstack }: Pick<SetupDeps, 'agents' | 'store' | 'cloudstack'>,
+  deps: Pick<SetupDeps, 'agents' | 'store' | 'cloudstack' | 'database' | 'cluster'>,
   node: NodeRow,
   body: NodeSetupRequest,
   signal: AbortSignal,
 ): Promise<SetupFacts | undefined> {
+  const { agents, store, cloudstack } = deps
   const site = await siteOf(store, body.siteId, signal)
   if (site === undefined) return undefined
   const empty = NETWORK_ROLES.filter((role) =>
@@ -42,10 +44,11 @@ export async function setupFacts(
       tagged.some(({ network, vlans = [] }) => network === role && vlans.length === 0),
     ),
   )
-  const [nics, vlans, networks] = await Promise.all([
+  const [nics, vlans, networks, joining] = await Promise.all([
     nicsOf(agents, node, { signal }),
     Promise.all(empty.map(async (role) => [role, await vlansOf(store, role, site.id, signal)] as const)),
     (body.guest_bridges ?? []).length === 0 ? [] : networkNames(cloudstack, signal),
+    body.role === 'management' ? joinFacts(deps, node) : undefined,
   ])
   const by_role = new Map<NetworkRole, readonly number[]>(vlans)
   return {
@@ -54,6 +57,22 @@ export async function setupFacts(
     site_id: site.id,
     vlansOf: (role) => by_role.get(role) ?? [],
     networks: new Set(networks),
+    joining,
+  }
+}
+
+/** Undefined: this control plane is no member itself, so nobody joins it. */
+async function joinFacts(
+  { database, cluster }: Pick<SetupDeps, 'database' | 'cluster'>,
+  { bmc_ip, node_ip }: NodeRow,
+): Promise<JoinFacts | undefined> {
+  if (cluster.own_address === undefined) return undefined
+  const others = (await haMembers(database.db)).filter((member) => member.bmc_ip !== bmc_ip)
+  return {
+    address: node_ip,
+    members: others.map(({ address }) => address),
+    virtual_addresses: cluster.virtual_addresses.map((one) => one.split('/')[0] ?? one),
+    database_host: cluster.database_host,
   }
 }
 

@@ -11,6 +11,7 @@ import type { Database } from '#src/store/database.ts'
 import type { AddressPorts } from '../../address-ports.ts'
 import type { BmcAccess } from '../../bmc-access.ts'
 import type { NodeAgents } from '../../node-agents.ts'
+import type { ClusterPorts } from '../cluster/ports.ts'
 
 const Role = OneOf([...NETWORK_ROLES])
 
@@ -58,6 +59,10 @@ export const SetupState = Type.Object({
   fqdn: Nullable(Type.String()),
   submissions: Submissions,
   host_id: Type.String(),
+  /** Since when the database of a new member keeps up; 0: it does not. */
+  caught_up_at: Type.Number(),
+  /** What became of its scripts; `unwatched`: its agent was not told to watch them. */
+  scripts: OneOf(['restored', 'unwatched']),
 })
 export type SetupState = Static<typeof SetupState>
 
@@ -70,6 +75,7 @@ export interface SetupDeps extends AddressPorts {
   /** The host of the platform, for its agents. */
   platform_hosts: readonly string[]
   offline_after_ms: number
+  cluster: ClusterPorts
 }
 
 export type SetupRun = Run<SetupDeps, SetupInput, SetupState>

@@ -1,4 +1,5 @@
 // What a request for a setup must fulfil (node-lifecycle.md 6.1): every problem at once, and every VLAN filled in.
+import { isIP } from 'node:net'
 import type { NetworkRole, NodeSetupRequest } from '#src/contract/nodes/lifecycle-setup.ts'
 import type { NodeNic } from '#src/contract/nodes/nics.ts'
 import type { FieldError } from '#src/contract/problem.ts'
@@ -12,6 +13,18 @@ export interface RequestFacts {
   vlansOf(role: NetworkRole): readonly number[]
   /** Names of guest networks. */
   networks: ReadonlySet<string>
+  /** Of a node that joins the management cluster. */
+  joining: JoinFacts | undefined
+}
+
+export interface JoinFacts {
+  /** Management address of the node. */
+  address: string | null
+  /** Addresses of the members. */
+  members: readonly string[]
+  virtual_addresses: readonly string[]
+  /** Where all members find the database. */
+  database_host: string | undefined
 }
 
 export interface CheckedRequest {
@@ -48,6 +61,7 @@ export function checkRequest(body: NodeSetupRequest, facts: RequestFacts): Check
   checkRoles(body, checked.nics, nicOf, refuse)
   checkGuestBridges(body, nicOf, facts, checked, refuse)
   if (body.role === 'management') checkManagement(body, checked.nics, refuse)
+  if (facts.joining !== undefined) checkJoining(facts.joining, refuse)
   return checked
 }
 
@@ -150,3 +164,18 @@ function checkManagement(body: NodeSetupRequest, assigned: readonly ResolvedNic[
     }
   }
 }
+
+/** What would fail on the way otherwise, when much has been done already. */
+function checkJoining({ address, members, virtual_addresses, database_host }: JoinFacts, refuse: Refuse): void {
+  if (address === null) return refuse('bmc_ip', 'the node has no management address; register it with node_ip')
+  if (members.length === 0)
+    refuse('role', 'the cluster has no member yet: name this node’s with `groundplane ha member-set`')
+  if (members.includes(address)) refuse('bmc_ip', `another member has the address ${address}`)
+  if (virtual_addresses.includes(address)) refuse('bmc_ip', `${address} is a virtual address of the cluster`)
+  if (virtual_addresses.length > 0 && virtual_addresses.every((one) => isIP(one) !== isIP(address)))
+    refuse('bmc_ip', `no virtual address is of the same kind as ${address}`)
+  if (database_host !== undefined && LOCAL.test(database_host))
+    refuse('role', `database.url leads to ${database_host || 'a socket'}, which a second member cannot reach`)
+}
+
+const LOCAL = /^(localhost|127\..*|\[?::1\]?|)$/

@@ -1,19 +1,17 @@
 // nodeSetupStart: from a machine with an agent to a hypervisor or a management node, step by step (node-lifecycle.md 6).
-import type { DesiredDocuments } from '#src/contract/nodes/agent-desired.ts'
-import { defineJob, type Step } from '#src/jobs/define.ts'
+import { defineJob } from '#src/jobs/define.ts'
 import { enrolConfigured, moveNode } from '#src/store/node-lifecycle.ts'
-import { haMembers } from '#src/store/ha-members.ts'
 import { findNode } from '#src/store/nodes.ts'
+import { MANAGEMENT_CHANGES } from '../cluster/ports.ts'
 import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, releaseAddresses, wantsAddresses, withdrawName } from './addresses.ts' // biome-ignore format: one line
-import { applyDesired, desiredHolds, type DesiredTarget, removeDesired } from '../desired.ts'
+import { area, type SetupStep } from './area-step.ts'
 import { baseOf, bridgesOf, hypervisorOf, networkOf, platformAgentOf } from './documents.ts'
 import { discoverGpus, hasGpus } from './gpus.ts'
 import { disableHost, enableHost, hostIsEnabled, hostIsUp, registerHost, removeHost } from './host.ts'
 import { SetupInput, type SetupDeps, type SetupRun, SetupState } from './input.ts'
-import { checkBmc, connectAgent, hasBmc, nodeOf } from './machine.ts'
+import { joinSteps } from './join.ts'
+import { checkBmc, connectAgent, hasBmc } from './machine.ts'
 import { verifyNetwork } from './network-check.ts'
-
-export type SetupStep = Step<SetupDeps, SetupInput, SetupState>
 
 const MINUTES = 60_000
 
@@ -23,26 +21,6 @@ const notConfigured = (what: string) => (): string => `no ${what} is configured`
 const hasPlatform = (run: SetupRun): string | true => {
   if (!run.deps.cloudstack.configured) return 'no compute platform is configured'
   return forHypervisors(run)
-}
-
-/** A step that is one document of the agent. */
-function area<A extends keyof DesiredDocuments>(
-  name: A,
-  documentOf: (run: SetupRun) => Promise<DesiredDocuments[A] | null>,
-): Pick<SetupStep, 'holds' | 'run' | 'undo'> {
-  const target = (run: SetupRun): DesiredTarget => ({ agents: run.deps.agents, node: () => nodeOf(run) })
-  return {
-    holds: async (run) => {
-      const document = await documentOf(run)
-      return document === null || (await desiredHolds(target(run), run, name, document))
-    },
-    run: async (run) => {
-      const document = await documentOf(run)
-      if (document !== null) await applyDesired(target(run), run, name, document)
-      await run.note('INFO', `The area ${name} of the node is as ordered.`)
-    },
-    undo: (run) => removeDesired(target(run), run, name),
-  }
 }
 
 const steps: readonly SetupStep[] = [
@@ -137,17 +115,7 @@ const steps: readonly SetupStep[] = [
     run: enableHost,
     undo: disableHost,
   },
-  {
-    name: 'cluster-join',
-    title: 'Join the management cluster',
-    applies: ({ input }) => input.role === 'management' || 'a hypervisor is no member of the management cluster',
-    // Database, services and failover of a member are not carried out here: whoever did it by hand is seen in the list.
-    holds: async ({ deps, input }) =>
-      (await haMembers(deps.database.db)).some(({ bmc_ip }) => bmc_ip === input.bmc_ip) || 'unknown',
-    run: async () => {},
-    outstanding:
-      'Make the node a member of the management cluster: database standby, services and failover (docs/guides/high-availability.md).',
-  },
+  ...joinSteps,
   {
     name: 'enrol',
     title: 'Enrol with monitoring and benchmarks',
@@ -178,7 +146,7 @@ export const nodeSetupStartJob = defineJob<SetupDeps>()({
   limits: [
     { of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' },
     { of: () => 'setups of nodes', most: ({ setup }) => setup.parallel },
-    { of: ({ role }) => (role === 'management' ? 'changes of management nodes' : undefined), most: 1 },
+    { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
   ],
   steps,
   on_failure: ({ hold_on_failure }) => (hold_on_failure ? 'stop' : 'undo'),

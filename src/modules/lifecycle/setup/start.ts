@@ -64,7 +64,14 @@ async function check(deps: StartDeps, node: NodeRow, body: NodeSetupRequest, bmc
   return { facts, checked }
 }
 
-const NO_FACTS: SetupFacts = { nics: [], site: '', site_id: null, vlansOf: () => [], networks: new Set() }
+const NO_FACTS: SetupFacts = {
+  nics: [],
+  site: '',
+  site_id: null,
+  vlansOf: () => [],
+  networks: new Set(),
+  joining: undefined,
+}
 
 interface Order {
   node: NodeRow
