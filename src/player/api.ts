@@ -3,7 +3,7 @@
 export interface Api {
   /** Address of a path of this service, with the ticket if there is one. */
   url(path: string, query?: Readonly<Record<string, string | number>>): string
-  get<T>(path: string, query?: Readonly<Record<string, string | number>>): Promise<T>
+  get<T>(path: string, query?: Readonly<Record<string, string | number>>, signal?: AbortSignal): Promise<T>
   socket(path: string): WebSocket
 }
 
@@ -27,8 +27,8 @@ export function createApi(ticket: () => string | undefined = () => undefined): A
   }
   return {
     url,
-    async get<T>(path: string, query?: Readonly<Record<string, string | number>>) {
-      const answer = await fetch(url(path, query))
+    async get<T>(path: string, query?: Readonly<Record<string, string | number>>, signal?: AbortSignal) {
+      const answer = await fetch(url(path, query), signal === undefined ? {} : { signal })
       if (!answer.ok) throw new RefusedError(answer.status, await problemOf(answer))
       return (await answer.json()) as T
     },

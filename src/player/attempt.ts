@@ -29,7 +29,8 @@ export function watchAttempt(video: HTMLVideoElement, shown: () => void): Watche
   const releases: (() => void)[] = []
   let had_frame = false
   let is_over = false
-  let moved_at = performance.now()
+  let still_ms = 0
+  let checked_at = performance.now()
   let position = video.currentTime
   const end = (reason: string): void => {
     if (is_over) return
@@ -40,17 +41,23 @@ export function watchAttempt(video: HTMLVideoElement, shown: () => void): Watche
   }
   const timer = setInterval(() => {
     const now = performance.now()
+    // A page that stood still itself could not show anything.
+    still_ms += Math.min(now - checked_at, CHECK_MS * 2)
+    checked_at = now
     // Nobody sees a hidden page, and the browser may stop its video.
-    if (document.hidden || (video.paused && had_frame)) moved_at = now
+    if (document.hidden || (video.paused && had_frame)) still_ms = 0
     if (video.currentTime !== position && video.videoWidth > 0) {
       position = video.currentTime
-      moved_at = now
+      still_ms = 0
       if (!had_frame) shown()
       had_frame = true
     }
-    if (now - moved_at > (had_frame ? STALLED_MS : FIRST_FRAME_MS)) end('No frame came for too long.')
+    if (still_ms > (had_frame ? STALLED_MS : FIRST_FRAME_MS)) end('No frame came for too long.')
   }, CHECK_MS)
-  const onError = (): void => end(video.error?.message ?? 'The video cannot be played.')
+  const onError = (): void => {
+    // Without an error it tells of what the video had before.
+    if (video.error !== null) end(video.error.message || 'The video cannot be played.')
+  }
   video.addEventListener('error', onError)
   releases.push(() => video.removeEventListener('error', onError))
   return {

@@ -21,32 +21,49 @@ export interface LiveState {
   reason: string
 }
 
+export interface LiveOptions {
+  api: Api
+  camera: string
+  ways?: readonly Way[]
+  /** Which way worked last, kept by who shows the same camera again. */
+  memory?: { worked: Way | undefined }
+}
+
 const FIRST_PAUSE_MS = 250
 const LONGEST_PAUSE_MS = 5_000
+/** A failure that takes no longer may be that of a moment: the way is tried once more before the next one. */
+const QUICK_MS = 3_000
 
 /** Answers how to stop. */
 export function showLive(
   screen: Screen,
-  { api, camera, ways = WAYS }: { api: Api; camera: string; ways?: readonly Way[] },
+  { api, camera, ways = WAYS, memory = { worked: undefined } }: LiveOptions,
   changed: (state: LiveState) => void,
 ): () => void {
   let attempt: Attempt | undefined
   let is_stopped = false
   const run = async (): Promise<void> => {
-    let turn = 0
+    let round: Way[] = []
     let pause_ms = FIRST_PAUSE_MS
     let reason = ''
     while (!is_stopped) {
-      const way = ways[turn % ways.length] ?? 'mse'
+      if (round.length === 0) round = roundOf(ways, memory.worked)
+      const way = round.shift() ?? 'mse'
+      const started = performance.now()
       changed({ way, is_shown: false, reason })
       attempt = start(way, screen, api, camera, () => {
         screen.image.hidden = way !== 'jpeg'
+        // Single frames are a makeshift, after which moving video is tried again.
+        if (way !== 'jpeg') memory.worked = way
         changed({ way, is_shown: true, reason })
       })
       const ending = await attempt.ended
       reason = ending.reason
-      // What worked is tried again at once; where nothing does, each round waits longer.
-      turn = ending.had_frame ? 0 : turn + 1
+      if (ending.had_frame) round = []
+      // Of a way that never worked, a second failure would cost as much time as the first.
+      else if (memory.worked !== way && performance.now() - started > QUICK_MS)
+        round = round.filter((next) => next !== way)
+      // What worked is tried again at once; where nothing does, each attempt waits longer.
       pause_ms = ending.had_frame ? FIRST_PAUSE_MS : Math.min(pause_ms * 2, LONGEST_PAUSE_MS)
       if (!is_stopped) await new Promise((resume) => setTimeout(resume, pause_ms))
     }
@@ -57,6 +74,12 @@ export function showLive(
     attempt?.stop()
     screen.image.hidden = true
   }
+}
+
+/** What is tried one after the other. What worked before comes first, and is not given up for a single failure. */
+function roundOf(ways: readonly Way[], worked: Way | undefined): Way[] {
+  const first = worked ?? ways[0] ?? 'mse'
+  return [first, first, ...ways.filter((way) => way !== first)]
 }
 
 function start(way: Way, { video, image }: Screen, api: Api, camera: string, shown: () => void): Attempt {

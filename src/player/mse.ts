@@ -30,7 +30,8 @@ export function startMse(video: HTMLVideoElement, socket: WebSocket, shown: () =
       follow(video, buffer)
       if (!is_started && lead(video, buffer) >= START_S) {
         is_started = true
-        video.play().catch(() => {})
+        // Refused, it is tried again with the next fragment.
+        video.play().catch(() => (is_started = false))
       }
     } catch (error) {
       end(String(error))
@@ -42,6 +43,7 @@ export function startMse(video: HTMLVideoElement, socket: WebSocket, shown: () =
     socket.send(JSON.stringify({ type: 'mse', value }))
   }
   source.addEventListener('sourceopen', offer, { once: true })
+  source.addEventListener('sourceclose', () => end('The video was given another source.'))
   socket.addEventListener('open', offer)
   socket.addEventListener('close', ({ code, reason }) =>
     end(reason === '' ? `The connection ended (${code}).` : reason),

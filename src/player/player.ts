@@ -36,7 +36,7 @@ export class Player {
   readonly #ends: (() => void)[]
   #stopShown: () => void = () => {}
   #recording: Recording | undefined
-  #plays = 0
+  readonly #live_memory: { worked: Way | undefined } = { worked: undefined }
 
   constructor(root: HTMLElement, options: PlayerOptions) {
     this.#root = root
@@ -65,7 +65,6 @@ export class Player {
 
   /** From a moment in the past, in unix seconds; without one live. */
   async play(at?: number): Promise<void> {
-    const turn = (this.#plays += 1)
     this.#leave()
     Object.assign(this.state, { at, live: undefined, fault: '' })
     this.#timeline.show(at)
@@ -73,26 +72,28 @@ export class Player {
     const { api, camera, hls = 'auto' } = this.#options
     const { screen } = this.#parts
     if (at === undefined) {
-      this.#stopShown = showLive(screen, this.#options, (live) => {
+      this.#stopShown = showLive(screen, { ...this.#options, memory: this.#live_memory }, (live) => {
         this.state.live = live
         this.#report()
       })
       return
     }
+    const control = new AbortController()
+    const { signal } = control
+    this.#stopShown = () => control.abort()
+    // Somebody may go on to something else before it plays.
+    const fail = (reason: string): void => {
+      if (!signal.aborted) this.#fail(reason)
+    }
     try {
-      const fail = (reason: string): void => this.#fail(reason)
-      const recording = await playRecording(screen.video, { api, camera, from: at, hls }, fail)
-      // Somebody may have sought elsewhere meanwhile.
-      if (turn !== this.#plays) return recording.stop()
-      this.#recording = recording
-      this.#stopShown = recording.stop
+      const recording = await playRecording(screen.video, { api, camera, from: at, hls, signal }, fail)
+      if (!signal.aborted) this.#recording = recording
     } catch (error) {
-      if (turn === this.#plays) this.#fail(error instanceof Error ? error.message : String(error))
+      fail(error instanceof Error ? error.message : String(error))
     }
   }
 
   stop(): void {
-    this.#plays += 1
     this.#leave()
     for (const end of this.#ends) end()
     this.#root.replaceChildren()

@@ -13,29 +13,40 @@ export interface Segment {
 export interface Recording {
   /** Unix seconds of what is shown now. */
   now(): number
-  stop(): void
 }
 
 /** As much as is loaded at once from where somebody sought to. */
 const WINDOW_S = 3_600
 const HLS_TYPE = 'application/vnd.apple.mpegurl'
 
+export interface RecordingOptions {
+  api: Api
+  camera: string
+  from: number
+  hls: HlsChoice
+  /** Ends it. Once aborted, the video belongs to somebody else and is not touched. */
+  signal: AbortSignal
+}
+
+type Failed = (reason: string) => void
+
 export async function playRecording(
   video: HTMLVideoElement,
-  { api, camera, from, hls }: { api: Api; camera: string; from: number; hls: HlsChoice },
-  failed: (reason: string) => void,
+  { api, camera, from, hls, signal }: RecordingOptions,
+  failed: Failed,
 ): Promise<Recording> {
   const path = `/cam/cameras/${encodeURIComponent(camera)}/recording`
   const until = Math.min(from + WINDOW_S, Math.floor(Date.now() / 1000))
-  const segments = await api.get<Segment[]>(`${path}/segments`, { after: from, before: until })
+  const segments = await api.get<Segment[]>(`${path}/segments`, { after: from, before: until }, signal)
   const spans = spansOf(segments, from, until)
   const [first] = spans
   if (first === undefined) throw new Error('There is no recording at this time.')
   const playlist = `${path}/hls/start/${from}/end/${until}/master.m3u8`
   const is_native = hls === 'native' || (hls === 'auto' && video.canPlayType(HLS_TYPE) !== '')
-  const release = is_native ? playNative(video, api.url(playlist), failed) : await playHls(video, api, playlist, failed)
+  if (is_native) playNative(video, api.url(playlist), signal, failed)
+  else await playHls(video, { api, playlist, signal }, failed)
   video.play().catch(() => {})
-  return { now: () => wallTime(spans, video.currentTime), stop: release }
+  return { now: () => wallTime(spans, video.currentTime) }
 }
 
 interface Span {
@@ -61,20 +72,19 @@ export function wallTime(spans: readonly Span[], position: number): number {
   return spans.at(-1)?.end ?? 0
 }
 
-function playNative(video: HTMLVideoElement, address: string, failed: (reason: string) => void): () => void {
+function playNative(video: HTMLVideoElement, address: string, signal: AbortSignal, failed: Failed): void {
   const onError = (): void => failed(video.error?.message ?? 'The recording cannot be played.')
-  video.addEventListener('error', onError)
+  video.addEventListener('error', onError, { signal })
   video.src = address
-  return () => video.removeEventListener('error', onError)
 }
 
 async function playHls(
   video: HTMLVideoElement,
-  api: Api,
-  playlist: string,
-  failed: (reason: string) => void,
-): Promise<() => void> {
+  { api, playlist, signal }: { api: Api; playlist: string; signal: AbortSignal },
+  failed: Failed,
+): Promise<void> {
   const { default: Player } = (await import('./hls.mjs' as string)) as { default: typeof Hls }
+  signal.throwIfAborted()
   // The page allows no scripts from memory, and with them no worker of hls.js.
   const player = new Player({
     enableWorker: false,
@@ -88,5 +98,5 @@ async function playHls(
   })
   player.loadSource(api.url(playlist))
   player.attachMedia(video)
-  return () => player.destroy()
+  signal.addEventListener('abort', () => player.destroy(), { once: true })
 }

