@@ -25,7 +25,6 @@ before(async () => {
       cam: {
         camera_networks: ['127.0.0.0/9', '192.0.2.0/24'],
         watch_ms: 100,
-        boot_minutes: 0.05,
         template_url: 'http://192.0.2.1/nvr.qcow2',
       },
     },

@@ -65,12 +65,40 @@ test('an NVR in safe mode is a failure that a retry passes once the file is righ
     const camera = [...machines.running.values()][0]?.state.cameras.get('gate')
     if (camera !== undefined) camera.offline = true
   })
-  const job = await run(dark, gone.fixture.id, gone)
+  const job = await withBootTime(0.05, () => run(dark, gone.fixture.id, gone))
   assert.match(job.status, /sends no frames/)
   const row = await deps.cam_store.instance()
   assert.equal(row?.state, 'running')
   assert.match(row?.next_action ?? '', /Check camera gate at 127\./)
 })
+
+test('an NVR that does not answer within its time is a failure with its address, and a retry waits for it once more', async () => {
+  const { machines, deps } = await shared
+  const { fixture, bound, ...more } = await make()
+  const running = () => until('the machine to have its NVR', () => [...machines.running.values()][0])
+  const silent = withBefore(bound, 'login', async () => (await running()).setPhase('down'))
+  const failed = await withBootTime(0.01, () => run(silent, fixture.id, more))
+  assert.deepEqual([failed.failed_step, failed.failure_code], ['login', 'NVR_TIMEOUT'])
+  const row = await deps.cam_store.instance()
+  assert.ok(
+    failed.failure_reason?.includes(`The NVR at ${row?.vm_ip_address} did not answer`),
+    `${failed.failure_reason}`,
+  )
+  await (await running()).setPhase('ready')
+  await goesOn(fixture, failed, 'an NVR that did not answer')
+})
+
+/** Only where waiting in vain is what is tested: otherwise a busy machine would not be given its time. */
+async function withBootTime<T>(minutes: number, act: () => Promise<T>): Promise<T> {
+  const { cam } = (await shared).deps.config
+  const usual = cam.boot_minutes
+  cam.boot_minutes = minutes
+  try {
+    return await act()
+  } finally {
+    cam.boot_minutes = usual
+  }
+}
 
 /** Something happens just before the act of the step. */
 function withBefore(bound: BoundJob, name: string, happens: () => Promise<void>): BoundJob {

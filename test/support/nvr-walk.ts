@@ -49,7 +49,7 @@ export const shared = (async () => {
   const cloudstack = withSentPoints(client, platformChanges)
   const nvr_clients = createFrigateClients(() => undefined)
   const cam_store = createCamStore(database, testKeyring())
-  const { cam } = checkConfig({ cam: { camera_networks: ['127.0.0.0/8'], boot_minutes: 0.05 } })
+  const { cam } = checkConfig({ cam: { camera_networks: ['127.0.0.0/8'] } })
   const config = { cam }
   const currentNvr = createCurrentNvr({ config, cam_store, nvr_clients })
   open.push(async () => {

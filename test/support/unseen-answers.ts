@@ -87,7 +87,7 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
     codes: ['WAIT_TIMEOUT'],
   },
   {
-    why: 'The job that provisions the NVR ends with it: test/jobs/nvr-initialize.test.ts, which runs without a server.',
+    why: 'The job that makes the NVR ends with it: test/jobs/nvr-initialize.test.ts, which runs without a server.',
     codes: ['NVR_TIMEOUT'],
   },
   {
