@@ -26,6 +26,7 @@ const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'vm', group: 'vm' },
   { noun: 'bmc', group: 'bmc' },
   { noun: 'kvm', group: 'kvm' },
+  { noun: 'volume', group: 'volume' },
   { noun: 'publicIp', group: 'ip' },
   { noun: 'portForwarding', group: 'forward' },
   { noun: 'gpu', group: 'gpu' },

@@ -108,6 +108,10 @@ export const NAME_ROWS: readonly NameRow[] = [
     read: { operation: 'vmSnapshotList', resource_type: 'SNAPSHOT' },
   },
   {
+    what: 'snapshot of a volume', fields: ['snapshot_id'], only: ['volumeSnapshot', 'vmDiskCreate'],
+    nouns: ['volumeSnapshot'], list: 'volumeSnapshotList', names: ['name'], narrow: { volume_id: 'volume_id' },
+  },
+  {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],
     narrow: { virtual_machine_id: 'id' },
   },

@@ -22,6 +22,7 @@ import { vmMoves, vmSnapshots } from './compute/moves.ts'
 import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
 import { vms } from './compute/vms.ts'
+import { volumeSnapshots } from './compute/volume-snapshots.ts'
 import { dhcp } from './ddi/dhcp.ts'
 import { dns } from './ddi/dns.ts'
 import { ddiDrift } from './ddi/drift.ts'
@@ -68,6 +69,7 @@ export const areas = [
   vmNics,
   vmMoves,
   vmSnapshots,
+  volumeSnapshots,
   vmGuests,
   vmSettings,
   vmInventory,

@@ -242,6 +242,66 @@ test('ISO images are refused: unknown, not ready, wrong state', async () => {
   api.refused(await attach({}), 'ISO_NOT_READY')
 })
 
+test('a snapshot of a volume is made while its machine runs, listed, reverted to, made a disk of, and deleted', async () => {
+  const made = await api.done('POST', '/compute/volumes/snapshots/create', { volume_id: data(DB), name: 'before' })
+  assert.equal(made.status, 200, made.text)
+  const { id, name, state, volume_id, volume_type, size_bytes } = made.body
+  assert.deepEqual(
+    [name, state, volume_id, volume_type, size_bytes],
+    ['before', 'BackedUp', data(DB), 'DATADISK', 100 * GIB],
+  )
+  const list = await api.post('/compute/volumes/snapshots/list', { volume_id: data(DB) })
+  assert.deepEqual([list.body.count, list.body.volume_snapshots[0]], [1, made.body], list.text)
+  assert.equal((await api.post('/compute/volumes/snapshots/list')).body.count, 2)
+  const revert = () => api.post('/compute/volumes/snapshots/revert', { snapshot_id: id })
+  api.refused(await revert(), 'VM_STATE', /Running; this needs Stopped/)
+  await api.put('vms', DB, { state: 'Stopped' })
+  const back = await revert()
+  assert.equal(back.body.resource_id, data(DB), back.text)
+  assert.equal((await api.ended(back)).job_status, 'completed')
+  const order = { virtual_machine_id: DB, snapshot_id: id }
+  assert.equal((await api.done('POST', '/compute/vms/create-and-attach-disk', order)).body.snapshot_id, id)
+  await detached()
+  assert.equal((await api.ended(await revert())).job_status, 'completed', 'of a volume without a machine')
+  const gone = await api.post('/compute/volumes/snapshots/delete', { snapshot_id: id })
+  assert.equal((await api.ended(gone)).job_status, 'completed')
+  assert.equal(lab.platform.state.tables.snapshots.get(id), null)
+  assert.equal(volume(data(DB))?.state, 'Ready')
+})
+
+test('snapshots of volumes are refused in the wrong state, before the platform is asked', async () => {
+  const post = (path: string, body: object) => api.post(`/compute/volumes/snapshots/${path}`, body)
+  api.refused(await post('create', { volume_id: NOBODY }), 'VOLUME_NOT_FOUND')
+  await api.put('volumes', data(DB), { state: 'Allocated' })
+  api.refused(await post('create', { volume_id: data(DB) }), 'VOLUME_STATE', /Allocated; this needs Ready/)
+  await api.put('snapshots', snapshots.db, { state: 'BackingUp' })
+  for (const path of ['revert', 'delete']) {
+    api.refused(await post(path, { snapshot_id: NOBODY }), 'SNAPSHOT_NOT_FOUND')
+    api.refused(
+      await post(path, { snapshot_id: snapshots.db }),
+      'SNAPSHOT_STATE',
+      /db-01_ROOT is BackingUp; this needs/,
+    )
+  }
+  for (const command of ['createSnapshot', 'revertSnapshot', 'deleteSnapshot'])
+    assert.equal((await api.calls(command)).length, 0)
+})
+
+test('a volume is deleted once it is attached to nothing, and its snapshots stay', async () => {
+  const remove = () => api.post('/compute/volumes/delete', { volume_id: data(DB) })
+  api.refused(await remove(), 'VOLUME_ATTACHED', /db-01; detach it first/)
+  const id = await detached()
+  await api.put('snapshots', snapshots.db, { volumeid: id })
+  await api.put('volumes', id, { state: 'Migrating' })
+  api.refused(await remove(), 'VOLUME_STATE', /Migrating/)
+  await api.put('volumes', id, { state: 'Ready' })
+  assert.equal((await api.calls('deleteVolume')).length, 0)
+  const gone = await remove()
+  assert.deepEqual([gone.status, gone.body.message], [200, `Deleted volume ${id}.`], gone.text)
+  assert.deepEqual([volume(id), lab.platform.state.tables.snapshots.get(snapshots.db)?.volumeid], [null, id])
+  api.refused(await remove(), 'VOLUME_NOT_FOUND')
+})
+
 test('a caller of one tenant sees and touches its own volumes alone', async () => {
   const { tables } = lab.platform.state
   const other_tenant_vm =

@@ -139,6 +139,12 @@ const CASES: Case[] = [
     says: /snapshot is still there/,
   },
   {
+    command: 'deleteSnapshot',
+    path: '/compute/volumes/snapshots/delete',
+    body: () => ({ snapshot_id: seededId('snapshot', 'db-01') }),
+    says: /snapshot is still there/,
+  },
+  {
     command: 'restoreVirtualMachine',
     path: '/compute/vms/restore',
     body: () => ({ source: 'template', virtual_machine_id: vms.jenkins }),

@@ -33,6 +33,7 @@ const KIND_OF_FIELD: Readonly<Record<string, string>> = {
 const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^vmSnapshot/, 'vm_snapshot'],
   [/^vm/, 'vm'],
+  [/^volumeSnapshot/, 'snapshot'],
   [/^volume/, 'volume'],
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
@@ -170,7 +171,6 @@ export async function valuesOf(lab: Lab): Promise<Values> {
   tables.templates.put({ ...iso, id: made(2), name: 'globex-iso', ispublic: false, isfeatured: false, ...owner })
   tables.serviceofferings.put({ ...size, id: made(3), name: 'globex-size', domainids: [domains.globex] })
   tables.diskofferings.put({ ...disk, id: made(4), name: 'globex-disk', domainids: [domains.globex] })
-  tables.snapshots.put({ ...snapshot, id: made(5), name: 'globex-copy', volumeid: things.volume_id, ...owner })
   tables.backups.put({ ...backup, id: made(6), name: 'globex-backup', virtualmachineid: things.vm_id, ...owner })
   tables.projects.put({
     ...project,
@@ -204,7 +204,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     }, // biome-ignore format: one table
     of_others: {
       vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
-      service_offering: made(3), disk_offering: made(4), snapshot: made(5), backup: made(6), project: made(7),
+      service_offering: made(3), disk_offering: made(4), snapshot: things.snapshot_id, backup: made(6), project: made(7),
       affinity_group: made(8), user_data: made(9), vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,

@@ -12,6 +12,7 @@ export interface OtherTenant {
   secondary_ip_id: string
   volume_id: string
   vm_snapshot_id: string
+  snapshot_id: string
   network_id: string
   ip_id: string
   rule_id: string
@@ -61,6 +62,9 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     id: id(4), name: 'globex-snap', displayname: 'globex-snap', description: null, state: 'Ready', type: 'Disk',
     virtualmachineid: vm.id, parentid: null, current: true, created: Date.now(), ...OWNER,
   }) // biome-ignore format: one record
+  const volume = first(tables.volumes.by('account', GLOBEX))
+  const snapshot = first([...tables.snapshots.values()])
+  tables.snapshots.put({ ...snapshot, id: id(6), name: 'globex-copy', volumeid: volume.id, ...OWNER })
   const free = first(tables.addresses.filter((address) => address.state === 'Free'))
   const address = tables.addresses.put({
     ...free, state: 'Allocated', allocated: Date.now(), associatednetworkid: network.id, ...OWNER,
@@ -78,8 +82,9 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     vm_name: vm.name,
     nic_id: nic.id,
     secondary_ip_id: id(3),
-    volume_id: first(tables.volumes.by('account', GLOBEX)).id,
+    volume_id: volume.id,
     vm_snapshot_id: id(4),
+    snapshot_id: id(6),
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),

@@ -5,6 +5,7 @@ import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
 import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
+import { requireQuota } from '../quota.ts'
 import type { Backup, Snapshot, VmSnapshot } from '../records.ts'
 import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
 import { backupView, snapshotView, vmSnapshotView } from '../storage-view.ts'
@@ -162,6 +163,62 @@ export const copies: Commands = {
       ),
       (one) => snapshotView(call.state, one),
     )
+  },
+  createSnapshot: (call) => {
+    const { params, state } = call
+    const volume = state.tables.volumes.get(params.need('volumeid'))
+    if (volume === null) throw invalid('Unable to find volume: entity does not exist')
+    if (volume.state !== 'Ready')
+      throw invalid(
+        `Volume: Volume ${JSON.stringify({ name: volume.name, uuid: volume.id, volumeType: volume.type })} is not in Ready state but ${volume.state}. Cannot take snapshot.`,
+      )
+    requireQuota(state, volume, [[3, 1]])
+    const vm = state.tables.vms.get(volume.virtualmachineid)
+    const stamp = new Date().toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')
+    const snapshot = state.tables.snapshots.put({
+      id: randomUUID(),
+      name: params.text('name') ?? `${vm?.name ?? 'detached'}_${volume.name}_${stamp}`,
+      volumeid: volume.id,
+      state: 'Allocated',
+      size_bytes: volume.size_bytes,
+      zoneid: volume.zoneid,
+      created: Date.now(),
+      accountid: volume.accountid,
+      projectid: volume.projectid,
+    })
+    const is = (next: Snapshot['state']) => state.tables.snapshots.put({ ...snapshot, state: next })
+    return job({
+      instancetype: 'Snapshot',
+      instanceid: snapshot.id,
+      queue: `volume/${volume.id}`,
+      id: snapshot.id,
+      duration_ms: 2500,
+      event: snapshotEvent('SNAPSHOT.CREATE', 'creating snapshot', snapshot),
+      begin: () => void is('BackingUp'),
+      end: () => snapshotView(state, is('BackedUp')),
+      fail: () => void is('Error'),
+    })
+  },
+  deleteSnapshot: (call) => {
+    const { state } = call
+    const snapshot = needSnapshot(call)
+    return job({
+      instancetype: 'Snapshot',
+      instanceid: snapshot.id,
+      queue: `volume/${snapshot.volumeid}`,
+      duration_ms: 1000,
+      event: snapshotEvent('SNAPSHOT.DELETE', 'deleting snapshot', snapshot),
+      begin: () => {
+        if (snapshot.state !== 'BackedUp' && snapshot.state !== 'Error')
+          throw invalid(`Can't delete snapshot ${snapshot.id} due to it is in ${snapshot.state} state`)
+        state.tables.snapshots.put({ ...snapshot, state: 'Destroying' })
+      },
+      end: () => {
+        state.tables.snapshots.remove(snapshot.id)
+        return { success: true }
+      },
+      fail: () => void state.tables.snapshots.put(snapshot),
+    })
   },
   revertSnapshot: (call) => {
     const { state } = call

@@ -1,6 +1,18 @@
 // Disks and ISO images of virtual machines, and the volumes there are (Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Count, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  Count,
+  Done,
+  Flag,
+  Id,
+  ListOf,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Words,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 import { VOLUME_STATES } from './vm-can.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
@@ -111,6 +123,17 @@ export const vmDisks = defineArea({
         body: { volume_id: volumeExample.id, size_gb: 200 },
         answer: { ...accepted, message: 'Resizing volume web-41-data.' },
       },
+    },
+    volumeDelete: {
+      ...change,
+      path: '/compute/volumes/delete',
+      summary: 'Delete volume',
+      description: 'It must be attached to no virtual machine. What is on it is lost; its snapshots stay.',
+      extension: true,
+      event: { resource_type: 'VOLUME' },
+      body: Closed({ volume_id: Id }),
+      ok: { 200: Done },
+      example: { body: { volume_id: volumeExample.id }, answer: { message: `Deleted volume ${volumeExample.id}.` } },
     },
     vmIsoAttach: {
       ...aboutVm,

@@ -54,4 +54,6 @@ export type VolumeState = (typeof VOLUME_STATES)[number]
 export const volumeCan = {
   attach: ['Allocated', 'Ready', 'Uploaded'],
   resize: ['Ready', 'Allocated'],
+  snapshot: ['Ready'],
+  delete: ['Allocated', 'Ready', 'Uploaded', 'UploadError', 'UploadAbandoned', 'NotUploaded'],
 } as const satisfies Record<string, readonly VolumeState[]>

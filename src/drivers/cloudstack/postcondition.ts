@@ -27,6 +27,7 @@ const THINGS = {
   secondary_ip: vmThing('secondary address', 'nic', 'secondaryip'),
   volume: { command: 'listVolumes', key: 'volume', word: 'volume', args: WHOLE_SCOPE },
   vm_snapshot: { command: 'listVMSnapshot', key: 'vmSnapshot', word: 'snapshot', args: WHOLE_SCOPE },
+  snapshot: { command: 'listSnapshots', key: 'snapshot', word: 'snapshot', args: WHOLE_SCOPE },
   network: { command: 'listNetworks', key: 'network', word: 'guest network', args: WHOLE_SCOPE },
   port_forwarding: {
     command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,

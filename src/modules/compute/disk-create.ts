@@ -6,17 +6,15 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { Input } from '#src/contract/route.ts'
 import { encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf } from '#src/drivers/cloudstack/fields.ts'
-import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { vmDiskCreateJob } from './disk-create.job.ts'
-import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
+import { readVolumeSnapshot } from './volume-snapshots.ts'
 
 type In = Input<(typeof vmDisks.routes)['vmDiskCreate']>
 
@@ -68,7 +66,7 @@ async function requireReady(cloudstack: CloudStack, body: DiskCreate, ctx: Reque
   if (body.zone_id !== undefined && body.zone_id !== vm.zone_id)
     throw invalidField('body.zone_id', `the virtual machine is in zone ${vm.zone_id}`)
   await requireOffering(cloudstack, body, ctx)
-  await requireSnapshot(cloudstack, body.snapshot_id, ctx)
+  if (body.snapshot_id !== undefined) await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
   await requireNoSnapshots(cloudstack, vm.id, ctx)
   return vm
 }
@@ -83,13 +81,6 @@ async function requireOffering(cloudstack: CloudStack, body: DiskCreate, ctx: Re
     throw invalidField('body.size_gb', 'is required by this disk offering')
   if (custom === false && body.size_gb !== undefined)
     throw invalidField('body.size_gb', 'the disk offering fixes the size')
-}
-
-async function requireSnapshot(cloudstack: CloudStack, id: string | undefined, ctx: RequestContext): Promise<void> {
-  if (id === undefined) return
-  const args = { id, ...scopeOfOne(ctx.caller.tenant_id) }
-  if ((await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))) !== undefined) return
-  throw new ApiError('SNAPSHOT_NOT_FOUND', `Snapshot ${id} not found.`)
 }
 
 /** A volume can be attached to machines of its own owner only. */

@@ -12,7 +12,7 @@ import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
-import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
+import { type PlatformDeps, platformRows, submitCall, type JobRowSpec, type SyncRow } from '../platform-rows.ts'
 import { vmDiskCreate } from './disk-create.ts'
 import { isUsableImage } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
@@ -27,7 +27,11 @@ type In<Op extends keyof Routes> = Input<Routes[Op]>
 export function vmDiskHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
   const { cloudstack } = deps
   return {
-    ...platformRows(vmDisks, deps, { vmDiskAttach: attachRow(cloudstack), ...isoRows(cloudstack) }),
+    ...platformRows(vmDisks, deps, {
+      vmDiskAttach: attachRow(cloudstack),
+      volumeDelete: deleteRow(cloudstack),
+      ...isoRows(cloudstack),
+    }),
     vmDiskDetach: detachDisk(deps),
     vmDiskCreate: vmDiskCreate(deps),
     vmDiskResize: resizeDisk(deps),
@@ -44,10 +48,7 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
       const volume = await readVolume(cloudstack, body.volume_id, ctx)
       const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
       requireState(vm, vmCan.attachDisk)
-      if (volume.virtual_machine_id !== null) {
-        const where = volume.virtual_machine_name ?? volume.virtual_machine_id
-        throw new ApiError('VOLUME_ATTACHED', `The volume is attached to virtual machine ${where}; detach it first.`)
-      }
+      requireDetached(volume)
       requireVolumeState(volume, 'attach')
       if (volume.zone_id !== vm.zone_id)
         throw new ApiError(
@@ -67,6 +68,37 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
     }),
     reply: (_result, { body }, ctx) => readVolume(cloudstack, body.volume_id, ctx),
   }
+}
+
+function deleteRow(cloudstack: CloudStack): SyncRow<Spec<'volumeDelete'>> {
+  return {
+    mode: 'sync',
+    command: 'deleteVolume',
+    about: async ({ body }, ctx) => {
+      const volume = await readVolume(cloudstack, body.volume_id, ctx)
+      requireDetached(volume)
+      requireVolumeState(volume, 'delete')
+      return {
+        ...subjectOf(volume),
+        description: `Deleting volume ${volume.name}.`,
+        done: `Deleted volume ${volume.name}.`,
+      }
+    },
+    args: ({ body }) => ({ id: body.volume_id }),
+    postcondition: ({ body }) => ({
+      thing: 'volume',
+      args: { id: body.volume_id },
+      expect: { state: ['Destroy', 'Destroying', 'Expunging', 'Expunged'] },
+      gone: true,
+    }),
+    reply: (_answer, { body }) => ({ message: `Deleted volume ${body.volume_id}.` }),
+  }
+}
+
+function requireDetached({ virtual_machine_id, virtual_machine_name }: Volume): void {
+  if (virtual_machine_id === null) return
+  const where = virtual_machine_name ?? virtual_machine_id
+  throw new ApiError('VOLUME_ATTACHED', `The volume is attached to virtual machine ${where}; detach it first.`)
 }
 
 function detachDisk(deps: PlatformDeps) {

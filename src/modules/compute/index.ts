@@ -8,6 +8,7 @@ import { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
 import { vmNics } from '#src/contract/compute/nics.ts'
 import { vmSettings } from '#src/contract/compute/settings.ts'
 import { vms } from '#src/contract/compute/vms.ts'
+import { volumeSnapshots } from '#src/contract/compute/volume-snapshots.ts'
 import { infrastructure } from '#src/contract/infrastructure.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
@@ -30,6 +31,7 @@ import { vmUsageGet, vmUsageList } from './usage.ts'
 import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
 import { vmSnapshotHandlers } from './vm-snapshots.ts'
+import { volumeSnapshotHandlers } from './volume-snapshots.ts'
 
 export function computeModule(parts: Parts): Module {
   const { cloudstack } = parts
@@ -54,6 +56,7 @@ export function computeModule(parts: Parts): Module {
       serve(vmNics, vmNicHandlers(parts)),
       serve(vmMoves, vmMoveHandlers(parts)),
       serve(vmSnapshots, vmSnapshotHandlers(parts)),
+      serve(volumeSnapshots, volumeSnapshotHandlers(parts)),
       serve(vmGuests, vmGuestHandlers(parts)),
       serve(vmSettings, vmSettingsHandlers(parts)),
       serve(vmInventory, vmInventoryHandlers(parts)),

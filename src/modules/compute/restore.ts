@@ -18,6 +18,7 @@ import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 import { readVmSnapshot, requireRevertible, revertCall } from './vm-snapshots.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
+import { readVolumeSnapshot, requireSnapshotState } from './volume-snapshots.ts'
 
 type Body = Input<(typeof vmMoves.routes)['vmRestore']>['body']
 
@@ -161,15 +162,12 @@ async function fromVmSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestCo
 
 async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: RequestContext): Promise<RestorePlan> {
   if (body.snapshot_id === undefined) throw invalidField('body.snapshot_id', 'is required with source volume_snapshot')
-  const args = { id: body.snapshot_id, ...scopeOfOne(ctx.caller.tenant_id) }
-  const snapshot = await findOne(cloudstack, 'listSnapshots', 'snapshot', args, optionsOf(ctx))
-  if (snapshot === undefined) throw new ApiError('SNAPSHOT_NOT_FOUND', `Snapshot ${body.snapshot_id} not found.`)
-  const volume = await readVolume(cloudstack, textOf(snapshot, 'volumeid') ?? '', ctx)
+  const snapshot = await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
+  const volume = await readVolume(cloudstack, snapshot.volume_id ?? '', ctx)
   if (volume.virtual_machine_id === null)
     throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')
   const vm = await machineOf(cloudstack, volume.virtual_machine_id, body, ctx)
-  const state = textOf(snapshot, 'state')
-  if (state !== 'BackedUp') throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${state}; this needs BackedUp.`)
+  requireSnapshotState(snapshot, 'revert')
   requireState(vm, vmCan.restoreVolume)
   const postcondition = unverified('The platform shows disks, but nothing of what is on them.')
   return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id }, postcondition }
