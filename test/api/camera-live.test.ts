@@ -154,19 +154,65 @@ test('a camera that sends nothing ends live view with a sentence, and no address
   await control('/camera', { id: 'yard', offline: false })
 })
 
-test('a restart of the NVR closes sockets with 1014, and live view opens again when it is back', async (t) => {
-  const viewers = [await watch(t, '/cam/cameras/gate/live'), await watch(t, '/cam/events/stream')]
+test('a restart of the NVR in the middle of everything ends all of it as a failure, and all is back without a restart of ours', async (t) => {
+  const now = Math.floor(Date.now() / 1000)
+  const recording = '/cam/cameras/gate/recording'
+  const hls = `start/${now - 120}/end/${now - 60}/master.m3u8`
+  const clip = (seconds: number) =>
+    fetch(`${lab.url}${recording}/clip?start=${now - 60 - seconds}&end=${now - 60}`, { headers })
+  const headers = { authorization: `Bearer ${lab.token}` }
+  const sockets = ['/cam/cameras/gate/live', '/cam/cameras/gate/webrtc', '/cam/events/stream']
+  const calls = {
+    hls: () => lab.call('GET', `${recording}/hls/${hls}`),
+    events: () => lab.call('GET', '/cam/events?limit=1'),
+    detect: () => lab.call('POST', '/cam/cameras/gate/detect', { enabled: true }),
+  }
+  const statuses = async (replies = Object.values(calls).map((call) => call())): Promise<number[]> =>
+    (await Promise.all(replies)).map(({ status }) => status)
+  const taken = () =>
+    until('the NVR has taken the requests', async () => {
+      const { faults } = (await (await fetch(`${lab.nvr.control_url}/faults`)).json()) as { faults: unknown[] }
+      return faults.length === 0
+    })
+
+  const viewers = await Promise.all(sockets.map((path) => watch(t, path)))
   viewers[0]?.socket.send(OFFER)
+  await until('frames come', () => (viewers[0]?.binaries.length ?? 0) > 0)
+  await control('/relay', { padding_bytes: 200_000 })
+  const reader = (await clip(1200)).body?.getReader()
+  assert.equal((await reader?.read())?.done, false)
+  // Each is with the NVR, which does not answer, when it goes. The switch begins with the configuration, which others read, too.
+  for (const command of [`/vod/gate/${hls}`, '/api/events']) await control('/silent', { command })
+  const pending = [calls.hls(), calls.events()]
+  await taken()
+  await control('/silent', { command: '/api/config' })
+  pending.push(calls.detect())
+  await taken()
+
   lab.nvr.restart()
   for (const viewer of viewers) assert.equal((await viewer.closed)[0], 1014)
+  assert.deepEqual(await statuses(pending), [502, 502, 502])
+  await assert.rejects(async () => {
+    while ((await reader?.read())?.done === false);
+  })
   await until('the NVR is away', () => lab.nvr.phase() === 'down')
-  for (const path of ['/cam/cameras/gate/live', '/cam/cameras/gate/webrtc', '/cam/events/stream']) {
-    assert.equal(await openStatus(path), 502, path)
+  for (const phase of ['down', 'starting'] as const) {
+    await lab.nvr.setPhase(phase)
+    for (const path of sockets) assert.equal(await openStatus(path), 502, `${path} while ${phase}`)
+    assert.deepEqual(await statuses(), [502, 502, 502], phase)
+    assert.equal((await clip(10)).status, 502, phase)
   }
-  await lab.nvr.setPhase('starting')
-  assert.equal(await openStatus('/cam/events/stream'), 502)
+  assert.equal((await lab.call('GET', '/readyz')).status, 200)
+
+  await control('/relay', { padding_bytes: 0 })
   await lab.nvr.setPhase('ready')
-  await until('live view opens', async () => (await openStatus('/cam/cameras/gate/live')) === 101)
+  await until('all calls are answered', async () => (await statuses()).every((status) => status === 200))
+  for (const path of sockets) assert.equal(await openStatus(path), 101, path)
+  const viewer = await watch(t, '/cam/cameras/gate/live')
+  viewer.socket.send(OFFER)
+  await until('frames come', () => viewer.binaries.length > 0)
+  assert.ok((await (await clip(10)).arrayBuffer()).byteLength > 1000)
+  await until('nothing is left of what was cut', () => lab.nvr.open.streams === 0)
 })
 
 test('the player is a page that loads nothing from elsewhere, with scripts that a browser can read', async () => {
