@@ -69,7 +69,8 @@ export const NodeGpu = Type.Object(
 )
 export type NodeGpu = Static<typeof NodeGpu>
 
-const Gpus = Type.Object({ gpus: Type.Array(NodeGpu) })
+export const NodeGpus = Type.Object({ gpus: Type.Array(NodeGpu) })
+export type NodeGpus = Static<typeof NodeGpus>
 
 /** Public conversions know two modes; `host` is what an undone conversion may have to go back to. */
 export const AgentGpuConvert = Closed({
@@ -98,7 +99,7 @@ export const agentGpu = defineArea({
       method: 'GET',
       path: '/internal/node/gpus',
       summary: 'List GPUs of this node',
-      ok: { 200: Gpus },
+      ok: { 200: NodeGpus },
       errors: [500],
       example: { answer: { gpus: [] } },
     },
@@ -109,7 +110,7 @@ export const agentGpu = defineArea({
       summary: 'Convert GPUs of this node',
       description: 'What is so already stays untouched.',
       body: AgentGpuConvert,
-      ok: { 200: Gpus },
+      ok: { 200: NodeGpus },
       errors: [400, 404, 409, 500],
       example: { body: { bus_addresses: ['0000:3b:00.0'], mode: 'vgpu' }, answer: { gpus: [] } },
     },
@@ -120,7 +121,7 @@ export const agentGpu = defineArea({
       summary: 'Set vGPUs of GPU of this node',
       description: 'What is so already stays untouched.',
       body: AgentGpuAssign,
-      ok: { 200: Gpus },
+      ok: { 200: NodeGpus },
       errors: [400, 404, 409, 500],
       example: { body: { bus_address: '0000:3b:00.0', vgpus: [] }, answer: { gpus: [] } },
     },

@@ -4,13 +4,23 @@ import { Closed, IpAddress, ListOf, Nullable, NullableTime, OneOf, PageFields, T
 import { defineArea } from '../route.ts'
 
 export const HEALTHS = ['healthy', 'degraded', 'critical', 'unknown'] as const
-export const HEALTH_AREAS = ['agent', 'time', 'network', 'mtu', 'routing', 'storage', 'disks', 'platform'] as const
+export const HEALTH_AREAS = [
+  'agent',
+  'time',
+  'network',
+  'mtu',
+  'routing',
+  'storage',
+  'disks',
+  'gpus',
+  'platform',
+] as const
 
 export const HealthArea = Type.Object(
   {
     area: OneOf([...HEALTH_AREAS], {
       description:
-        'agent: whether it answers. time: its clock. network: links and errors. mtu: declared against actual. routing: fabric and tunnels. storage, disks: of the host. platform: the state of the host there.',
+        'agent: whether it answers. time: its clock. network: links and errors. mtu: declared against actual. routing: fabric and tunnels. storage, disks: of the host. gpus: those that the platform may give to machines. platform: the state of the host there.',
     }),
     health: OneOf([...HEALTHS]),
     since: Time,

@@ -127,10 +127,13 @@ function requireCidrs(cidrs: readonly string[]): void {
 
 function requireUsable(address: ForwardingAddress): void {
   if (address.state !== 'Allocated') {
-    throw new ApiError('PUBLIC_IP_STATE', `The public address is ${address.state}; this needs Allocated.`)
+    throw new ApiError(
+      'PUBLIC_IP_STATE',
+      `Public address ${address.ip_address} is ${address.state}; this needs Allocated.`,
+    )
   }
   if (address.static_nat)
-    throw new ApiError('PUBLIC_IP_STATE', 'The public address has static NAT; switch that off first.')
+    throw new ApiError('PUBLIC_IP_STATE', `Public address ${address.ip_address} has static NAT; disassociate it first.`)
 }
 
 /** The network of the address counts; without one the caller must name it, and it must be its own. */

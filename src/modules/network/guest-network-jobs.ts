@@ -44,7 +44,7 @@ export function guestNetworkJobHandlers(
       async admit({ params }: { params: { id: string } }, ctx) {
         const site = await findSite(database.db, params.id)
         if (site === undefined)
-          throw new ApiError('NETWORK_NOT_FOUND', 'No guest network with this id was made on the nodes.')
+          throw new ApiError('NETWORK_NOT_FOUND', `No guest network ${params.id} was made on the nodes.`)
         return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
       },
     })
@@ -65,7 +65,10 @@ export function guestNetworkJobHandlers(
       const row = await latestNetworkJob(database.db, query.network)
       const [found] = await resultsOf(database.db, row === undefined ? [] : [row])
       if (found === undefined)
-        throw new ApiError('NETWORK_JOB_NOT_FOUND', 'No create or delete job of this guest network is known.')
+        throw new ApiError(
+          'NETWORK_JOB_NOT_FOUND',
+          `No create or delete job of guest network ${query.network ?? '(any)'} is known.`,
+        )
       return found
     },
   }
@@ -131,7 +134,11 @@ async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetw
   const rows = (await allNodes(database.db)).filter(
     (row) => row.role !== 'management' && row.certificate !== null && isConfigured(row),
   )
-  if (rows.length === 0) throw new ApiError('NODES_UNREACHABLE', 'No agent has enrolled from any hypervisor node.')
+  if (rows.length === 0)
+    throw new ApiError(
+      'NODES_UNREACHABLE',
+      'No agent has enrolled from any hypervisor node, so no node can be asked; enrol them first (groundplane node enrol).',
+    )
   return rows.map((row) => ({
     node_id: row.id,
     name: nodeName(row),

@@ -16,7 +16,11 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
     await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
   }
   const { made } = await changeOnce(run, creation(run))
-  if (made === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform made a network but named none.')
+  if (made === null)
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      `The compute platform made network ${run.input.name} but did not say which; list the guest networks to see it.`,
+    )
   return made
 }
 

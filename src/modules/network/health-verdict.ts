@@ -1,6 +1,7 @@
 // From what the sources say about a node to one verdict an area. Pure: plain records in, plain records out.
 import { HEALTH_AREAS, type HealthArea } from '#src/contract/nodes/health.ts'
 import type { NetworkAlert } from '#src/contract/network/monitoring.ts'
+import type { NodeGpus } from '#src/contract/nodes/agent-gpu.ts'
 import type { StorageHealth } from '#src/contract/storage/host.ts'
 import type { Health } from '#src/store/node-health.ts'
 
@@ -10,7 +11,18 @@ export interface NodeFindings {
   /** Undefined: the node is not asked, because its record lacks an address or a name. */
   storage: { value: StorageHealth } | { error: string } | undefined
   /** State of the host on the compute platform; null when the platform has no such host or none is configured. */
-  platform: { state: string; resource_state: string } | null
+  platform: { state: string; resource_state: string; gpus: readonly PlatformGpu[] } | null
+  /** What the node shows of its GPUs. Undefined: it is not asked, because the platform knows of none. */
+  gpus: { value: NodeGpus } | { error: string } | undefined
+}
+
+/** A GPU, or a part of one, that the platform may give to machines. */
+export interface PlatformGpu {
+  bus_address: string
+  card: string
+  state: string
+  /** A whole card, which the node must show; a part of one has no address of its own. */
+  whole: boolean
 }
 
 type AreaName = HealthArea['area']
@@ -28,7 +40,7 @@ export function judge(findings: NodeFindings): Judgement[] {
   const areas = network.map((one) =>
     silent && one.area !== 'agent' ? unknown(one.area, 'The agent does not answer.') : one,
   )
-  const all = [...areas, ...storageAreas(findings), ...platformArea(findings)]
+  const all = [...areas, ...storageAreas(findings), ...gpuArea(findings), ...platformArea(findings)]
   return HEALTH_AREAS.flatMap((name) => all.filter(({ area }) => area === name))
 }
 
@@ -73,6 +85,32 @@ function storageAreas({ storage }: NodeFindings): Judgement[] {
     { area: 'storage', health, reasons: health === 'unknown' ? ['The storage cannot be read on this node.'] : reasons },
     disks,
   ]
+}
+
+function gpuArea({ platform, gpus }: NodeFindings): Judgement[] {
+  const known = platform?.gpus ?? []
+  if (known.length === 0) return []
+  const broken = known
+    .filter(({ state }) => state === 'Error')
+    .map((gpu) => `${nameOf(gpu)} is in the state Error on the compute platform.`)
+  const whole = known.filter((gpu) => gpu.whole)
+  const shown = gpus !== undefined && 'value' in gpus ? gpus.value.gpus : undefined
+  const at = (gpu: PlatformGpu) => shown?.find((one) => one.bus_address.endsWith(gpu.bus_address.toLowerCase()))
+  const gone =
+    shown === undefined
+      ? []
+      : whole.filter((gpu) => at(gpu) === undefined).map((gpu) => `${nameOf(gpu)} is not on the PCI bus of the node.`)
+  const idle = whole
+    .filter((gpu) => at(gpu)?.mode === 'none')
+    .map((gpu) => `${nameOf(gpu)} has no driver, so no machine can use it.`)
+  const reasons = [...broken, ...gone, ...idle]
+  if (reasons.length === 0 && gpus !== undefined && 'error' in gpus) return [unknown('gpus', gpus.error)]
+  const health = broken.length + gone.length > 0 ? 'critical' : idle.length > 0 ? 'degraded' : 'healthy'
+  return [{ area: 'gpus', health, reasons }]
+}
+
+function nameOf({ card, bus_address }: PlatformGpu): string {
+  return `GPU ${bus_address} (${card})`
 }
 
 const SERVING = 'Enabled'

@@ -4,8 +4,10 @@ import { isDeepStrictEqual } from 'node:util'
 import { pageOf } from '#src/contract/common.ts'
 import { HEALTHS, type HealthArea, type nodeHealth } from '#src/contract/nodes/health.ts'
 import type { Handlers } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { collected } from '#src/drivers/cloudstack/lists.ts'
 import type { Background } from '#src/kernel/background.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { type RequestContext, SYSTEM } from '#src/kernel/http/context.ts'
@@ -24,7 +26,7 @@ import {
   worstOf,
 } from '#src/store/node-health.ts'
 import { allNodes, findNode, type NodeRow } from '#src/store/nodes.ts'
-import { judge, type NodeFindings } from './health-verdict.ts'
+import { judge, type NodeFindings, type PlatformGpu } from './health-verdict.ts'
 import { type MonitoringDeps, nodeAlerts } from './monitoring.ts'
 import { isConfigured } from './node-page.ts'
 
@@ -65,7 +67,10 @@ export function createHealthWatcher(deps: HealthDeps): Leader {
 
 async function checkAll(deps: HealthDeps, held: AbortSignal): Promise<void> {
   const rows = await allNodes(deps.database.db)
-  const [alerts, storage, hosts] = await Promise.all([nodeAlerts(deps, rows), storageOf(deps, rows), hostsOf(deps)])
+  const asked = hostsOf(deps)
+  const [alerts, storage, hosts, gpus] = await Promise.all([
+    nodeAlerts(deps, rows), storageOf(deps, rows), asked, asked.then((known) => gpusOf(deps, rows, known)),
+  ]) // biome-ignore format: one question each
   const unchanged: number[] = []
   for (const row of rows) {
     // The first verdict over thousands of nodes takes minutes, and whoever stops does not wait for it.
@@ -75,6 +80,7 @@ async function checkAll(deps: HealthDeps, held: AbortSignal): Promise<void> {
       alerts: alerts.get(row.node_id) ?? [],
       storage: storage.get(row.node_id),
       platform,
+      gpus: gpus.get(row.node_id),
     })
     if (is_same) unchanged.push(row.node_id)
   }
@@ -87,21 +93,48 @@ async function storageOf({ ask }: HealthDeps, rows: readonly NodeRow[]): Promise
   return new Map(outcomes.map((outcome) => [outcome.node.node_id, outcome]))
 }
 
+/** Nodes whose GPUs the platform knows are asked for them. */
+async function gpusOf(
+  { ask }: HealthDeps,
+  rows: readonly NodeRow[],
+  hosts: ReadonlyMap<string, PlatformHost>,
+): Promise<Map<number, NodeFindings['gpus']>> {
+  const with_gpus = rows.filter((row) => isConfigured(row) && (hosts.get(row.node_ip ?? '')?.gpus.length ?? 0) > 0)
+  return new Map((await ask.gpus(with_gpus)).map((outcome) => [outcome.node.node_id, outcome]))
+}
+
+type PlatformHost = NonNullable<NodeFindings['platform']>
+
 /** Of a platform that does not answer nothing is said: its own failure is told elsewhere. */
-async function hostsOf({ cloudstack, log }: HealthDeps): Promise<Map<string, NonNullable<NodeFindings['platform']>>> {
+async function hostsOf({ cloudstack, log }: HealthDeps): Promise<Map<string, PlatformHost>> {
   if (!cloudstack.configured) return new Map()
-  const read = (raw: Raw) => [
-    textOf(raw, 'ipaddress') ?? '',
-    { state: textOf(raw, 'state') ?? 'Unknown', resource_state: textOf(raw, 'resourcestate') ?? 'Unknown' },
-  ] as const // biome-ignore format: a pair
+  const all = (command: string, args: Args, key: string) =>
+    collected(cloudstack.listAll(command, args, { key, read: (raw) => raw }))
   try {
-    const hosts = new Map<string, NonNullable<NodeFindings['platform']>>()
-    const list = cloudstack.listAll('listHosts', { type: 'Routing', details: 'min' }, { key: 'host', read })
-    for await (const [address, state] of list) hosts.set(address, state)
-    return hosts
+    const [hosts, devices] = await Promise.all([
+      all('listHosts', { type: 'Routing', details: 'min' }, 'host'),
+      all('listGpuDevices', {}, 'gpudevice'),
+    ])
+    const gpus = Map.groupBy(devices, (raw) => textOf(raw, 'hostid') ?? '')
+    return new Map(
+      hosts.map((raw) => {
+        const own = gpus.get(textOf(raw, 'id') ?? '') ?? []
+        const [state, resource_state] = [textOf(raw, 'state') ?? 'Unknown', textOf(raw, 'resourcestate') ?? 'Unknown']
+        return [textOf(raw, 'ipaddress') ?? '', { state, resource_state, gpus: own.map(gpuOf) }]
+      }),
+    )
   } catch (err) {
     log.info({ err }, 'the hosts of the platform cannot be read')
     return new Map()
+  }
+}
+
+function gpuOf(raw: Raw): PlatformGpu {
+  return {
+    bus_address: textOf(raw, 'busaddress') ?? '',
+    card: textOf(raw, 'gpucardname') ?? 'unknown card',
+    state: textOf(raw, 'state') ?? 'Unknown',
+    whole: textOf(raw, 'gpudevicetype') !== 'MDEV' && textOf(raw, 'parentgpudeviceid') === null,
   }
 }
 

@@ -6,6 +6,7 @@ import { Nic } from '#src/contract/network/eligible-nics.ts'
 import { FrrNode } from '#src/contract/network/frr.ts'
 import { monitoring, NetworkAlert } from '#src/contract/network/monitoring.ts'
 import { NodeNet } from '#src/contract/network/node-net.ts'
+import { agentGpu, NodeGpus } from '#src/contract/nodes/agent-gpu.ts'
 import { AgentMtu, agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
@@ -25,6 +26,7 @@ export interface FleetQuestions {
   alerts: View<{ alerts: NetworkAlert[] }, AlertCounts>
   mtu: Ask<AgentMtu>
   storage: Ask<StorageHealth>
+  gpus: Ask<NodeGpus>
   usable_nics: Ask<{ interfaces: Nic[] }>
   all_nics: Ask<{ interfaces: Nic[] }>
 }
@@ -66,6 +68,7 @@ export function fleetQuestions(poll: NodePoll, agents: Pick<NodeAgents, 'read'>)
     // A rollout is planned from it.
     mtu: shown('mtu', AgentMtu, reading(agentMtu.routes.agentMtuRead), true),
     storage: shown('storage', StorageHealth, reading(hostStorage.routes.hostStorageHealth)),
+    gpus: shown('GPUs', NodeGpus, reading(agentGpu.routes.agentGpuList)),
     usable_nics: shown('usable NICs', Nics, reading(agentNicsEligible, { include_all: false })),
     all_nics: shown('all NICs', Nics, reading(agentNicsEligible, { include_all: true })),
   }
