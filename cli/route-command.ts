@@ -17,7 +17,7 @@ import { isRecord, textOf } from './records.ts'
 import {
   addFieldOptions, addGeneralOptions, type CommonOptions, commonOptions, givenFields,
 } from './route-options.ts' // biome-ignore format: one list
-import { eventLine } from './stream-output.ts'
+import { createEventLines } from './stream-output.ts'
 import { note, printLine, type Terminal } from './terminal.ts'
 import { download, followSocket, showRedirect, upload } from './transfer.ts'
 import { watched } from './watch.ts'
@@ -184,7 +184,11 @@ async function followStream(
     signal: terminal.interrupted,
     ...(options.quiet ? {} : { onReconnect: (text) => note(terminal, text) }),
   })
-  for await (const event of events) printLine(terminal, eventLine(event, options))
+  const lineOf = createEventLines(options)
+  for await (const event of events) {
+    const line = lineOf(event)
+    if (line !== undefined) printLine(terminal, line)
+  }
   terminal.interrupted.throwIfAborted()
 }
 

@@ -1,6 +1,6 @@
 // Jobs: everything of several steps, or that outlives a request (Part 2, 4.4 for the record; the routes are extensions).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from './common.ts'
+import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time, TimeGiven } from './common.ts'
 import { UpstreamMessage } from './problem.ts'
 import { defineArea } from './route.ts'
 
@@ -101,6 +101,11 @@ export const jobs = defineArea({
         job_status: Type.Optional(OneOf(['running', 'completed', 'failed'])),
         resource_id: Type.Optional(Type.String({ maxLength: 200 })),
         node_ip: Type.Optional(Type.String({ maxLength: 45 })),
+        correlation_id: Type.Optional(
+          Type.String({ maxLength: 100, description: 'The job of one operation, and those it caused.' }),
+        ),
+        from: TimeGiven('Began here or later.'),
+        to: TimeGiven('Began here or earlier.'),
         ...PageFields,
       }),
       ok: { 200: ListOf('jobs', Job, 'JobPage') },

@@ -1,4 +1,6 @@
 // Lists jobs: filters and paging.
+import { type SqlBool, sql } from 'kysely'
+import { nextMillisecond, timeOf } from '#src/store/app-event-list.ts'
 import type { Db } from '#src/store/database.ts'
 import type { JobRow } from './job-row.ts'
 
@@ -7,6 +9,9 @@ export interface JobFilter {
   job_status?: string
   resource_id?: string
   node_ip?: string
+  correlation_id?: string
+  from?: string
+  to?: string
 }
 
 export async function listJobs(
@@ -21,6 +26,14 @@ export async function listJobs(
   if (filter.job_status !== undefined) matching = matching.where('job_status', '=', filter.job_status)
   if (filter.resource_id !== undefined) matching = matching.where('resource_id', '=', filter.resource_id)
   if (filter.node_ip !== undefined) matching = matching.where('node_ip', '=', filter.node_ip)
+  if (filter.correlation_id !== undefined) {
+    const { correlation_id } = filter
+    matching = matching.where(sql<SqlBool>`(id::text = ${correlation_id} or parent_id::text = ${correlation_id})`)
+  }
+  const from = timeOf(filter.from, 'from')
+  const to = timeOf(filter.to, 'to')
+  if (from !== undefined) matching = matching.where('created_at', '>=', from)
+  if (to !== undefined) matching = matching.where('created_at', '<', nextMillisecond(to))
   if (tenant_id !== null) matching = matching.where('tenant_id', '=', tenant_id)
   const [rows, total] = await Promise.all([
     matching

@@ -87,18 +87,25 @@ export async function knownActions(db: Db): Promise<string[]> {
 /** A list for SQL `in` must not be empty. */
 const NO_ID = '00000000-0000-0000-0000-000000000000'
 
+const EXACT = [
+  'action', 'correlation_id', 'level', 'resource_type', 'resource_uuid', 'username', 'user_id', 'status',
+] as const // biome-ignore format: one list
+
 type Query = SelectQueryBuilder<Tables, 'app_event', object>
 
 function filtered(query: Query, filter: AppEventFilter): Query {
   let out = query.where('archived', '=', filter.archived ?? false)
-  for (const field of ['action', 'level', 'resource_type', 'resource_uuid', 'username', 'user_id', 'status'] as const) {
+  for (const field of EXACT) {
     const value = filter[field]
     if (value !== undefined) out = out.where(field, '=', value as never)
   }
+  const { related_to } = filter
+  if (related_to !== undefined)
+    out = out.where(sql<SqlBool>`(resource_uuid = ${related_to} or related @> array[${related_to}]::text[])`)
   const from = timeOf(filter.created_at_from, 'created_at_from')
   const to = timeOf(filter.created_at_to, 'created_at_to')
   if (from !== undefined) out = out.where('created_at', '>=', from)
-  if (to !== undefined) out = out.where('created_at', '<=', to)
+  if (to !== undefined) out = out.where('created_at', '<', nextMillisecond(to))
   if (filter.error_message !== undefined) out = out.where(contains(sql`error_message`, filter.error_message))
   if (filter.keyword !== undefined) {
     const rarest = rarestWord(filter.keyword)
@@ -161,6 +168,11 @@ export function timeOf(text: string | undefined, field: string): Date | undefine
   const time = new Date(text)
   if (Number.isNaN(time.getTime())) throw invalidField(`body.${field}`, 'must be an RFC 3339 time')
   return time
+}
+
+/** Rows have microseconds and show milliseconds: a filter that ends at a shown time means all of it. */
+export function nextMillisecond(time: Date): Date {
+  return new Date(time.getTime() + 1)
 }
 
 export function isUuid(text: string): boolean {

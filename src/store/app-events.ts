@@ -261,6 +261,7 @@ export function appEventOf(row: AppEventRow): AppEvent {
     completed_at: row.completed_at?.toISOString() ?? null,
     resource_type: row.resource_type,
     resource_uuid: row.resource_uuid,
+    related: row.related.filter((id) => id !== row.resource_uuid),
     tenant_id: row.tenant_id,
     user_id: row.user_id,
     username: row.username,

@@ -1,5 +1,5 @@
 // Table audit: one line for every change that was asked for, written before the change, finished with its outcome.
-import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
+import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
 import type { AuditRecord } from '#src/contract/auth/audit.ts'
 import type { AuditLog } from '#src/kernel/http/access.ts'
 import type { Db } from './database.ts'
@@ -43,6 +43,7 @@ export interface AuditFilter {
   caller_id?: string
   status?: number
   correlation_id?: string
+  resource_id?: string
 }
 
 export async function listAudit(
@@ -68,8 +69,15 @@ function filtered<O>(query: SelectQueryBuilder<Tables, 'audit', O>, filter: Audi
   )
   let out = query
   for (const name of exact) out = out.where(name, '=', filter[name] ?? null)
+  const { resource_id } = filter
+  if (resource_id !== undefined)
+    out = out.where(
+      sql<SqlBool>`correlation_id in (select correlation_id from app_event
+        where resource_uuid = ${resource_id} or related @> array[${resource_id}]::text[])`,
+    )
   if (filter.from !== undefined) out = out.where('at', '>=', sql<Date>`${filter.from}::timestamptz`)
-  if (filter.to !== undefined) out = out.where('at', '<=', sql<Date>`${filter.to}::timestamptz`)
+  if (filter.to !== undefined)
+    out = out.where('at', '<', sql<Date>`${filter.to}::timestamptz + interval '1 millisecond'`)
   return out
 }
 

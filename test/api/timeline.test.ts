@@ -93,6 +93,31 @@ test('the timeline of one operation has its request, its event, the steps of its
   assert.deepEqual(audit.body.entries.map(({ what, username, status }) => [what, username, status]), [['vmReboot', 'mira', '200']])
 }) // biome-ignore format: rows
 
+test('events, jobs and requests are found by the same operation, thing and time as their timeline', async () => {
+  const [entry] = (await history('&sort_order=asc')).body.entries.filter(({ what }) => what === 'vmDiskDetach')
+  assert.ok(entry !== undefined)
+  const { correlation_id, at, resource_id: disk } = entry
+  const events = (filter: object, token?: string) =>
+    lab.call('POST', '/events/app-events', { page_size: 200, ...filter }, token === undefined ? {} : { token })
+  const [event, ...others] = (await events({ correlation_id })).body.app_events
+  assert.deepEqual([event.action, event.resource_uuid, others.length], ['vmDiskDetach', disk, 0])
+  assert.ok(disk !== DB && event.related.includes(DB), 'the machine of a disk is related')
+  assert.equal((await events({ related_to: DB })).body.count, 15)
+  assert.equal((await events({ related_to: DB, created_at_from: at, created_at_to: at })).body.count, 1)
+  assert.equal((await events({ related_to: DB }, of_acme)).body.count, 0)
+  assert.equal((await events({ status: 'RUNNING' })).status, 400)
+  for (const [path, key] of [['/jobs', 'jobs'], ['/auth/audit', 'records']] as const) {
+    const found = await lab.call('GET', `${path}?correlation_id=${correlation_id}`)
+    assert.deepEqual([found.body.count, found.body[key][0].correlation_id ?? found.body[key][0].id], [1, correlation_id])
+  }
+  const until_then = await lab.call('GET', `/jobs?to=${at}&page_size=200`)
+  const since_then = await lab.call('GET', `/jobs?from=${at}&page_size=200`)
+  const of = (page: typeof since_then) => page.body.jobs.filter(({ id }: { id: string }) => id === correlation_id).length
+  assert.deepEqual([of(until_then), of(since_then)], [1, 1])
+  const requests = await lab.call('GET', `/auth/audit?resource_id=${DB}&page_size=200`)
+  assert.deepEqual([requests.body.count, requests.body.records.at(-1).operation], [15, 'vmUpdate'])
+}) // biome-ignore format: rows
+
 test('requests are shown to admins alone, and nothing of another tenant to anybody of a tenant', async () => {
   const as_operator = await read(`/timeline?resource_id=${DB}&page_size=200`, mira)
   assert.ok(as_operator.body.count > 15)

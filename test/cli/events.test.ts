@@ -66,6 +66,45 @@ test('a broken stream is resumed after the last event, and no event is shown twi
   assert.match(result.stderr, /connection lost, trying again\nconnected again\n/)
 })
 
+test('one line a change: what is said already is not said again, and each line says of what, and by whom', async (t) => {
+  const service = await startFakeService({
+    'GET /events/sse': (_request, raw) => {
+      const send = startEvents(raw)
+      const event = (id: number, type: string, data: object) =>
+        send(`id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(data)}\n\n`)
+      const start = {
+        id: 'e', correlation_id: 'c', status: 'IN_PROGRESS', action: 'vmStart', description: 'Starting virtual machine web-01.',
+        error_message: '', resource_uuid: 'v', username: 'mira', created_at: '2026-11-20T03:12:45.120Z', progress: 0,
+      } // biome-ignore format: one event
+      const job = { id: 'c', job_type: 'call', job_status: 'running', status: 'Waiting.', updated_at: start.created_at }
+      event(1, 'app-event', start)
+      event(2, 'job', { ...job, progress: 0 })
+      event(3, 'app-event', { ...start, progress: 40 })
+      event(4, 'job', { ...job, progress: 60 })
+      const done = { description: 'Virtual machine web-01 is running.', completed_at: '2026-11-20T03:12:49.004Z' }
+      event(5, 'app-event', { ...start, ...done, status: 'SUCCESS', progress: 100 })
+      event(6, 'app-event', {
+        ...start,
+        correlation_id: 'd',
+        status: 'FAILED',
+        error_message: 'No host.',
+        username: '',
+      })
+      return undefined
+    },
+  })
+  t.after(() => service.close())
+  const cli = startCli(['events', 'follow'], { env: { GROUNDPLANE_URL: service.url } })
+  await until(() => cli.stdout().includes('No host.'))
+  cli.child.kill('SIGINT')
+  assert.deepEqual((await cli.done).stdout.trimEnd().split('\n'), [
+    '2026-11-20 03:12:45  app-event  IN_PROGRESS  vmStart  Starting virtual machine web-01.  v  by mira',
+    '2026-11-20 03:12:45  job        running  call  Waiting.  c',
+    '2026-11-20 03:12:49  app-event  SUCCESS  vmStart  Virtual machine web-01 is running.  v  by mira',
+    '2026-11-20 03:12:45  app-event  FAILED  vmStart  Starting virtual machine web-01. No host.  v  by -',
+  ])
+})
+
 test('with --json every event is one line', async (t) => {
   const service = await startFakeService({
     'GET /events/sse': (_request, raw) => {

@@ -45,6 +45,9 @@ export const auditRoutes = {
       caller_id: Type.Optional(Line({ maxLength: 200 })),
       status: Type.Optional(Type.Integer({ minimum: 100, maximum: 599 })),
       correlation_id: Type.Optional(Line({ maxLength: 100 })),
+      resource_id: Type.Optional(
+        Line({ maxLength: 200, description: 'Requests for operations on this thing, or that touched it.' }),
+      ),
       ...PageFields,
     }),
     ok: { 200: ListOf('records', AuditRecord, 'AuditPage') },
