@@ -29,6 +29,10 @@ export function claimOf(headers: IncomingHttpHeaders): JobClaim | undefined {
     typeof job_id === 'string' && JOB_ID.test(job_id) &&
     typeof epoch === 'string' && EPOCH.test(epoch) &&
     typeof step === 'string' && STEP.test(step) // biome-ignore format: one question
-  if (!whole) throw new ApiError('INVALID_REQUEST', 'X-Job-Id, X-Epoch and X-Step do not name the claim of a job.')
+  if (!whole)
+    throw new ApiError(
+      'INVALID_REQUEST',
+      'X-Job-Id must be a UUID, X-Epoch a number and X-Step the name of a step; together they name the claim of a job.',
+    )
   return { job_id, epoch: Number(epoch), step }
 }

@@ -42,7 +42,10 @@ export function createIdempotency(database: Database, replica_id: string, keyrin
           return { answer: found, replayed: true }
         }
         if (performance.now() > deadline) {
-          throw new ApiError('IDEMPOTENCY_KEY_IN_USE', 'The first request with this key is still running; ask again.')
+          throw new ApiError(
+            'IDEMPOTENCY_KEY_IN_USE',
+            `The first request with the Idempotency-Key ${request.key} is still running; ask again.`,
+          )
         }
         await delay(POLL_MS, undefined, { signal: request.signal })
       }
@@ -154,7 +157,10 @@ async function findStored(
     .executeTakeFirst()
   if (row === undefined) return 'gone'
   if (row.operation !== request.operation || !row.request_hash.equals(keyring.fingerprint(request.request))) {
-    throw new ApiError('IDEMPOTENCY_KEY_REUSED', 'This key was used with another request within the last 24 hours.')
+    throw new ApiError(
+      'IDEMPOTENCY_KEY_REUSED',
+      `The Idempotency-Key ${request.key} was used with another request within the last 24 hours; choose a new one.`,
+    )
   }
   if (row.status !== null) {
     return {

@@ -23,13 +23,15 @@ const VM_LIST = {
   network_id: some, vpc_id: some, template_id: some, service_offering_id: some, account: 'acme', domain_id: some, hypervisor: 'KVM',
   ha_enabled: true, gpu_enabled: false, affinity_group_id: some, tags: { role: 'web', tier: '1' }, keyword: 'k', ...page,
 } // biome-ignore format: one request
+const custom_ssd = wellKnown.disk_offerings['custom-ssd']
+const { 'acme-net': acme_net, 'office-shared': shared } = wellKnown.networks
 const PROVISION = {
   name: 'all-fields', display_name: 'd', group: 'g', zone_id: wellKnown.zone, template_id: wellKnown.templates['Debian 12'],
-  service_offering_id: wellKnown.service_offerings.small, disk_offering_id: some, disk_size_gb: 5, root_disk_size_gb: 6,
-  networks: [{ network_id: some, ip_address: '10.0.0.9', mac_address: '02:00:00:00:00:01' }, { network_id: virtual_machine_id }],
+  service_offering_id: wellKnown.service_offerings.small, disk_offering_id: custom_ssd, disk_size_gb: 5, root_disk_size_gb: 6,
+  networks: [{ network_id: acme_net, ip_address: '10.0.0.9', mac_address: '02:00:00:00:00:01' }, { network_id: shared }],
   cpu_cores: 1, memory_mb: 512, cpu_speed_mhz: 500, hypervisor: 'KVM', boot_type: 'UEFI', boot_mode: 'SECURE', user_data: 'aGVsbG8=',
   key_pairs: ['a', 'b'], affinity_group_ids: [some], host_id: some, pod_id: some, account: 'acme',
-  domain_id: wellKnown.domains.acme, start: true, data_disks: [{ disk_offering_id: some, size_gb: 1 }, { disk_offering_id: some }],
+  domain_id: wellKnown.domains.acme, start: true, data_disks: [{ disk_offering_id: custom_ssd, size_gb: 1 }, { disk_offering_id: custom_ssd }],
   extra_config: 'cpu mode', details: { keyboard: 'uk' },
 } // biome-ignore format: one request
 const UPDATE = {
@@ -98,8 +100,8 @@ test('the fields of an order arrive under the right names', async () => {
   const { params } = deploy
   const expected: Record<string, string> = {
     name: 'all-fields', displayname: 'd', zoneid: wellKnown.zone, rootdisksize: '6', size: '5', boottype: 'UEFI', bootmode: 'SECURE',
-    'iptonetworklist[0].networkid': some, 'iptonetworklist[0].ip': '10.0.0.9', 'iptonetworklist[0].mac': '02:00:00:00:00:01',
-    'iptonetworklist[1].networkid': virtual_machine_id, 'datadisksdetails[0].size': '1', 'datadisksdetails[1].diskofferingid': some,
+    'iptonetworklist[0].networkid': acme_net, 'iptonetworklist[0].ip': '10.0.0.9', 'iptonetworklist[0].mac': '02:00:00:00:00:01',
+    'iptonetworklist[1].networkid': shared, 'datadisksdetails[0].size': '1', 'datadisksdetails[1].diskofferingid': custom_ssd,
     'details[0].cpuNumber': '1', 'details[0].memory': '512', 'details[0].cpuSpeed': '500', 'details[0].keyboard': 'uk',
     keypairs: 'a,b', account: 'acme', domainid: wellKnown.domains.acme, startvm: 'true', extraconfig: 'cpu%20mode',
   } // biome-ignore format: one request

@@ -1,7 +1,7 @@
 // NICs and their addresses over HTTP.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { wellKnown } from '../../lab/site.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { NOBODY, vmApi } from '../support/vm-api.ts'
 
@@ -58,8 +58,15 @@ test('adding a NIC is refused before the platform is asked', async () => {
   api.refused(await add({ virtual_machine_id: vms['elastic-02'] }), 'VM_STATE')
   api.refused(await add({ virtual_machine_id: vms['web-02'] }), 'VM_HAS_SNAPSHOTS')
   api.refused(await add({ ip_address: '10.1.1' }), 'INVALID_REQUEST', /ip_address/)
-  assert.equal((await api.calls('addNicToVirtualMachine')).length, 0)
   api.refused(await add({ network_id: NOBODY }), 'RESOURCE_NOT_FOUND', new RegExp(NOBODY))
+  const { tables } = lab.platform.state
+  const acme_net = tables.networks.get(networks['acme-net'])
+  assert.ok(acme_net !== null)
+  const globex_net = { ...acme_net, id: seededId('network', 'globex-net'), name: 'globex-net' }
+  tables.networks.put({ ...globex_net, accountid: wellKnown.accounts.globex })
+  const to_globex = await add({ network_id: globex_net.id })
+  api.refused(to_globex, 'COMPUTE_REJECTED', /Network globex-net belongs to tenant globex, and virtual machine web-01 /)
+  assert.equal((await api.calls('addNicToVirtualMachine')).length, 0)
 })
 
 test('NICs are paged and filtered by us, because the platform does neither', async () => {

@@ -1,11 +1,12 @@
 // Provisioning over HTTP: capacity first, one machine for one request whatever breaks on the way, and tenants kept apart.
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
-import { wellKnown } from '../../lab/site.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { CrashForTest } from '#src/jobs/runner.ts'
 import { assertNoUnknownParameters, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
+import { NOBODY } from '../support/vm-api.ts'
 
 let lab: Lab
 let crash_at: string | undefined
@@ -110,6 +111,75 @@ test('a zone without room is 409 and nothing is made', async () => {
     ...ORDER, name: 'too-big', service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 900, memory_mb: 4_000_000, cpu_speed_mhz: 2000,
   }) // biome-ignore format: one order
   assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
+  assert.match(
+    reply.body.detail,
+    /needs 1800000 MHz of CPU and 4000000 MiB of memory, and no cluster .*: cluster-a has \d+ MHz of CPU and \d+ MiB of memory; cluster-b has /,
+  )
+  assert.equal(await sent('deployVirtualMachine'), 0)
+})
+
+test('a tenant-scoped caller is not told how much room the clusters and the storage have', async () => {
+  const token = await tenantToken(wellKnown.domains.acme)
+  for (const size of [{ memory_mb: 4_000_000 }, { memory_mb: 512, root_disk_size_gb: 900_000 }]) {
+    const order = { ...ORDER, service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 1, cpu_speed_mhz: 2000, ...size } // biome-ignore format: one order
+    const reply = await lab.call('POST', '/compute/vms/provision', order, { token })
+    assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
+    assert.doesNotMatch(reply.text, /cluster-|has \d/)
+  }
+})
+
+test('a machine belongs to the owner of the network that it is put into, when nobody else is named', async () => {
+  const order = { ...ORDER, network_ids: [wellKnown.networks['acme-net'], wellKnown.networks['office-shared']] }
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...order, name: 'owned' })
+  assert.equal(reply.status, 200, reply.text)
+  assert.equal((await ended(reply.body.job_id)).job_status, 'completed')
+  const { body } = await lab.call('POST', '/compute/vms/byName', { name: 'owned' })
+  assert.deepEqual([body.tenant_id, body.account], [wellKnown.domains.acme, 'acme'])
+})
+
+test('a network of another owner than the request or another network names is refused by its name and tenant', async () => {
+  const acme_net = wellKnown.networks['acme-net']
+  const { networks } = lab.platform.state.tables
+  const network = networks.get(acme_net)
+  assert.ok(network !== null)
+  const of_globex = { ...network, id: seededId('network', 'globex-net'), name: 'globex-net' }
+  networks.put({ ...of_globex, accountid: wellKnown.accounts.globex })
+  for (const [change, message] of [
+    [
+      { network_ids: [acme_net], domain_id: wellKnown.domains.globex },
+      'Network acme-net belongs to tenant acme: create the machine with `domain_id` and `account` of that owner, or leave them out.',
+    ],
+    [
+      { network_ids: [acme_net], project_id: wellKnown.project },
+      'Network acme-net belongs to tenant acme: create the machine with `domain_id` and `account` of that owner, or leave them out.',
+    ],
+    [
+      { network_ids: [acme_net, of_globex.id] },
+      'Network acme-net belongs to tenant acme, Network globex-net belongs to tenant globex, and a virtual machine has one owner: choose networks of one owner.',
+    ],
+  ] as const) {
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...change })
+    assert.deepEqual([reply.status, reply.body.code, reply.body.detail], [400, 'COMPUTE_REJECTED', message], reply.text)
+  }
+  assert.equal(await sent('deployVirtualMachine'), 0)
+})
+
+test('a template that is not ready, not in the zone or not there is refused by its name, and how far it is', async () => {
+  const downloading = wellKnown.templates['Alpine 3.20 (downloading)']
+  for (const [change, message] of [
+    [
+      { template_id: downloading },
+      /^Template Alpine 3\.20 \(downloading\) is not ready in zone \S+: 42% Downloaded\. /,
+    ],
+    [{ zone_id: NOBODY }, new RegExp(`^Template Debian 12 is not in zone ${NOBODY}, but in \\S+; copy it there`)],
+    [{ template_id: NOBODY }, new RegExp(`^Template ${NOBODY} not found\\.$`)],
+    [{ service_offering_id: NOBODY }, new RegExp(`^Service offering ${NOBODY} not found\\.$`)],
+    [{ network_ids: [NOBODY] }, new RegExp(`^Network ${NOBODY} not found\\.$`)],
+  ] as const) {
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...change })
+    assert.equal(reply.status, 400, reply.text)
+    assert.match(reply.body.detail, message)
+  }
   assert.equal(await sent('deployVirtualMachine'), 0)
 })
 
@@ -139,7 +209,7 @@ test('capacity that goes between check and start fails the job with the same cod
 
 test('a template that cannot be used is 400 in our words', async () => {
   const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, template_id: wellKnown.vms.wiki })
-  assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
+  assert.deepEqual([reply.status, reply.body.code], [400, 'RESOURCE_NOT_FOUND'], reply.text)
 })
 
 test('a lost answer makes no second machine', async () => {

@@ -22,6 +22,8 @@ export interface FollowOptions {
   onProgress?: (job: PlatformJob) => void
   /** `slow` for work that copies: migration, restore, volumes, backups. */
   profile?: 'quick' | 'slow'
+  /** The arguments of its command: an error quotes what they named. */
+  sent?: Readonly<Record<string, string>>
 }
 
 const FIRST_PAUSE_MS = 500
@@ -44,12 +46,12 @@ export function readJob(content: Raw, id: string): PlatformJob {
 }
 
 /** The result of the job that succeeded; throws what the platform says about one that failed. */
-export function outcomeOf(job: PlatformJob): Raw {
+export function outcomeOf(job: PlatformJob, sent: Readonly<Record<string, string>> = {}): Raw {
   if (job.status === 1) return job.result
   const detail = textOf(job.result, 'errortext') ?? ''
   if (job.status === 3 || RESTARTED.test(detail))
     throw new LostJobError(job.command, detail || 'the platform cancelled the job')
-  throw platformError(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result)
+  throw platformError(job.command.split('.').at(-1) ?? '', integerOf(job.result, 'errorcode') ?? 530, job.result, sent)
 }
 
 interface Asking {
@@ -69,7 +71,7 @@ export async function followJob(
     const job = await asked(query, job_id, options.signal, log)
     if (job !== undefined) {
       options.onProgress?.(job)
-      if (job.status !== 0) return outcomeOf(job)
+      if (job.status !== 0) return outcomeOf(job, options.sent)
     }
     await pause(pause_ms * (0.8 + 0.4 * Math.random()), options.signal)
   }

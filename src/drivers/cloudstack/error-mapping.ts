@@ -44,23 +44,49 @@ const TEXTS: readonly TextRow[] = [
   ...NETWORK_TEXTS,
   ...TENANT_TEXTS,
   ...STATE_TEXTS,
-  [/already exists|already present|is already/i, 'COMPUTE_CONFLICT', 'It exists already, or is so already.'],
-  [/in use|is being used|active networks using/i, 'COMPUTE_CONFLICT', 'It is in use.'],
+  [
+    /already exists|already present|is already/i,
+    'COMPUTE_CONFLICT',
+    'There is {thing} already, or it is so already; look at what exists.',
+  ],
+  [
+    /in use|is being used|active networks using/i,
+    'COMPUTE_CONFLICT',
+    'Something still uses {thing}; remove that first.',
+  ],
   ...FAULT_TEXTS,
 ]
 
-function known({ operation, sent }: PlatformAnswer, text: string): Meaning | undefined {
+function known(answer: PlatformAnswer, text: string): Meaning | undefined {
+  const { operation, sent } = answer
   const in_map = Object.entries(sent).find(([name]) => /^iptonetworklist\[\d+\]\.ip$/.test(name))?.[1]
-  const asked = { ipaddress: in_map, ...sent }
+  const asked = { ipaddress: in_map, ...sent, ...subjects(answer) }
+  const is = /VM instance \{[^{}]*"state":"(\w+)"/.exec(answer.text)?.[1]
   for (const [pattern, code, message, command] of TEXTS) {
     if (command !== undefined && !command.test(operation)) continue
     const found = pattern.exec(text)
     if (found === null) continue
     const groups: Quotable = { ...found.groups }
     const field = groups.field === undefined ? {} : { field: fieldName(groups.field) }
-    return { code, message: filled(message, { ...groups, ...field }, asked) }
+    return { code, message: filled(message, { is, thing: thingOf(answer), ...groups, ...field }, asked) }
   }
   return undefined
+}
+
+/** What the command is about, by the id it was sent with. */
+function subjects({ operation, sent }: PlatformAnswer): Quotable {
+  const { id } = sent
+  const own = (pattern: RegExp) => (pattern.test(operation) ? id : undefined)
+  return {
+    vm: sent.virtualmachineid ?? own(/VirtualMachine|VMs?Cmd|VMAffinityGroup/),
+    volume: sent.volumeid ?? own(/Volume/),
+    network: sent.networkid ?? own(/(?<!Physical)Network(?!Service|Offering)/),
+    address: sent.ipaddressid ?? own(/IpAddress|IPAddr/),
+    nic: sent.nicid,
+    range: own(/IpRange|IPRange/),
+    tenant: own(/Domain/),
+    gpu: own(/GpuDevice/),
+  }
 }
 
 const NO_ENTITY = /Invalid parameter (?<parameter>\w+) value=(?<value>\S+) due to incorrect long value format/
@@ -121,43 +147,56 @@ function rejected(message: string): Meaning {
   return { code: 'COMPUTE_REJECTED', message }
 }
 
-const IN_USE: Meaning = { code: 'COMPUTE_CONFLICT', message: 'It is in use, or conflicts with a rule that exists.' }
+/** `virtual machine 4d9a…`: what the command is about, as far as it says. */
+function thingOf(answer: PlatformAnswer): string {
+  const { operation, sent } = answer
+  const noun = nounOf('id', operation)
+  const id = sent.id ?? sent.name ?? subjects(answer).vm
+  return [noun === '' ? 'the resource' : noun, ...(id === undefined ? [] : [id])].join(' ')
+}
 
 /** For texts that nobody has seen yet; the log has them. */
-function byNumber({ status, cserrorcode, operation }: PlatformAnswer): Meaning {
+function byNumber(answer: PlatformAnswer): Meaning {
+  const { status, cserrorcode, operation } = answer
+  const thing = thingOf(answer)
+  const in_use: Meaning = {
+    code: 'COMPUTE_CONFLICT',
+    message: `Something uses ${thing}, or it conflicts with what exists; remove that first.`,
+  }
+  const quota: Meaning = {
+    code: 'QUOTA_EXCEEDED',
+    message: `A limit of the account or tenant is reached with ${thing}; raise it, or delete what is not needed.`,
+  }
+  const failed: Meaning = {
+    code: 'COMPUTE_ERROR',
+    message: `The compute platform failed with ${thing}; its operators find its own words in the log under this request id.`,
+  }
   switch (status) {
     case 431:
       return rejected(
-        'The compute platform refused a value of the request, or the state of the resource does not allow it.',
+        `The compute platform refused a value of the request, or the state of ${thing} does not allow it.`,
       )
     case 432:
-      return rejected('The compute platform does not support this for the resource as it is.')
+      return rejected(`The compute platform does not support this for ${thing} as it is.`)
     case 530:
-      if (cserrorcode === 4375 || cserrorcode === 4360) return IN_USE
-      return cserrorcode === 4370 ? QUOTA : FAILED
+      if (cserrorcode === 4375 || cserrorcode === 4360) return in_use
+      return cserrorcode === 4370 ? quota : failed
     case 531:
-      return rejected('The account that the request names may not use what the request names, or is disabled.')
+      return rejected(`The account that the request names is disabled, or may not use ${thing} or what it refers to.`)
     case 532:
     case 535:
-      return QUOTA
+      return quota
     case 533:
       if (/^associateIp/i.test(operation))
         return { code: 'PUBLIC_IP_UNAVAILABLE', message: 'No such public address is free for this owner.' }
-      return { code: 'CAPACITY_EXCEEDED', message: 'The compute platform has not enough free capacity for this.' }
+      return {
+        code: 'CAPACITY_EXCEEDED',
+        message: `The compute platform has not enough free capacity for ${thing}; add some, or free some.`,
+      }
     case 536:
     case 537:
-      return IN_USE
+      return in_use
     default:
-      return FAILED
+      return failed
   }
-}
-
-const FAILED: Meaning = {
-  code: 'COMPUTE_ERROR',
-  message: 'The compute platform failed; the log has its own words under this request id.',
-}
-
-const QUOTA: Meaning = {
-  code: 'QUOTA_EXCEEDED',
-  message: 'A limit of the account or of its tenant is reached; raise it, or delete what is not needed.',
 }

@@ -1,5 +1,5 @@
 // Reads one thing by its id. The platform answers an unknown or malformed id with an error, and a thing outside of the
-// scope asked for with nothing; both are "there is none" to us.
+// scope asked for with nothing or another error; all are "there is none" to us.
 import type { Args } from './args.ts'
 import type { CloudStack } from './client.ts'
 import { type Raw, rowsOf } from './fields.ts'
@@ -17,7 +17,7 @@ export async function findOne(
     const content = await cloudstack.call(command, { ...args, page: 1, pagesize: 2 }, options)
     return rowsOf(content, key)[0]
   } catch (error) {
-    if (error instanceof CloudStackError && error.status === 431) return undefined
+    if (error instanceof CloudStackError && (error.status === 431 || error.status === 531)) return undefined
     throw error
   }
 }

@@ -1,6 +1,6 @@
 // One command that the platform runs as a job, in the form in which the engine submits, follows and verifies a change
 // (src/jobs/submit-once.ts). The platform's job carries the submission's id and is asked for by it (cloudstack.md 2).
-import type { Args } from './args.ts'
+import { type Args, encodeArgs } from './args.ts'
 import type { CloudStack } from './client.ts'
 import { isRaw, type Raw, textOf } from './fields.ts'
 import { wasReplaced } from './later-jobs.ts'
@@ -26,7 +26,7 @@ export interface PlatformCommand {
   onResult?: (result: Raw) => Promise<void>
 }
 
-type FollowedCommand = Pick<PlatformCommand, 'command' | 'creates' | 'slow' | 'postcondition' | 'onResult'>
+type FollowedCommand = Pick<PlatformCommand, 'command' | 'args' | 'creates' | 'slow' | 'postcondition' | 'onResult'>
 
 interface Submitted {
   id: string
@@ -69,11 +69,15 @@ export async function findJob(
 export async function followJob(
   cloudstack: CloudStack,
   { id }: Submitted,
-  { command, creates = false, slow = false, postcondition, onResult }: FollowedCommand,
+  { command, args, creates = false, slow = false, postcondition, onResult }: FollowedCommand,
   signal: AbortSignal,
 ): Promise<{ made: string | null } | undefined> {
   try {
-    const result = await cloudstack.followJob(id, { signal, profile: slow ? 'slow' : 'quick' })
+    const result = await cloudstack.followJob(id, {
+      signal,
+      profile: slow ? 'slow' : 'quick',
+      sent: encodeArgs(args),
+    })
     await onResult?.(result)
     // Results are wrapped: `{ volume: { id } }`.
     const made = Object.values(result).find(isRaw)

@@ -21,7 +21,10 @@ export function ownerScope(
   if (tenant_id !== null) {
     const of_others = (asked.domain_id !== undefined && asked.domain_id !== tenant_id) || asked.project_id !== undefined
     if (of_others)
-      throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot ask for another tenant or a project.')
+      throw new ApiError(
+        'TENANT_SCOPE',
+        `A caller of tenant ${tenant_id} cannot ask for another tenant or a project; leave \`domain_id\` and \`project_id\` out.`,
+      )
     return { ...scopeOf(tenant_id), account: asked.account }
   }
   if (asked.project_id !== undefined) return { listall: true, projectid: asked.project_id }

@@ -98,11 +98,15 @@ function checkRights(route: RouteSpec, caller: Caller): void {
   if (route.access === 'public' || route.access === 'callback') return
   if (caller.role === null) throw new ApiError('UNAUTHENTICATED', 'Send `Authorization: Bearer <token>`.')
   if (route.access === 'cluster') {
-    if (caller.role !== 'cluster') throw new ApiError('FORBIDDEN', 'Only nodes of this cluster may call this route.')
+    if (caller.role !== 'cluster')
+      throw new ApiError(
+        'FORBIDDEN',
+        `Only nodes of this cluster may call ${route.method} ${route.path}; you are ${caller.role}.`,
+      )
     return
   }
   if (caller.role === 'cluster' && route.runs_on !== 'node') {
-    throw new ApiError('FORBIDDEN', 'Nodes of the cluster may not call this route.')
+    throw new ApiError('FORBIDDEN', `Nodes of the cluster may not call ${route.method} ${route.path}.`)
   }
   if (caller.role !== 'cluster' && RANK[caller.role] < RANK[route.access]) {
     throw new ApiError('FORBIDDEN', `This needs the role ${route.access}; the caller has ${caller.role}.`)

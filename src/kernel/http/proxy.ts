@@ -145,7 +145,11 @@ async function refused(
   discard(body)
   const meant = await errorOf?.(status)
   if (meant !== undefined) return meant
-  if (status === 404) return new ApiError('NOT_FOUND', 'The resource does not exist where it should come from.')
+  if (status === 404)
+    return new ApiError(
+      'NOT_FOUND',
+      `The ${subsystem.toLowerCase()} subsystem does not have the resource (${operation}).`,
+    )
   if (status !== 416) return new UpstreamError({ upstream: subsystem, operation, failure: 'error', status })
   const range = headers['content-range']
   if (typeof range === 'string') reply.header('content-range', range)

@@ -59,7 +59,11 @@ export function alertIdGet({ cloudstack }: AlertReading) {
     // Newest first.
     const { rows } = await cloudstack.listPage('listAlerts', args, ALERT_ITEM, { page: 1, page_size: 1 }, ctx)
     const [newest] = rows
-    if (newest === undefined) throw new ApiError('ALERT_NOT_FOUND', 'No open alert matches.')
+    if (newest === undefined)
+      throw new ApiError(
+        'ALERT_NOT_FOUND',
+        `No open alert matches ${[name, keyword, type].filter((one) => one !== undefined).join(', ')}.`,
+      )
     return { id: newest.id, name: newest.name }
   }
 }

@@ -56,14 +56,20 @@ function bearerCaller(
   if (TOKEN_FORM.test(token)) return deps.cache.fetch(key, () => lookUp(deps, 'token', key))
   const { oidc } = deps
   if (oidc !== undefined && JWT_FORM.test(token)) return deps.cache.fetch(key, () => oidc.verify(token))
-  throw new ApiError('UNAUTHENTICATED', 'The bearer token has no form that this service knows.')
+  throw new ApiError(
+    'UNAUTHENTICATED',
+    `Invalid bearer token: API tokens begin with gp_${deps.oidc === undefined ? '' : ', access tokens of the identity provider are JWTs'}.`,
+  )
 }
 
 /** A stored ticket carries the rights that its credential has now: revoked or signed out, it is worth nothing. */
 async function ticketCaller(deps: AuthenticatorDeps, ticket: string, request: AuthRequest): Promise<Identity> {
   const use = await useTicket(deps.db, ticket, request)
   if (use === undefined) {
-    throw new ApiError('UNAUTHENTICATED', 'The ticket is used, expired, not known, or not for this path.')
+    throw new ApiError(
+      'UNAUTHENTICATED',
+      'Invalid ticket: it is used, expired, unknown, or not for this path. Make a new one with POST /auth/tickets.',
+    )
   }
   const identity = await sourceIdentity(deps, ticket, use)
   return use.path === null ? identity : asViewer(identity)

@@ -13,7 +13,10 @@ export function createClusterAuthenticator(cluster_secret: string | undefined): 
       if (headers.authorization !== undefined) {
         if (isClusterSecret(hash('sha256', bearerOf(headers.authorization), 'hex')))
           return { caller: clusterCaller(null) }
-        throw new ApiError('UNAUTHENTICATED', 'The bearer token is not the secret of this cluster.')
+        throw new ApiError(
+          'UNAUTHENTICATED',
+          'Invalid bearer token: an agent accepts the secret of its cluster alone (cluster.secret).',
+        )
       }
       return { caller: certificate_name === undefined ? ANONYMOUS : clusterCaller(certificate_name) }
     },

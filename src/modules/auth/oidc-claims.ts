@@ -25,7 +25,7 @@ export async function oidcCaller(
 ): Promise<Omit<Caller, 'kind'> & Rights> {
   const { sub } = token
   if (typeof sub !== 'string' || !isLine(sub))
-    throw new ApiError('UNAUTHENTICATED', 'The access token names no subject.')
+    throw new ApiError('UNAUTHENTICATED', 'The access token has no `sub`, which names the user.')
   const deciding = [config.role_claim, ...(config.tenant_claim === undefined ? [] : [config.tenant_claim])]
   const whole = deciding.every((name) => claimAt(token, name) !== undefined)
   const sources = whole ? [token] : [token, await userinfo()]
@@ -41,7 +41,10 @@ function roleOf(claim: unknown, config: OidcConfig): Rights['role'] {
   )
   const role = ROLES.findLast((name) => granted.includes(name))
   if (role === undefined) {
-    throw new ApiError('FORBIDDEN', 'None of the groups that the identity provider names has a role here.')
+    throw new ApiError(
+      'FORBIDDEN',
+      `No value of the claim ${config.role_claim} has a role here; an administrator must add one of your groups to oidc.roles.`,
+    )
   }
   return role
 }

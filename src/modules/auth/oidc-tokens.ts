@@ -65,7 +65,10 @@ export function createOidcTokens(config: OidcConfig, db: Db, log: Log): OidcToke
       try {
         // Somebody else's token must not make us ask the provider.
         if (decodeJwt(token).iss !== config.issuer) {
-          throw new ApiError('UNAUTHENTICATED', 'The access token comes from another issuer.')
+          throw new ApiError(
+            'UNAUTHENTICATED',
+            `The access token does not come from ${config.issuer}, the issuer that is configured here.`,
+          )
         }
         const { keys } = await known()
         const verified = await jwtVerify(token, keys, {
@@ -100,7 +103,7 @@ function rejectionOf(error: unknown, errors: JoseErrors): Error {
   if (error instanceof ApiError || error instanceof UpstreamError) return error
   if (error instanceof errors.JWKSTimeout) return identityError('timeout', 'keys', error)
   if (error instanceof errors.JWTExpired) {
-    return new ApiError('UNAUTHENTICATED', 'The access token has expired.', { cause: error })
+    return new ApiError('UNAUTHENTICATED', 'The access token has expired; sign in again.', { cause: error })
   }
   if (error instanceof errors.JWTClaimValidationFailed) {
     return new ApiError('UNAUTHENTICATED', `The access token is not meant for this service: ${error.claim}.`, {
@@ -112,7 +115,11 @@ function rejectionOf(error: unknown, errors: JoseErrors): Error {
     errors.JWKSMultipleMatchingKeys, errors.JOSEAlgNotAllowed, errors.JOSENotSupported,
   ] // biome-ignore format: a list
   if (ours.some((kind) => error instanceof kind)) {
-    return new ApiError('UNAUTHENTICATED', 'The access token is not valid.', { cause: error })
+    return new ApiError(
+      'UNAUTHENTICATED',
+      'The access token is not valid: its signature or form is wrong. Sign in again.',
+      { cause: error },
+    )
   }
   return identityError('unavailable', 'keys', error)
 }

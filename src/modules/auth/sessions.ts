@@ -106,7 +106,10 @@ export function passwordChange(
   const secret = cookieOf(ctx, 'session')
   const { user_id } = caller
   if (caller.kind !== 'session' || user_id === null || secret === undefined) {
-    throw new ApiError('FORBIDDEN', 'Only a local user who is signed in has a password to change.')
+    throw new ApiError(
+      'FORBIDDEN',
+      `Only a local user who is signed in has a password to change; you came with a ${caller.kind}.`,
+    )
   }
   const about = {
     resource_type: 'USER',

@@ -58,7 +58,10 @@ export async function tokenRevoke(deps: AuthDeps, ctx: RequestContext, id: strin
       if (hash === undefined) return
       revoke([hash])
       if (admins_before && !(await adminTokenExists(trx)) && !(await adminUserExists(trx))) {
-        throw new ApiError('LAST_ADMIN', 'This is the last way in for an admin; make an admin user or token first.')
+        throw new ApiError(
+          'LAST_ADMIN',
+          `Token ${before.name} is the last way in for an admin; make an admin user or token first.`,
+        )
       }
     })
     return { message: `Token ${before.name} is revoked.` }
@@ -70,7 +73,10 @@ function grantable(caller: Caller, wanted: Rights): Rights {
   const role = caller.role === null || caller.role === 'cluster' ? undefined : roleOf(caller.role)
   const granted = role === undefined ? undefined : commonRights(wanted, { role, tenant_id: caller.tenant_id })
   if (granted === undefined || granted.role !== wanted.role || granted.tenant_id !== wanted.tenant_id) {
-    throw new ApiError('FORBIDDEN', 'A token cannot have more right than the caller who makes it.')
+    throw new ApiError(
+      'FORBIDDEN',
+      `A token cannot have more right than you: you are ${caller.role}${caller.tenant_id === null ? '' : ` of tenant ${caller.tenant_id}`}, and it would be ${wanted.role}${wanted.tenant_id === null ? ' of every tenant' : ` of tenant ${wanted.tenant_id}`}.`,
+    )
   }
   return granted
 }

@@ -125,7 +125,11 @@ async function submit(run: CallRun): Promise<void> {
   if (settings_of === undefined) return submitCall(run)
   // A writer of settings replaces the whole map of details, so none may have read it before this call and write it after.
   await withSettingsLock(run.deps.database, settings_of, async (held) => {
-    if (held.aborted) throw new ApiError('SETTINGS_BUSY', 'The lock on these settings was lost; nothing was changed.')
+    if (held.aborted)
+      throw new ApiError(
+        'SETTINGS_BUSY',
+        `The lock on the settings of virtual machine ${settings_of} was lost; nothing was changed, so try again.`,
+      )
     await submitCall(run)
     await run.reached('submitted')
     await follow(run)

@@ -106,7 +106,7 @@ function detachDisk(deps: PlatformDeps) {
   const plan = async ({ body }: In<'vmDiskDetach'>, ctx: RequestContext) => {
     const volume = await volumeToDetach(cloudstack, body, ctx)
     if (volume.virtual_machine_id === null)
-      throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.')
+      throw new ApiError('VOLUME_NOT_ATTACHED', `Volume ${volume.name} is attached to no virtual machine.`)
     const vm = await readVm(cloudstack, volume.virtual_machine_id, ctx)
     requireState(vm, volume.type === 'ROOT' ? vmCan.detachRootDisk : vmCan.detachDisk)
     await requireNoSnapshots(cloudstack, vm.id, ctx)
@@ -132,7 +132,10 @@ async function volumeToDetach(
     if (device_id !== undefined) throw invalidField('body.device_id', 'excludes volume_id')
     const volume = await readVolume(cloudstack, volume_id, ctx)
     if (virtual_machine_id !== undefined && volume.virtual_machine_id !== virtual_machine_id)
-      throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume is not attached to this virtual machine.')
+      throw new ApiError(
+        'VOLUME_NOT_ATTACHED',
+        `Volume ${volume.name} is not attached to virtual machine ${virtual_machine_id}.`,
+      )
     return volume
   }
   if (virtual_machine_id === undefined || device_id === undefined)
@@ -252,7 +255,7 @@ function isoRows(cloudstack: CloudStack) {
     about: async ({ body }, ctx) => {
       const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
       requireState(vm, vmCan.detachIso)
-      if (vm.iso_id === null) throw new ApiError('ISO_NOT_ATTACHED', 'The virtual machine has no ISO image.')
+      if (vm.iso_id === null) throw new ApiError('ISO_NOT_ATTACHED', `Virtual machine ${vm.name} has no ISO image.`)
       const words = `the ISO image from virtual machine ${vm.name}`
       return { ...vmSubject(vm), description: `Detaching ${words}.`, done: `Detached ${words}.` }
     },
@@ -280,7 +283,12 @@ async function usableIso(
     (row) => textOf(row, 'zoneid') === zone_id || textOf(row, 'zoneid') === null,
   )
   if (!here.some((row) => flagOf(row, 'isready') === true))
-    throw new ApiError('ISO_NOT_READY', 'The ISO image is not ready in the zone of the virtual machine.')
+    throw new ApiError(
+      'ISO_NOT_READY',
+      here[0] === undefined
+        ? `ISO image ${textOf(known, 'name')} is not in zone ${zone_id}; copy it there or choose another one.`
+        : `ISO image ${textOf(known, 'name')} is not ready in zone ${textOf(here[0], 'zonename')}: ${textOf(here[0], 'status') ?? 'nothing is downloaded yet'}.`,
+    )
   return textOf(known, 'name') ?? id
 }
 

@@ -84,7 +84,10 @@ function migrateVm(deps: PlatformDeps) {
     const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
     requireState(vm, storage_id === undefined ? vmCan.migrate : vmCan.migrateStorage)
     if (storage_id === undefined && (vm.gpu_count ?? 0) > 0)
-      throw new ApiError('VM_HAS_GPU', 'A virtual machine with GPUs does not move while it runs; stop it first.')
+      throw new ApiError(
+        'VM_HAS_GPU',
+        `Virtual machine ${vm.name} has ${vm.gpu_count} GPUs and does not move while it runs; stop it first.`,
+      )
     const with_disks = host_id === undefined ? false : await needsDisksMoved(cloudstack, vm, host_id, ctx)
     const subject = {
       ...vmSubject(vm),
@@ -117,12 +120,16 @@ async function needsDisksMoved(
   host_id: string,
   ctx: RequestContext,
 ): Promise<boolean> {
-  if (vm.host_id === host_id) throw new ApiError('COMPUTE_CONFLICT', 'The virtual machine runs on this host already.')
+  if (vm.host_id === host_id)
+    throw new ApiError(
+      'COMPUTE_CONFLICT',
+      `Virtual machine ${vm.name} runs on host ${vm.host_name ?? host_id} already; choose another one.`,
+    )
   const host = await findOne(cloudstack, 'listHosts', 'host', { id: host_id, details: 'min' }, optionsOf(ctx))
   if (host === undefined) throw new ApiError('HOST_NOT_FOUND', `Host ${host_id} not found.`)
   const states = [textOf(host, 'state'), textOf(host, 'resourcestate')]
   if (states[0] !== 'Up' || states[1] !== 'Enabled')
-    throw new ApiError('HOST_STATE', `The host is ${states.join(', ')}; this needs Up, Enabled.`)
+    throw new ApiError('HOST_STATE', `Host ${textOf(host, 'name')} is ${states.join(', ')}; this needs Up, Enabled.`)
   const args = { virtualmachineid: vm.id, keyword: textOf(host, 'name') ?? undefined }
   for await (const row of cloudstack.listAll(
     'findHostsForMigration',

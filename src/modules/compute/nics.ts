@@ -16,6 +16,7 @@ import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '..
 import { findNic, findSecondaryIp, type FoundAddress, nicRecordOf } from './nic-lookup.ts'
 import { requireUsableNetwork } from './ownership.ts'
 import { rawVm, readVm, requireState, vmNotFound, vmSubject } from './vm-lookup.ts'
+import { requireNetworkOf } from './vm-owner.ts'
 import { vmOf } from './vm-view.ts'
 import { requireNoSnapshots } from './volume-lookup.ts'
 
@@ -42,9 +43,12 @@ function addRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicAdd'>> {
       requireAddress(body.ip_address)
       const vm = await readVm(cloudstack, body.virtual_machine_id, ctx)
       requireState(vm, vmCan.nicAdd)
-      await requireUsableNetwork(cloudstack, ctx.caller.tenant_id, body.network_id)
+      requireNetworkOf(vm, await requireUsableNetwork(cloudstack, ctx.caller.tenant_id, body.network_id))
       if (vm.nics.some((nic) => nic.network_id === body.network_id))
-        throw new ApiError('NIC_EXISTS', 'The virtual machine has a NIC in this network already.')
+        throw new ApiError(
+          'NIC_EXISTS',
+          `Virtual machine ${vm.name} has a NIC in network ${body.network_id} already; choose another network.`,
+        )
       await requireNoSnapshots(cloudstack, vm.id, ctx)
       return {
         ...vmSubject(vm),
@@ -76,7 +80,7 @@ function defaultRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmNicSetDefault'>>
       const vm = vmOf((await findNic(cloudstack, body, ctx)).vm)
       requireState(vm, vmCan.nicSetDefault)
       if (vm.nics.some((nic) => nic.id === body.nic_id && nic.is_default === true))
-        throw new ApiError('NIC_IS_DEFAULT', 'The NIC is the default one already.')
+        throw new ApiError('NIC_IS_DEFAULT', `NIC ${body.nic_id} is the default one of ${vm.name} already.`)
       return {
         ...vmSubject(vm),
         description: `Changing the default NIC of virtual machine ${vm.name}.`,

@@ -5,17 +5,18 @@ import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { Input } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { textOf } from '#src/drivers/cloudstack/fields.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
-import { requireOwn, requireUsableImage, requireUsableNetwork } from './ownership.ts'
+import { requireOwn, requireUsableImage } from './ownership.ts'
 import { vmProvisionJob } from './provision.job.ts'
 import { serviceOffering } from './scaling.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
+import { ownerOf } from './vm-owner.ts'
 import { vmOf } from './vm-view.ts'
 import { requireDiskOffering } from './volume-lookup.ts'
 
@@ -25,9 +26,8 @@ export function vmProvision(deps: PlatformDeps) {
   const admit = async ({ body }: In, ctx: RequestContext) => {
     checkBody(body)
     requireAdminFields(body, ctx)
-    const owner = await ownerOf(deps.cloudstack, body, ctx)
-    await requireNamed(deps.cloudstack, body, ctx)
-    await requireCapacity(deps.cloudstack, body)
+    const [owner] = await Promise.all([ownerOf(deps.cloudstack, body, ctx), requireNamed(deps.cloudstack, body, ctx)])
+    await requireCapacity(deps.cloudstack, body, ctx.caller)
     const name = body.name ?? `vm-${ctx.operation_id.slice(-12)}`
     await deps.jobs.admit(vmProvisionJob, {
       operation: ctx,
@@ -77,59 +77,25 @@ function checkBody(body: VmProvision): void {
 /** Raw hypervisor settings are the admin's at creation too, as they are afterwards (api-conventions.md, Callers and rights). */
 function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
   if (ctx.caller.role === 'admin' || (body.extra_config === undefined && body.details === undefined)) return
-  throw new ApiError('FORBIDDEN', 'extra_config and details need the role admin.')
-}
-
-/** Owner parameters. The platform wants account and domain together, so a tenant alone stands for its first account. */
-async function ownerOf(
-  cloudstack: CloudStack,
-  body: VmProvision,
-  ctx: RequestContext,
-): Promise<Record<string, string>> {
-  const { tenant_id } = ctx.caller
-  if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot provision for another.')
-  }
-  if (body.project_id !== undefined) {
-    await requireOwn(cloudstack, tenant_id, 'project', body.project_id)
-    return { projectid: body.project_id }
-  }
-  const domainid = tenant_id ?? body.domain_id
-  if (domainid === undefined) return {}
-  const account = body.account ?? (await firstAccount(cloudstack, domainid, ctx.signal))
-  return { domainid, account }
-}
-
-async function firstAccount(cloudstack: CloudStack, domainid: string, signal: AbortSignal): Promise<string> {
-  const content = await cloudstack.call(
-    'listAccounts',
-    { domainid, listall: true, details: 'min', page: 1, pagesize: 500 },
-    { signal },
+  throw new ApiError(
+    'FORBIDDEN',
+    `\`extra_config\` and \`details\` need the role admin, and you are ${ctx.caller.role}; leave them out.`,
   )
-  const accounts = rowsOf(content, 'account').filter(
-    (row) => textOf(row, 'domainid') === domainid && textOf(row, 'state') !== 'disabled',
-  )
-  const names = accounts.map((row) => textOf(row, 'name') ?? '').toSorted()
-  const [name] = names
-  if (name === undefined)
-    throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no account that could own the virtual machine.')
-  return name
 }
 
 /** The platform checks the rights of our own account, or those of the owner only after it has accepted. */
 async function requireNamed(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<void> {
   const { tenant_id } = ctx.caller
-  if (tenant_id === null) return
-  await requireUsableImage(cloudstack, tenant_id, body.template_id)
-  await serviceOffering(cloudstack, body.service_offering_id, ctx, true)
   const disk_offerings = [body.disk_offering_id, ...(body.data_disks ?? []).map((disk) => disk.disk_offering_id)]
-  for (const id of disk_offerings.filter((one) => one !== undefined)) await requireDiskOffering(cloudstack, id, ctx)
-  await requireOwn(cloudstack, tenant_id, 'volume', body.volume_id)
-  await requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id)
-  await requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id)
-  for (const id of body.affinity_group_ids ?? []) await requireOwn(cloudstack, tenant_id, 'affinity_group', id)
-  const networks = [...(body.network_ids ?? []), ...(body.networks ?? []).map((nic) => nic.network_id)]
-  for (const id of networks) await requireUsableNetwork(cloudstack, tenant_id, id)
+  await Promise.all([
+    requireUsableImage(cloudstack, tenant_id, body.template_id, body.zone_id),
+    serviceOffering(cloudstack, body.service_offering_id, ctx, true),
+    ...disk_offerings.filter((id) => id !== undefined).map((id) => requireDiskOffering(cloudstack, id, ctx)),
+    requireOwn(cloudstack, tenant_id, 'volume', body.volume_id),
+    requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id),
+    requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id),
+    ...(body.affinity_group_ids ?? []).map((id) => requireOwn(cloudstack, tenant_id, 'affinity_group', id)),
+  ])
 }
 
 function deployArgs(body: VmProvision, name: string): Args {

@@ -133,7 +133,7 @@ async function requireTemplate(
     if (here.some((row) => flagOf(row, 'isready') === true)) return
     throw new ApiError(
       'COMPUTE_REJECTED',
-      `Template ${id} is not ready in the zone of the virtual machine, ${vm.zone_name}; wait until its download has ended, or choose another one.`,
+      `Template ${textOf(open[0] ?? {}, 'name')} is not ready in zone ${vm.zone_name}: ${textOf(here[0] ?? {}, 'status') ?? 'it is not there'}; wait until its download has ended, or choose another one.`,
     )
   }
   throw new ApiError('RESOURCE_NOT_FOUND', `Template ${id} not found.`)
@@ -146,7 +146,8 @@ async function fromBackup(cloudstack: CloudStack, body: Body, ctx: RequestContex
   if (backup === undefined) throw new ApiError('BACKUP_NOT_FOUND', `Backup ${body.backup_id} not found.`)
   const vm = await machineOf(cloudstack, textOf(backup, 'virtualmachineid'), body, ctx)
   const status = textOf(backup, 'status')
-  if (status !== 'BackedUp') throw new ApiError('BACKUP_STATE', `The backup is ${status}; this needs BackedUp.`)
+  if (status !== 'BackedUp')
+    throw new ApiError('BACKUP_STATE', `Backup ${body.backup_id} is ${status}; this needs BackedUp.`)
   requireState(vm, vmCan.restoreBackup)
   const postcondition = unverified('The platform shows disks, but nothing of what is on them.')
   return { vm, command: 'restoreBackup', args: { id: body.backup_id }, postcondition }
@@ -165,7 +166,10 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
   const snapshot = await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
   const volume = await readVolume(cloudstack, snapshot.volume_id ?? '', ctx)
   if (volume.virtual_machine_id === null)
-    throw new ApiError('VOLUME_NOT_ATTACHED', 'The volume of the snapshot is attached to no virtual machine.')
+    throw new ApiError(
+      'VOLUME_NOT_ATTACHED',
+      `Volume ${volume.name} of snapshot ${body.snapshot_id} is attached to no virtual machine; attach it first.`,
+    )
   const vm = await machineOf(cloudstack, volume.virtual_machine_id, body, ctx)
   requireSnapshotState(snapshot, 'revert')
   requireState(vm, vmCan.restoreVolume)

@@ -65,7 +65,10 @@ export async function serviceOffering(
   const open = !wanted || tenant_id === null || domains.length === 0 || domains.includes(tenant_id)
   if (row !== undefined && open) return row
   if (wanted) throw new ApiError('SERVICE_OFFERING_NOT_FOUND', `Service offering ${id} not found.`)
-  throw new ApiError('SCALE_REFUSED', 'The present service offering is gone; name a new one.')
+  throw new ApiError(
+    'SCALE_REFUSED',
+    `Service offering ${id} of the virtual machine is gone; give \`service_offering_id\`.`,
+  )
 }
 
 function requireFitting(body: ComputeSize, vm: VirtualMachine, next: Raw): void {
@@ -74,7 +77,11 @@ function requireFitting(body: ComputeSize, vm: VirtualMachine, next: Raw): void 
   for (const field of ['cpu_cores', 'memory_mb', 'cpu_speed_mhz'] as const) {
     if (!custom && body[field] !== undefined) throw invalidField(`body.${field}`, 'the service offering fixes the size')
   }
-  if (same && !custom) throw new ApiError('SCALE_REFUSED', 'The virtual machine has this service offering already.')
+  if (same && !custom)
+    throw new ApiError(
+      'SCALE_REFUSED',
+      `Virtual machine ${vm.name} has service offering ${textOf(next, 'name')} already; choose another one.`,
+    )
   if (!custom) return
   if (body.cpu_speed_mhz !== undefined && numberOf(next, 'cpuspeed') !== null)
     throw invalidField('body.cpu_speed_mhz', 'the service offering fixes the speed')
@@ -123,7 +130,7 @@ function requireLive(vm: VirtualMachine, present: Raw, next: Raw, size: Size, li
   if (step.some((one) => one < 0) || !step.some((one) => one > 0))
     obstacles.push('A running machine grows only: no value may fall and one must rise.')
   if (obstacles.length === 0) return
-  throw new ApiError('VM_STATE', `The virtual machine is Running; this needs Stopped. ${obstacles.join(' ')}`)
+  throw new ApiError('VM_STATE', `Virtual machine ${vm.name} is Running; this needs Stopped. ${obstacles.join(' ')}`)
 }
 
 const WITH_FIXED_OFFERINGS = ['VMware', 'XenServer', 'Simulator']

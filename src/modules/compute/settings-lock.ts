@@ -19,6 +19,10 @@ export async function withSettingsLock<T>(
     return await withSessionLock(database, lock, work)
   } catch (error) {
     if (!(error instanceof LockBusyError)) throw error
-    throw new ApiError('SETTINGS_BUSY', 'Another change of these settings is under way; try again.', { cause: error })
+    throw new ApiError(
+      'SETTINGS_BUSY',
+      `Another change of the settings of virtual machine ${virtual_machine_id} is under way; try again.`,
+      { cause: error },
+    )
   }
 }

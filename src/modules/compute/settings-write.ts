@@ -62,7 +62,11 @@ export async function writeSettings(
       ...topLevelArgs(change.top_level),
       ...extraConfigArgs(extra_config),
     }
-    if (held.aborted) throw new ApiError('SETTINGS_BUSY', 'The lock on these settings was lost; nothing was written.')
+    if (held.aborted)
+      throw new ApiError(
+        'SETTINGS_BUSY',
+        `The lock on the settings of virtual machine ${id} was lost; nothing was written, so try again.`,
+      )
     if (Object.keys(args).length > 0)
       await cloudstack.call(
         'updateVirtualMachine',

@@ -78,14 +78,17 @@ function tpmEdit({ tpm_model, tpm_version }: TpmConfigure, current: DetailMap): 
 export function requireTpmPair(intended: DetailMap, current: DetailMap): void {
   const same = intended[MODEL] === current[MODEL] && intended[VERSION] === current[VERSION]
   if (same || intended[MODEL] !== 'tpm-crb' || (intended[VERSION] ?? DEFAULT_VERSION) === '2.0') return
-  throw new ApiError('SETTING_INVALID', 'tpm-crb exists as version 2.0 only.')
+  throw new ApiError('SETTING_INVALID', `\`tpm_version\` must be 2.0 with tpm-crb, not ${intended[VERSION]}.`)
 }
 
 /** Without such a host the machine would not start; hosts that say nothing about it are given the benefit. */
 async function requireUefiHost(cloudstack: CloudStack, vm: VirtualMachine): Promise<void> {
   const hosts = (await cloudstack.lookups.hosts()).filter((host) => textOf(host, 'zoneid') === vm.zone_id)
   if (hosts.length === 0 || hosts.some((host) => flagOf(host, 'ueficapability') !== false)) return
-  throw new ApiError('UEFI_UNSUPPORTED', 'No host of the zone can start virtual machines with UEFI.')
+  throw new ApiError(
+    'UEFI_UNSUPPORTED',
+    `No host of zone ${vm.zone_name} can start virtual machine ${vm.name} with UEFI; set \`boot_type\` BIOS.`,
+  )
 }
 
 function firmwareOf(virtual_machine_id: string, map: DetailMap): VmFirmware {

@@ -51,9 +51,9 @@ export function vmNotFound(id: string): ApiError {
 }
 
 /** Throws VM_STATE with the states that would do. */
-export function requireState(vm: Pick<VirtualMachine, 'state'>, states: readonly VmState[]): void {
+export function requireState(vm: Pick<VirtualMachine, 'name' | 'state'>, states: readonly VmState[]): void {
   if (states.some((state) => state === vm.state)) return
-  throw new ApiError('VM_STATE', `The virtual machine is ${vm.state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError('VM_STATE', `Virtual machine ${vm.name} is ${vm.state}; this needs ${states.join(' or ')}.`)
 }
 
 type VmInput = { body: { virtual_machine_id: string } }

@@ -137,7 +137,10 @@ function changingRows(cloudstack: CloudStack) {
 export function placement(body: { host_id?: string; cluster_id?: string; pod_id?: string }, ctx: RequestContext): Args {
   const chosen = { hostid: body.host_id, clusterid: body.cluster_id, podid: body.pod_id }
   if (ctx.caller.tenant_id !== null && Object.values(chosen).some((id) => id !== undefined)) {
-    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot choose a host, cluster or pod.')
+    throw new ApiError(
+      'TENANT_SCOPE',
+      `A caller of tenant ${ctx.caller.tenant_id} cannot choose a host, cluster or pod; leave \`host_id\`, \`cluster_id\` and \`pod_id\` out.`,
+    )
   }
   return chosen
 }

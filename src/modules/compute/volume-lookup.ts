@@ -21,7 +21,7 @@ export async function readVolume(cloudstack: CloudStack, id: string, ctx: Reques
 export function requireVolumeState(volume: Volume, operation: keyof typeof volumeCan): void {
   const states: readonly VolumeState[] = volumeCan[operation]
   if (states.some((state) => state === volume.state)) return
-  throw new ApiError('VOLUME_STATE', `The volume is ${volume.state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError('VOLUME_STATE', `Volume ${volume.name} is ${volume.state}; this needs ${states.join(' or ')}.`)
 }
 
 /** Disks and NICs of a machine with snapshots cannot change: the snapshots would not fit any more. */
@@ -33,7 +33,10 @@ export async function requireNoSnapshots(
   const args = { virtualmachineid: virtual_machine_id, ...scopeOfOne(ctx.caller.tenant_id), page: 1, pagesize: 1 }
   const content = await cloudstack.call('listVMSnapshot', args, optionsOf(ctx))
   if (rowsOf(content, 'vmSnapshot').length === 0) return
-  throw new ApiError('VM_HAS_SNAPSHOTS', 'The virtual machine has snapshots; remove them first.')
+  throw new ApiError(
+    'VM_HAS_SNAPSHOTS',
+    `Virtual machine ${virtual_machine_id} has snapshots, so its disks and NICs cannot change; delete them first.`,
+  )
 }
 
 /** Offerings made for other tenants are none to a tenant-scoped caller. */

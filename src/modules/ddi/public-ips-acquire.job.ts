@@ -89,7 +89,11 @@ async function acquire(run: AcquireRun): Promise<void> {
     },
   })
   const { made } = await changeOnce(run, change)
-  if (made === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform acquired an address but named none.')
+  if (made === null)
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      'The compute platform acquired a public address but did not say which; look at GET /ddi/public-ips.',
+    )
   await run.about({ id: made, name: run.state.ip_address ?? '' })
 }
 

@@ -35,7 +35,7 @@ export function checkAcquire(body: PublicIpAcquire): void {
 export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx: RequestContext): Promise<Place> {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot acquire for another.')
+    throw new ApiError('TENANT_SCOPE', `A caller of tenant ${tenant_id} cannot acquire an address for another one.`)
   }
   const [zones, project, vpc, network] = await Promise.all([
     cloudstack.lookups.zones(),
@@ -80,7 +80,10 @@ async function firstAccount(cloudstack: CloudStack, domainid: string, signal: Ab
     .map((row) => textOf(row, 'name') ?? '')
     .toSorted()
   if (name === undefined)
-    throw new ApiError('RESOURCE_NOT_FOUND', 'The tenant has no enabled account that could own it.')
+    throw new ApiError(
+      'RESOURCE_NOT_FOUND',
+      `Tenant ${domainid} has no enabled account that could own the address; activate it or give \`account\`.`,
+    )
   return name
 }
 

@@ -41,7 +41,10 @@ export function discoveryCapabilityGet(cloudstack: CloudStack) {
 export function discoveryCapacityList(cloudstack: CloudStack) {
   return async ({ query }: In<'discoveryCapacityList'>, ctx: RequestContext) => {
     if (query.fetch_latest === true && ctx.caller.role === 'viewer') {
-      throw new ApiError('FORBIDDEN', 'fetch_latest makes the platform recount, which needs the role operator.')
+      throw new ApiError(
+        'FORBIDDEN',
+        '`fetch_latest` makes the platform recount, which needs the role operator; leave it out as viewer.',
+      )
     }
     const args = {
       zoneid: query.zone_id,

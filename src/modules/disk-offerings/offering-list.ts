@@ -90,7 +90,10 @@ function isOpenTo(offering: DiskOffering, tenant_id: string | null): boolean {
 function tenantOf(domain_id: string | undefined, ctx: RequestContext): string | null {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && domain_id !== undefined && domain_id !== tenant_id) {
-    throw new ApiError('TENANT_SCOPE', 'A tenant-scoped caller cannot ask for another tenant.')
+    throw new ApiError(
+      'TENANT_SCOPE',
+      `A caller of tenant ${tenant_id} cannot ask for tenant ${domain_id}; leave \`domain_id\` out.`,
+    )
   }
   return tenant_id ?? domain_id ?? null
 }
@@ -99,5 +102,5 @@ async function requireVisibleVm(cloudstack: CloudStack, id: string | undefined, 
   if (id === undefined) return
   const args = { id, details: 'min', ...scopeOfOne(ctx.caller.tenant_id) }
   const vm = await findOne(cloudstack, 'listVirtualMachines', 'virtualmachine', args, ctx)
-  if (vm === undefined) throw new ApiError('VM_NOT_FOUND', 'There is no virtual machine with this virtual_machine_id.')
+  if (vm === undefined) throw new ApiError('VM_NOT_FOUND', `Virtual machine ${id} not found.`)
 }

@@ -125,6 +125,10 @@ function wholeSet(ids: readonly string[] | undefined, everything: string): strin
 
 function offeringIn(answer: Raw): Raw {
   const offering = objectOf(answer, 'diskoffering')
-  if (offering === null) throw new ApiError('COMPUTE_ERROR', 'The compute platform did not describe the disk offering.')
+  if (offering === null)
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      'The compute platform changed the disk offering but did not describe it; list the disk offerings to see it.',
+    )
   return offering
 }

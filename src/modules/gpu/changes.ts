@@ -33,7 +33,8 @@ export function gpuDeviceConvert(deps: GpuDeps) {
       body.bus_addresses === undefined
         ? gpus.filter((one) => !one.console)
         : body.bus_addresses.map((name) => gpuAt(gpus, name))
-    if (chosen.length === 0) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The node has no GPU that could be converted.')
+    if (chosen.length === 0)
+      throw new ApiError('GPU_DEVICE_NOT_FOUND', `Host ${host.name} has no GPU that could be converted.`)
     const on_console = chosen.find((one) => one.console)
     if (on_console !== undefined)
       throw new ApiError('GPU_MODE_UNSUPPORTED', `${on_console.bus_address} shows the console of the node.`)

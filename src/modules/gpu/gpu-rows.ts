@@ -114,11 +114,14 @@ export function gpuRows(cloudstack: CloudStack) {
       maxresolutiony: body.max_resolution_y,
     }),
     postcondition: ({ body }) => ({ thing: 'vgpu_profile', args: { id: '$id' }, expect: { name: body.name } }),
-    reply: (answer, _input, ctx) => {
+    reply: (answer, { body }, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')
       if (made === null || id === null)
-        throw new ApiError('COMPUTE_ERROR', 'The compute platform did not describe the vGPU profile.')
+        throw new ApiError(
+          'COMPUTE_ERROR',
+          `The compute platform did not describe vGPU profile ${body.name}; list the profiles to see it.`,
+        )
       return requireProfile(cloudstack, id, optionsOf(ctx))
     },
   }

@@ -57,7 +57,10 @@ export function nodePhoneHome({ database, jobs }: PhoneHomeDeps) {
       const row = await lockPhoneHome(trx, body.token)
       const job = row === undefined ? undefined : await jobs.find(row.job_id)
       if (row === undefined || job?.job_status !== 'running')
-        throw new ApiError('PHONE_HOME_REJECTED', 'There is no such installation, or it has ended.')
+        throw new ApiError(
+          'PHONE_HOME_REJECTED',
+          'No installation that runs has this token; it has ended, or was never begun.',
+        )
       const { job_id } = row
       if (!isExpected(row, body.macs)) {
         ctx.log.warn({ job_id, macs: body.macs }, 'another machine was started from the image of a job')

@@ -111,7 +111,11 @@ function domainError(error: unknown, name: string): unknown {
   if (/already exists/i.test(text))
     return new ApiError('TENANT_EXISTS', `A domain named ${name} exists.`, { cause: error })
   return /network domain/i.test(text)
-    ? new ApiError('COMPUTE_REJECTED', 'The compute platform refused the network_domain.', { cause: error })
+    ? new ApiError(
+        'COMPUTE_REJECTED',
+        'The compute platform refused `network_domain`: it must be at most 190 characters of labels with 1 to 63 letters, digits and hyphens each, separated by dots.',
+        { cause: error },
+      )
     : error
 }
 
@@ -185,7 +189,11 @@ async function record(run: CreateRun): Promise<void> {
   const { database, cloudstack } = run.deps
   const { id } = run.input
   const domain = await untilAnswered(run.signal, () => readDomain(cloudstack, id, run.signal))
-  if (domain === undefined) throw new ApiError('COMPUTE_ERROR', 'The domain was made, but the platform lost it.')
+  if (domain === undefined)
+    throw new ApiError(
+      'COMPUTE_ERROR',
+      `Tenant ${id} was made on the compute platform, which does not list it any more.`,
+    )
   const { range_id } = run.state
   const range =
     range_id === undefined

@@ -94,7 +94,10 @@ async function requireFree(
   signal: AbortSignal,
 ): Promise<void> {
   if (body.domain_uuid !== undefined && (await readDomain(cloudstack, id, signal)) !== undefined) {
-    throw new ApiError('TENANT_EXISTS', 'A domain with this domain_uuid exists.')
+    throw new ApiError(
+      'TENANT_EXISTS',
+      `A tenant with the id ${id} already exists; leave \`domain_uuid\` out or choose another one.`,
+    )
   }
   if ((await domainNamed(cloudstack, body.name, signal)) !== undefined) throw exists(body.name)
   if (range === undefined) return

@@ -85,7 +85,10 @@ async function dedicable(
   await requireAdvancedZone(deps.cloudstack, body.zone_id)
   const { exact } = await findRange(deps.cloudstack, body, signal)
   if (exact === undefined) {
-    throw new ApiError('IP_RANGE_NOT_FOUND', 'The zone has no public range with exactly these addresses.')
+    throw new ApiError(
+      'IP_RANGE_NOT_FOUND',
+      `Zone ${body.zone_id} has no public range from ${body.start_ip} to ${body.end_ip}.`,
+    )
   }
   requireDedicable(exact, tenant.id)
   const held = await heldRange(deps, tenant, signal)
@@ -104,7 +107,11 @@ async function claimRange({ database }: TenantDeps, tenant: TenantRow, range: Pu
     await changeTenant(database.db, tenant.id, rangeColumns(range))
   } catch (error) {
     if (violates(error, 'tenant_range')) {
-      throw new ApiError('IP_RANGE_IN_USE', 'The public range is dedicated to another tenant.', { cause: error })
+      throw new ApiError(
+        'IP_RANGE_IN_USE',
+        `The public range ${range.start_ip} to ${range.end_ip} is dedicated to another tenant; release it there first.`,
+        { cause: error },
+      )
     }
     throw error
   }

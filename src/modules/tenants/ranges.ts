@@ -95,10 +95,16 @@ export async function rangeOfTenant(
 /** Refuses a range that cannot become this tenant's. One that is already its own passes. */
 export function requireDedicable(range: PublicRange, tenant_id: string): void {
   if (range.for_system_vms) {
-    throw new ApiError('IP_RANGE_IN_USE', 'The public range is kept for the machines of the platform itself.')
+    throw new ApiError(
+      'IP_RANGE_IN_USE',
+      `The public range ${range.start_ip} to ${range.end_ip} is kept for the machines of the platform itself; choose another one.`,
+    )
   }
   if (range.tenant_id !== null && range.tenant_id !== tenant_id) {
-    throw new ApiError('IP_RANGE_IN_USE', 'The public range is dedicated to another tenant.')
+    throw new ApiError(
+      'IP_RANGE_IN_USE',
+      `The public range ${range.start_ip} to ${range.end_ip} is dedicated to another tenant; release it there first.`,
+    )
   }
 }
 

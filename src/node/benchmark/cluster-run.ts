@@ -47,7 +47,11 @@ export async function requireImage(
   })
   if (run.exit_code === 2) throw refused('image_name', 'there is no such image')
   const size = numberOf(at(parseJson(run.stdout), 'size'))
-  if (run.exit_code !== 0 || size === null) throw new ApiError('STORE_UNAVAILABLE', 'The image could not be read.')
+  if (run.exit_code !== 0 || size === null)
+    throw new ApiError(
+      'STORE_UNAVAILABLE',
+      `Image ${name} could not be read: rbd info ended with ${run.exit_code ?? run.outcome}.`,
+    )
   if (request.io_bytes > size) throw refused('io_size', 'larger than the image')
   if (!request.writes) return
   if (!request.image.startsWith('bench') && request.confirmed !== request.image) {
@@ -57,7 +61,11 @@ export async function requireImage(
     timeout_ms: CONNECT_MS,
   })
   const watchers = status.exit_code === 0 ? watchersIn(status.stdout) : null
-  if (watchers === null) throw new ApiError('STORE_UNAVAILABLE', 'The clients of the image could not be read.')
+  if (watchers === null)
+    throw new ApiError(
+      'STORE_UNAVAILABLE',
+      `The clients of image ${name} could not be read: rbd status ended with ${status.exit_code ?? status.outcome}.`,
+    )
   if (watchers > 0) throw refused('image_name', 'the image is in use')
 }
 
@@ -131,7 +139,11 @@ function errorOf(end: ToolEnd, has_figures: boolean): string {
 async function poolRoom(tools: ClusterTools, pool: string): Promise<PoolRoom | null> {
   const args = [...tools.args, '--connect-timeout', '5', 'df', '--format', 'json']
   const run = await tools.host.run(tools.ceph, args, { timeout_ms: CONNECT_MS })
-  if (run.exit_code !== 0) throw new ApiError('STORE_UNAVAILABLE', 'The storage cluster does not answer.')
+  if (run.exit_code !== 0)
+    throw new ApiError(
+      'STORE_UNAVAILABLE',
+      `The storage cluster does not answer: ceph df ended with ${run.exit_code ?? run.outcome}.`,
+    )
   return parsePoolRoom(run.stdout, pool)
 }
 

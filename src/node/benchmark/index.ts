@@ -67,7 +67,7 @@ export function createBenchmarks(deps: BenchmarkDeps): Benchmarks {
   const work = { deps, runs, tools }
   const byId = async (id: string): Promise<BenchmarkResult> => {
     const result = runs.find(id)?.result() ?? (await store.byId(id))
-    if (result === null) throw new ApiError('BENCHMARK_NOT_FOUND', 'There is no benchmark result with this id.')
+    if (result === null) throw new ApiError('BENCHMARK_NOT_FOUND', `Benchmark result ${id} not found on this node.`)
     return result
   }
   return {

@@ -119,7 +119,8 @@ export function createBridges({ host, state_dir, local_address }: BridgesOptions
 async function readBridgeLinks(host: Host): Promise<BridgeLink[]> {
   const run = await host.run('ip', ['-j', '-d', 'link'], { timeout_ms: TIMEOUT_MS })
   const rows = run.outcome === 'exited' && run.exit_code === 0 ? parseJson(run.stdout) : undefined
-  if (!Array.isArray(rows)) throw new ApiError('BRIDGE_FAILED', 'The network devices of the node could not be read.')
+  if (!Array.isArray(rows))
+    throw new ApiError('BRIDGE_FAILED', 'The network devices of the node could not be read: `ip` did not list them.')
   return parseBridgeLinks(rows)
 }
 

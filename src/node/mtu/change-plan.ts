@@ -96,7 +96,8 @@ export async function requireDevice(
     throw new ApiError('MTU_DEVICE_REFUSED', `${device} carries no role on this node.`)
   }
   const links = await readLinks(host)
-  if (links === null) throw new ApiError('MTU_APPLY_FAILED', 'The network devices of the node could not be read.')
+  if (links === null)
+    throw new ApiError('MTU_APPLY_FAILED', 'The network devices of the node could not be read: `ip` did not list them.')
   if (!links.some(({ name }) => name === device)) {
     throw new ApiError('MTU_DEVICE_NOT_FOUND', `The node has no device ${device}.`)
   }

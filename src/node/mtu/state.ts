@@ -19,7 +19,8 @@ export interface MtuStateDeps {
 
 export async function readMtuState(deps: MtuStateDeps): Promise<AgentMtu> {
   const links = await readLinks(deps.host)
-  if (links === null) throw new ApiError('MTU_APPLY_FAILED', 'The network devices of the node could not be read.')
+  if (links === null)
+    throw new ApiError('MTU_APPLY_FAILED', 'The network devices of the node could not be read: `ip` did not list them.')
   const addresses = await readAddresses(deps.host)
   const roles = Object.entries(deps.roles).filter(([, role]) => role !== 'guest')
   const bridges = await Promise.all(roles.map(([bridge, role]) => bridgeState(deps, links, addresses, bridge, role)))

@@ -5,11 +5,19 @@ export const DISK_TEXTS: readonly TextRow[] = [
   [
     /requires a custom size|Disksize is required/,
     'COMPUTE_REJECTED',
-    'The disk offering has no fixed size; give `disk_size_gb`.',
+    'The disk offering[ {sent.diskofferingid}] has no fixed size; give `disk_size_gb`.',
     /^(deploy|create)(VirtualMachine|DiskOffering)/,
   ],
-  [/requires a custom size/, 'COMPUTE_REJECTED', 'The disk offering has no fixed size; give `size_gb`.'],
-  [/does not allow custom size/, 'COMPUTE_REJECTED', 'The disk offering has a fixed size; leave out `size_gb`.'],
+  [
+    /requires a custom size/,
+    'COMPUTE_REJECTED',
+    'The disk offering[ {sent.diskofferingid}] has no fixed size; give `size_gb`.',
+  ],
+  [
+    /does not allow custom size/,
+    'COMPUTE_REJECTED',
+    'The disk offering[ {sent.diskofferingid}] has a fixed size; leave out `size_gb`.',
+  ],
   [
     /Disksize is not allowed for a customized/,
     'COMPUTE_REJECTED',
@@ -46,19 +54,19 @@ export const DISK_TEXTS: readonly TextRow[] = [
   [
     /specify a volume that is not attached to any VM/,
     'VOLUME_ATTACHED',
-    'The volume is attached to a virtual machine; detach it first.',
+    'The volume[ {sent.volume}] is attached to a virtual machine; detach it first.',
   ],
-  [/volume is not attached/, 'VOLUME_NOT_ATTACHED', 'The volume is attached to no virtual machine.'],
+  [/volume is not attached/, 'VOLUME_NOT_ATTACHED', 'The volume[ {sent.volume}] is attached to no virtual machine.'],
   [
     /either a volume id, or a tuple\(device id, instance id\)/,
     'COMPUTE_REJECTED',
     'Give `volume_id`, or `virtual_machine_id` and `device_id`.',
   ],
-  [/has no ISO attached/, 'ISO_NOT_ATTACHED', 'The virtual machine has no ISO image.'],
+  [/has no ISO attached/, 'ISO_NOT_ATTACHED', 'The virtual machine[ {sent.vm}] has no ISO image.'],
   [
     /Cannot attach \w+ PV drivers to incompatible hypervisor/,
     'COMPUTE_REJECTED',
-    'The ISO image is made for another hypervisor than that of the virtual machine.',
+    'The ISO image[ {sent.id}] is made for another hypervisor than that of the virtual machine.',
   ],
   [
     /Revert snapshot command failed .* supported only for/,

@@ -25,7 +25,7 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /specify custom parameter values cpu/,
     'COMPUTE_REJECTED',
-    'The service offering has no fixed size; give `cpu_cores`, `memory_mb` and, unless it fixes the speed, `cpu_speed_mhz`.',
+    'The service offering[ {sent.serviceofferingid}] has no fixed size; give `cpu_cores`, `memory_mb` and, unless it fixes the speed, `cpu_speed_mhz`.',
   ],
   [
     /Invalid cpu cores value, specify a value between (?<least>\d+) and (?<most>\d+)/,
@@ -45,7 +45,7 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /should not be specified for static service offering/,
     'COMPUTE_REJECTED',
-    'The service offering has a fixed size; leave out `cpu_cores`, `memory_mb` and `cpu_speed_mhz`.',
+    'The service offering[ {sent.serviceofferingid}] has a fixed size; leave out `cpu_cores`, `memory_mb` and `cpu_speed_mhz`.',
   ],
   [
     /Invalid specified IPv4 address (?<value>\S+)|Invalid ip address (?<other>\S+)/i,
@@ -86,12 +86,12 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /has delete protection enabled/,
     'COMPUTE_REJECTED',
-    'Delete protection is on; switch it off with `delete_protection` false first.',
+    'Delete protection[ of {sent.vm}] is on; switch it off with `delete_protection` false first.',
   ],
   [
     /The owner of VM instance .* is disabled: Account (?<account>\S+)/,
     'COMPUTE_REJECTED',
-    'Account {account}, which owns the virtual machine, is disabled; activate its tenant first.',
+    'Account {account}, which owns the virtual machine[ {sent.vm}], is disabled; activate its tenant first.',
   ],
   [
     /Can't add resources to the account Account (?<account>\S+) in state=(?<state>\w+)/,
@@ -101,12 +101,12 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /no usable volumes found for the VM/,
     'VM_STATE',
-    'The virtual machine has no root disk; attach one to slot 0 before you start it.',
+    'The virtual machine[ {sent.vm}] has no root disk; attach one to slot 0 before you start it.',
   ],
   [
     /Unable to orchestrate the start of VM/,
     'VM_STATE',
-    'The virtual machine cannot be started as it is; only a Stopped one can. Recover a Destroyed one first.',
+    'The virtual machine[ {sent.vm}] cannot be started as it is; only a Stopped one can. Recover a Destroyed one first.',
   ],
   [
     /No destination found|Unable to create a deployment|Insufficient (host|server) capacity|InsufficientServerCapacity/i,
@@ -116,7 +116,7 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /already has the requested service offering \((?<name>[^)]*)\)/,
     'SCALE_REFUSED',
-    'The virtual machine has service offering {name} already.',
+    'The virtual machine[ {sent.vm}] has service offering {name} already.',
   ],
   [
     /only scalling up it is supported/,
@@ -126,22 +126,22 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /does not have tools to support dynamic scaling|live scale/i,
     'SCALE_REFUSED',
-    'The virtual machine cannot be scaled while it runs; stop it first.',
+    'The virtual machine[ {sent.vm}] cannot be scaled while it runs; stop it first.',
   ],
   [
     /already present on (this )?host/,
     'COMPUTE_CONFLICT',
-    'The virtual machine runs on this host already; choose another one.',
+    'The virtual machine[ {sent.vm}] runs on this host[ ({sent.hostid})] already; choose another one.',
   ],
   [
     /not in same cluster and all volumes are not on zone wide/,
     'COMPUTE_REJECTED',
-    'The host is in another cluster, which cannot reach the volumes; choose a host of the same cluster or migrate the volumes as well.',
+    'The host[ {sent.hostid}] is in another cluster, which cannot reach the volumes; choose a host of the same cluster or migrate the volumes as well.',
   ],
   [
     /uses host passthrough, cannot migrate/,
     'VM_HAS_GPU',
-    'The virtual machine uses a GPU of its host and cannot be migrated.',
+    'The virtual machine[ {sent.vm}] uses a GPU of its host and cannot be migrated.',
   ],
   [
     /template is not password enabled/,
@@ -169,7 +169,11 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     '`dynamically_scalable` needs a template that allows it.',
   ],
-  [/should not contain/, 'COMPUTE_REJECTED', 'A detail has a name or value that is not allowed.'],
+  [
+    /should not contain/,
+    'COMPUTE_REJECTED',
+    '`details` has a name or value that the compute platform does not allow; leave it out.',
+  ],
   [
     /affinitygroupids parameter is mutually exclusive/,
     'COMPUTE_REJECTED',
@@ -179,18 +183,22 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /NIC cannot be added to VM with VM Snapshots|remove VM snapshots|does not have VM snapshots|have vm snapshots|vm snapshots? (first|before)/i,
     'VM_HAS_SNAPSHOTS',
-    'The virtual machine has snapshots; delete them first.',
+    'The virtual machine[ {sent.vm}] has snapshots; delete them first.',
   ],
   [
     /VM Snapshot revert not allowed/,
     'VM_STATE',
     'A Running virtual machine can be reverted to a snapshot with memory only, a Stopped one to a snapshot without.',
   ],
-  [/has not backup offering|no backup offering/i, 'COMPUTE_REJECTED', 'The virtual machine has no backup offering.'],
+  [
+    /has not backup offering|no backup offering/i,
+    'COMPUTE_REJECTED',
+    'The virtual machine[ {sent.vm}] has no backup offering.',
+  ],
   [
     /Unmanage VM is currently not allowed for hypervisor|VM Import is currently not supported for hypervisor/i,
     'COMPUTE_REJECTED',
-    'The hypervisor does not support this.',
+    'The hypervisor[ {sent.hypervisor}] does not support importing or unmanaging virtual machines; choose another cluster.',
   ],
   [
     /No hosts available to list VMs on remote host/,
@@ -205,20 +213,25 @@ export const STATE_TEXTS: readonly TextRow[] = [
   [
     /concurrent operation/i,
     'COMPUTE_CONFLICT',
-    'Another operation on the same resource is under way; repeat this when it has ended.',
+    'Another operation on {thing} is under way; repeat this when it has ended.',
   ],
-  [/is already running/i, 'VM_STATE', 'The virtual machine is Running already.'],
+  [/is already running/i, 'VM_STATE', 'The virtual machine[ {sent.vm}] is Running already.'],
   [
     /Root volume detach can happen only/,
     'VM_STATE',
-    'The root disk can be detached only while the virtual machine is Stopped.',
+    'The root disk can be detached only while the virtual machine[ {sent.vm}] is Stopped.',
   ],
   [
     /Please destroy vm .* before expunge/,
     'VM_STATE',
-    'The virtual machine must be Destroyed before it can be expunged.',
+    'The virtual machine[ {sent.vm}] [is {is} and ]must be Destroyed before it can be expunged.',
   ],
-  [/not in the right state/, 'VM_STATE', 'The virtual machine must be Destroyed to be recovered.', /^recover/],
+  [
+    /not in the right state/,
+    'VM_STATE',
+    'The virtual machine[ {sent.vm}] [is {is} and ]must be Destroyed to be recovered.',
+    /^recover/,
+  ],
   [
     /virtual router is not in the right state/,
     'NETWORK_STATE',
@@ -227,27 +240,31 @@ export const STATE_TEXTS: readonly TextRow[] = [
   [
     /Network is not in the right state to be restarted/,
     'NETWORK_STATE',
-    'The network must be Implemented or Setup to be restarted; it is once a virtual machine runs in it.',
+    'The network[ {sent.network}] must be Implemented or Setup to be restarted; it is once a virtual machine runs in it.',
   ],
   [
     /(is )?(either )?running or stopped|stopped or running|stopped\/running|VM in Running or Stopped|Unable to add NIC to VM/i,
     'VM_STATE',
-    'The virtual machine must be Running or Stopped.',
+    'The virtual machine[ {sent.vm}] [is {is} and ]must be Running or Stopped.',
   ],
   [
     /is not Stopped|should be stopped|not in the shutdown state|is stopped and not in an error state|must be stopped/i,
     'VM_STATE',
-    'The virtual machine must be Stopped.',
+    'The virtual machine[ {sent.vm}] [is {is} and ]must be Stopped.',
   ],
-  [/is not running|must be running|should be running/i, 'VM_STATE', 'The virtual machine must be Running.'],
+  [
+    /is not running|must be running|should be running/i,
+    'VM_STATE',
+    'The virtual machine[ {sent.vm}] [is {is} and ]must be Running.',
+  ],
   [
     /is not in Ready state but (?<state>\w+)/,
     'VOLUME_STATE',
-    'The volume is {state} and must be Ready; attach it to a virtual machine first.',
+    'The volume[ {sent.volume}] is {state} and must be Ready; attach it to a virtual machine first.',
   ],
   [
     /not in the right state|in the state of|in state \w+;/i,
     'VM_STATE',
-    'The state of the resource does not allow this.',
+    'The state of {thing} does not allow this; read it and wait, or bring it into another state.',
   ],
 ]

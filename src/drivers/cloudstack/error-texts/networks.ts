@@ -5,15 +5,15 @@ const DOMAIN_RULE =
   '`network_domain` must be at most 190 characters of labels with 1 to 63 letters, digits and hyphens each, separated by dots.'
 
 export const NETWORK_TEXTS: readonly TextRow[] = [
-  [/NIC already exists for VM/i, 'NIC_EXISTS', 'The virtual machine has a NIC in this network already.'],
+  [/NIC already exists for VM/i, 'NIC_EXISTS', 'The virtual machine[ {sent.vm}] has a NIC in this network already.'],
   [/Mac address is not valid: (?<value>\S+)/, 'COMPUTE_REJECTED', '`mac_address` {value} is not a MAC address.'],
   [
     /Unable to remove nic from .*nic is default/,
     'COMPUTE_REJECTED',
-    'The default NIC cannot be removed; make another NIC the default one first.',
+    'The default NIC[ {sent.nic}] cannot be removed; make another NIC the default one first.',
   ],
   [/is not a nic on/, 'NIC_NOT_FOUND', 'NIC[ {sent.nicid}] not found at this virtual machine.'],
-  [/already the default/, 'NIC_IS_DEFAULT', 'The NIC is the default one already.'],
+  [/already the default/, 'NIC_IS_DEFAULT', 'The NIC[ {sent.nic}] is the default one already.'],
   [
     /Failed to assign secondary ip|please choose another ip/,
     'COMPUTE_CONFLICT',
@@ -22,7 +22,7 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /max(imum)? number of ips per nic/i,
     'COMPUTE_REJECTED',
-    'The NIC has as many addresses as it may have; remove one first.',
+    'The NIC[ {sent.nic}] has as many addresses as it may have; remove one first.',
   ],
   [
     /VM ip (?<value>\S+) address not belongs to the vm/,
@@ -60,35 +60,39 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /vm doesn'?t belong to (the )?network/i,
     'COMPUTE_REJECTED',
-    'The virtual machine has no NIC in the network of the address.',
+    'The virtual machine[ {sent.vm}] has no NIC in the network of the address.',
   ],
   [/openfirewall=true/i, 'COMPUTE_REJECTED', '`open_firewall` must be false for an address of a VPC.'],
   [
     /Unable to create port forwarding rule.*has static nat enabled|has static nat enabled/,
     'COMPUTE_REJECTED',
-    'The address has static NAT, so no port of it can be forwarded; disassociate it first.',
+    'The address[ {sent.address}] has static NAT, so no port of it can be forwarded; disassociate it first.',
   ],
   [
     /is already associated with another public ip/,
     'PUBLIC_IP_STATE',
-    'The virtual machine has a public IP by static NAT already; disassociate that one first.',
+    'The virtual machine[ {sent.vm}] has a public IP by static NAT already; disassociate that one first.',
   ],
   [
     /is a sourceNat ip address|used for source nat purposes/,
     'PUBLIC_IP_STATE',
-    'The address is the source NAT of its network; it can neither be associated nor released.',
+    'The address[ {sent.address}] is the source NAT of its network; it can neither be associated nor released.',
   ],
   [
     /already has \w+ rules assigned/,
     'COMPUTE_CONFLICT',
-    'The address has forwarding or firewall rules; remove them first.',
+    'The address[ {sent.address}] has forwarding or firewall rules; remove them first.',
   ],
   [
     /is not assigned to the network|is not associated with any network|column 'account_id'/,
     'PUBLIC_IP_STATE',
-    'The address is not allocated to this network; acquire it first.',
+    'The address[ {sent.address}] is not allocated to this network; acquire it first.',
   ],
-  [/is not associated with any vm/, 'PUBLIC_IP_NOT_ASSOCIATED', 'The address leads to no virtual machine.'],
+  [
+    /is not associated with any vm/,
+    'PUBLIC_IP_NOT_ASSOCIATED',
+    'The address[ {sent.address}] leads to no virtual machine.',
+  ],
   [
     /more than one isolated network/,
     'COMPUTE_REJECTED',
@@ -134,7 +138,7 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /Can't upgrade from network offering/,
     'COMPUTE_REJECTED',
-    'The network cannot change to this network offering: its services or its type differ too much.',
+    'The network[ {sent.network}] cannot change to this network offering[ ({sent.networkofferingid})]: its services or its type differ too much.',
   ],
   [/Invalid IPv4 for DNS(?<which>\d)/, 'COMPUTE_REJECTED', '`dns{which}` is not an IPv4 address.'],
   [/Can't update system networks/, 'COMPUTE_REJECTED', 'A network of the compute platform itself cannot be changed.'],
@@ -143,12 +147,16 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     '`gateway`[ {sent.gateway}] is not an address that a host of the network can have.',
   ],
-  [/Can't specify vlan;/, 'COMPUTE_REJECTED', 'The network offering chooses the VLAN itself; leave `vlan` out.'],
-  [/Vlan has to be specified;/, 'COMPUTE_REJECTED', 'The network offering needs `vlan`.'],
+  [
+    /Can't specify vlan;/,
+    'COMPUTE_REJECTED',
+    'The network offering[ {sent.networkofferingid}] chooses the VLAN itself; leave `vlan` out.',
+  ],
+  [/Vlan has to be specified;/, 'COMPUTE_REJECTED', 'The network offering[ {sent.networkofferingid}] needs `vlan`.'],
   [
     /^Failed to delete network|as its used by \d+ networks/,
     'COMPUTE_CONFLICT',
-    'Something still uses the network; remove it first.',
+    'Something still uses the network[ {sent.network}]; remove it first.',
   ],
 
   [

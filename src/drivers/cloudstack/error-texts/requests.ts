@@ -100,7 +100,11 @@ export const REQUEST_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     '`sort_by` must be usage, or left out[, not {sent.sortby}].',
   ],
-  [/startdate cannot be after enddate/i, 'COMPUTE_REJECTED', '`start_date` is after `end_date`.'],
+  [
+    /startdate cannot be after enddate/i,
+    'COMPUTE_REJECTED',
+    '`start_date`[ {sent.startdate}] is after `end_date`[ {sent.enddate}].',
+  ],
   [
     /either ids, type, (startdate or )?enddate must be specified|either ids, type or enddate/,
     'COMPUTE_REJECTED',

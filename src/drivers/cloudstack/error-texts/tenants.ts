@@ -31,7 +31,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
   [
     /all users and sub domains have been removed/,
     'COMPUTE_CONFLICT',
-    'The tenant still has users, accounts or tenants below it; remove them first.',
+    'The tenant[ {sent.tenant}] still has users, accounts or tenants below it; remove them first.',
   ],
   [
     /is a system account, lock is not allowed/,
@@ -78,18 +78,22 @@ export const TENANT_TEXTS: readonly TextRow[] = [
   [
     /Public IP range has already been dedicated|dedicated to (another|system)/i,
     'IP_RANGE_IN_USE',
-    'The public range is dedicated already; release it first.',
+    'The public range[ {sent.range}] is dedicated already; release it first.',
   ],
   [
     /allocated to another (domain|account)|range.* in use by another/i,
     'IP_RANGE_IN_USE',
     'Addresses of the public range are used by somebody else; release them first.',
   ],
-  [/as it not dedicated to any domain/, 'COMPUTE_REJECTED', 'The public range is dedicated to no tenant.'],
+  [
+    /as it not dedicated to any domain/,
+    'COMPUTE_REJECTED',
+    'The public range[ {sent.range}] is dedicated to no tenant.',
+  ],
   [
     /IP range already has IPs that overlap|has overlapped with the subnet/,
     'IP_RANGE_IN_USE',
-    'The public range overlaps one that exists; choose other addresses.',
+    'The public range[ {sent.range}] overlaps one that exists; choose other addresses.',
   ],
   [
     /specify a valid IP range or valid netmask|Please specify a valid IP range\.$|^Incorrect number/,
@@ -114,7 +118,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     'The compute platform cannot resolve the host of the URL, {host}.',
   ],
-  [/Payload URL: .* is already in use/, 'COMPUTE_CONFLICT', 'Another webhook has this URL already.'],
+  [/Payload URL: .* is already in use/, 'COMPUTE_CONFLICT', 'Another webhook has the URL[ {sent.payloadurl}] already.'],
   [/Unable to find the webhook/, 'RESOURCE_NOT_FOUND', 'Webhook[ {sent.id}] not found.'],
 
   [
@@ -136,12 +140,12 @@ export const TENANT_TEXTS: readonly TextRow[] = [
   [
     /GPU device .* as it is (currently allocated|in use)/,
     'GPU_DEVICE_IN_USE',
-    'A virtual machine uses the GPU device; stop that machine first.',
+    'A virtual machine uses the GPU device[ {sent.gpu}]; stop that machine first.',
   ],
   [
     /it is in use by one or more GPU devices/,
     'COMPUTE_CONFLICT',
-    'GPU devices use the vGPU profile; change them first.',
+    'GPU devices use the vGPU profile[ {sent.id}]; change them first.',
   ],
   [
     /Failed to delete (vGPU profile|GPU card): .*foreign key constraint/,
