@@ -273,7 +273,8 @@ async function startOnFreePort(config: Config, options: ControlPlaneOptions): Pr
   }
 }
 
-function ownStateDir(): string {
+/** Of this checkout and user. */
+export function ownStateDir(): string {
   return defaultStateDir({
     uid: process.getuid?.() ?? 0,
     home: homedir(),

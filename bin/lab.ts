@@ -1,12 +1,14 @@
 // `npm start`, `groundplane lab`: a whole simulated private cloud behind the real API, on this machine.
-import { resolve } from 'node:path'
+import { existsSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
-import { startDataCentre } from './data-centre.ts'
+import { ownStateDir, startDataCentre } from './data-centre.ts'
 import { watchLauncher } from './launcher.ts'
 
 const started = performance.now()
-const { values } = parseArgs({
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
   options: {
     port: { type: 'string', default: process.env.PORT ?? '8080' },
     host: { type: 'string', default: '127.0.0.1' },
@@ -19,6 +21,7 @@ const { values } = parseArgs({
 })
 
 try {
+  if (positionals.length > 0) printToken(positionals)
   const centre = await startDataCentre({
     host: values.host,
     port: Number(values.port),
@@ -38,6 +41,15 @@ try {
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)
+}
+
+/** `groundplane lab token`: for the command line of another terminal. */
+function printToken(words: readonly string[]): never {
+  if (words.join(' ') !== 'token') throw new Error(`lab: there is no "${words.join(' ')}"; there is: token`)
+  const file = join(values.state === undefined ? ownStateDir() : resolve(values.state), 'control/admin-token')
+  if (!existsSync(file)) throw new Error(`${file} is not there: start the lab first (npm start)`)
+  console.log(readFileSync(file, 'utf8').trim())
+  process.exit(0)
 }
 
 /** Every line of "Try" works as printed, from any folder. */

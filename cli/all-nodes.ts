@@ -42,7 +42,9 @@ export async function askAllNodes(
 ): Promise<AllNodes | undefined> {
   const list = routes.get('nodeList')
   if (list === undefined) return undefined
-  const nodes = (listOf((await callAllPages(connection, list, {})).value)?.rows ?? []).filter(isRecord)
+  const registered = (listOf((await callAllPages(connection, list, {})).value)?.rows ?? []).filter(isRecord)
+  // A machine that never had an agent cannot be silent.
+  const nodes = registered.filter(({ agent }) => !isRecord(agent) || agent.enrolled_at !== null)
   if (nodes.length === 0 && node.places.includes('headers')) return undefined
   const limit = pLimit(AT_ONCE)
   const asked = await Promise.all(nodes.map((one) => limit(() => askOne(one))))

@@ -5,10 +5,11 @@ import { isRecord, type Json, LIST_FRAME } from './records.ts'
 import { type Shape, shapeOf } from './schema-shape.ts'
 import { headingOf } from './units.ts'
 
-/** By the title of the record's schema; what the rows lack is left out. */
+/** By the title of the record's schema, else by the member that lists them; what the rows lack is left out. */
 const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   TimelineEntry: ['at', 'status', 'what', 'text', 'duration_s', 'username'],
   AppEvent: ['created_at', 'status', 'action', 'description', 'username', 'progress'],
+  app_events: ['created_at', 'status', 'action', 'description', 'error_message', 'username'],
   PlatformEvent: ['created_at', 'level', 'type', 'state', 'description', 'username'],
   Job: ['id', 'job_type', 'job_status', 'progress', 'resource_name', 'status', 'created_at'],
   VirtualMachine: ['name', 'state', 'tenant_name', 'ip_address', 'service_offering_name', 'host_name', 'zone_name', 'id'],
@@ -73,7 +74,7 @@ export function recordTitle(schema: unknown, member: string | undefined): string
   if (member === undefined) return isRecord(schema.items) ? titleOf(schema.items) : undefined
   const properties = isRecord(schema.properties) ? schema.properties : {}
   const list = properties[member]
-  return isRecord(list) && isRecord(list.items) ? titleOf(list.items) : undefined
+  return isRecord(list) && isRecord(list.items) ? (titleOf(list.items) ?? member) : undefined
 }
 
 /** The columns under the names that records have them by; a name that no record can have is refused. */

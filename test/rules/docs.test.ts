@@ -176,7 +176,8 @@ test('every command of the command line that a document shows exists, with its o
         if (group === 'control' && command !== '') return existsSync(join(ROOT, `bin/${command}.ts`)) ? [] : [whole]
         if (PROGRAMS.includes(group) || MADE_HERE.includes(`${group} ${command}`)) return []
         const known = flags.get(`${group} ${command}`.trim())
-        const used = [...rest.matchAll(/ (--[\w-]+)/g)].map((match) => match[1] ?? '')
+        // What stands after a bar is another program's.
+        const used = [...(rest.split(' | ')[0] ?? '').matchAll(/ (--[\w-]+)/g)].map((match) => match[1] ?? '')
         return known === undefined || used.some((flag) => !known.has(flag)) ? [whole] : []
       }),
     ),
@@ -185,7 +186,7 @@ test('every command of the command line that a document shows exists, with its o
 })
 
 /** Not commands of the API: they have options of their own, or start another program. */
-const PROGRAMS = ['agent', 'control', 'lab', 'login', 'status', 'context', 'completion']
+const PROGRAMS = ['agent', 'control', 'lab', 'login', 'status', 'context', 'completion', 'doctor']
 /** Commands that an example of a guide makes. */
 const MADE_HERE = ['vm count-get']
 
@@ -198,7 +199,9 @@ function flagsByCommand(): Map<string, ReadonlySet<string>> {
   const flags = new Map<string, ReadonlySet<string>>()
   for (const group of root.commands) {
     for (const leaf of group.commands) {
-      flags.set(`${group.name()} ${leaf.name()}`, new Set(leaf.options.map((option) => option.long ?? '')))
+      for (const noun of [group.name(), ...group.aliases()])
+        for (const verb of [leaf.name(), ...leaf.aliases()])
+          flags.set(`${noun} ${verb}`, new Set(leaf.options.map((option) => option.long ?? '')))
     }
   }
   return flags
