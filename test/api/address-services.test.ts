@@ -79,6 +79,35 @@ describe('drift', () => {
   })
 })
 
+test('a lease that its client gave back stays in the history, and counts in the peak and the average of its scope', async () => {
+  const scope = {
+    name: 'remembered', network_cidr: '10.96.0.0/24', start_address: '10.96.0.10', end_address: '10.96.0.13', gateway: '10.96.0.1',
+  } // biome-ignore format: one scope
+  const mac = '52:54:00:dd:00:09'
+  const statistics = async () => ok(await lab.call('GET', '/ddi/dhcp/scopes/remembered/statistics')).data
+  ok(await lab.call('POST', '/ddi/dhcp/scopes', scope), 201)
+  const answer = lab.addresses.clients.obtain('remembered', mac)
+  assert.equal(answer?.type, 'ACK')
+  const held = await until('the collector has seen it', async () => {
+    const now = await statistics()
+    return now.peak_utilization === 25 && now
+  })
+  assert.deepEqual([held.utilization_percent, held.avg_lease_duration], [25, null])
+  const stored = lab.addresses.state.now.scopes.find((one) => one.name === 'remembered')
+  assert.ok(stored)
+  stored.leases = []
+  lab.addresses.state.changed()
+  const [lease] = await until('it has ended', async () => {
+    const { leases } = ok(await lab.call('GET', '/ddi/dhcp/leases?scope_name=remembered&state=released')).data
+    return leases.length > 0 && leases
+  })
+  assert.deepEqual([lease.mac, lease.ip, lease.state], [mac, answer?.ip, 'released'])
+  assert.equal(ok(await lab.call('GET', `/ddi/dhcp/leases/${mac}`)).data.state, 'released')
+  const after_it = await statistics()
+  assert.deepEqual([after_it.utilization_percent, after_it.peak_utilization], [0, 25])
+  assert.match(after_it.avg_lease_duration, /^\d+[smhd]$/)
+})
+
 describe('names of public addresses', () => {
   const acme = wellKnown.networks['acme-net']
 

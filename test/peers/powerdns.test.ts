@@ -129,33 +129,65 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
     )
   })
 
-  test('a line that somebody switched off stays as it is when its set is changed', async () => {
-    const name = `part.${ZONE}.`
-    const lines = [
-      { content: '10.77.0.91', disabled: false },
-      { content: '10.77.0.92', disabled: true },
-    ]
-    const records = [{ name, type: 'A', ttl: 300, changetype: 'REPLACE', records: lines }]
-    await server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets: records })
-    const off = { name: `off.${ZONE}.`, type: 'A', ttl: 300, changetype: 'REPLACE', records: [lines[1]] }
-    await server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets: [off] })
-    const linesOf = async (set: string): Promise<string[]> => {
-      const { rrsets } = (await server.raw(`/zones/${ZONE}.`)) as { rrsets: { name: string; records: typeof lines }[] }
-      const found = rrsets.find((one) => one.name === set)?.records ?? []
-      return found.map((line) => `${line.content} ${line.disabled ? 'off' : 'on'}`).toSorted()
-    }
-    const at = (value: string, fqdn = `part.${ZONE}`) => record({ fqdn, type: 'A', value })
-    await add(at('10.77.0.93'))
+  type Line = { content: string; disabled: boolean }
+  const put = (name: string, records: readonly Line[], comments: readonly object[] = []): Promise<unknown> => {
+    const set = { name: `${name}.`, type: 'A', ttl: 300, changetype: 'REPLACE', records, comments }
+    return server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets: [set] })
+  }
+  const linesOf = async (name: string): Promise<string[]> => {
+    const { rrsets } = (await server.raw(`/zones/${ZONE}.`)) as { rrsets: { name: string; records: Line[] }[] }
+    const found = rrsets.find((one) => one.name === `${name}.`)?.records ?? []
+    return found.map((line) => `${line.content} ${line.disabled ? 'off' : 'on'}`).toSorted()
+  }
+  const at = (value: string, fqdn: string) => record({ fqdn, type: 'A', value })
+  const on = (content: string): Line => ({ content, disabled: false })
+  const off = (content: string): Line => ({ content, disabled: true })
+
+  test('a line that somebody disabled stays as it is when its set is changed', async () => {
+    const [part, none] = [`part.${ZONE}`, `off.${ZONE}`]
+    await put(part, [on('10.77.0.91'), off('10.77.0.92')])
+    await put(none, [off('10.77.0.92')], [{ content: 'not now', account: '' }])
+    await add(at('10.77.0.93', part))
+    assert.deepEqual(await linesOf(part), ['10.77.0.91 on', '10.77.0.92 off', '10.77.0.93 on'])
+    await dns.changeRecords(ZONE, [{ action: 'update', old: at('10.77.0.91', part), record: at('10.77.0.94', part) }])
+    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.93', part) }])
+    assert.deepEqual(await linesOf(part), ['10.77.0.92 off', '10.77.0.94 on'])
+    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.94', part) }])
+    assert.deepEqual(await linesOf(part), ['10.77.0.92 off'])
+    await add(at('10.77.0.95', none))
+    assert.deepEqual(await linesOf(none), ['10.77.0.92 off', '10.77.0.95 on'])
+    await add(at('10.77.0.92', none))
+    assert.deepEqual(await linesOf(none), ['10.77.0.92 on', '10.77.0.95 on'])
+    const star = `*.any.${ZONE}`
+    await put(star, [off('10.77.0.96')])
+    await add(at('10.77.0.97', star))
+    assert.deepEqual(await linesOf(star), ['10.77.0.96 off', '10.77.0.97 on'])
+  })
+
+  test('a line that somebody disables in a zone of more than 5,000 sets between two changes stays disabled', async () => {
+    const many = Array.from({ length: 5001 }, (_, index) => record({ fqdn: `n-${index}.${ZONE}`, type: 'A', value: '10.77.1.1' })) // biome-ignore format: one row each
+    const each = (action: 'add' | 'delete') => many.map((one) => (action === 'add' ? { action, record: one } : { action, old: one })) // biome-ignore format: one thought
+    const name = `large.${ZONE}`
+    await dns.changeRecords(ZONE, each('add'))
+    // As a service that starts with the zone as it is.
+    const late = createPowerDns(server.config, OPTIONS)
+    const addLate = (value: string) => late.changeRecords(ZONE, [{ action: 'add', record: at(value, name) }])
+    await addLate('10.77.0.91')
+    await put(name, [on('10.77.0.91'), off('10.77.0.92')])
+    await addLate('10.77.0.93')
+    await late.close()
     assert.deepEqual(await linesOf(name), ['10.77.0.91 on', '10.77.0.92 off', '10.77.0.93 on'])
-    await dns.changeRecords(ZONE, [{ action: 'update', old: at('10.77.0.91'), record: at('10.77.0.94') }])
-    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.93') }])
-    assert.deepEqual(await linesOf(name), ['10.77.0.92 off', '10.77.0.94 on'])
-    await dns.changeRecords(ZONE, [{ action: 'delete', old: at('10.77.0.94') }])
-    assert.deepEqual(await linesOf(name), ['10.77.0.92 off'])
-    await add(at('10.77.0.95', `off.${ZONE}`))
-    assert.deepEqual(await linesOf(off.name), ['10.77.0.92 off', '10.77.0.95 on'])
-    await add(at('10.77.0.92', `off.${ZONE}`))
-    assert.deepEqual(await linesOf(off.name), ['10.77.0.92 on', '10.77.0.95 on'])
+    await dns.changeRecords(ZONE, each('delete'))
+  })
+
+  test('a record that moves to another name leaves the others of its set, where both names have a comment', async () => {
+    const [from, to] = [`from.${ZONE}`, `to.${ZONE}`]
+    const comments = [{ content: 'of the office', account: '' }]
+    await put(from, [on('10.77.0.91'), on('10.77.0.92')], comments)
+    await put(to, [on('10.77.0.93')], comments)
+    const old = { ...at('10.77.0.91', from), comment: 'of the office' }
+    await dns.changeRecords(ZONE, [{ action: 'update', old, record: { ...old, fqdn: to } }])
+    assert.deepEqual([await linesOf(from), await linesOf(to)], [['10.77.0.92 on'], ['10.77.0.91 on', '10.77.0.93 on']])
   })
 
   test('a zone whose settings are refused does not stay half-made, and a renamed one keeps its name', async () => {

@@ -76,6 +76,8 @@ export interface DnsServer {
   /** Without the zones that the server keeps for itself. */
   zones(signal?: AbortSignal): Promise<ZoneState[]>
   zone(name: string, signal?: AbortSignal): Promise<ZoneState | undefined>
+  /** All of them, cheaper than with what they are set to; a serial of null: not known without asking for the zone. */
+  zoneHeads(signal?: AbortSignal): Promise<ZoneHead[]>
   /** Cheaper than all of it. */
   zoneHead(name: string, signal?: AbortSignal): Promise<ZoneHead | undefined>
   /** Of exactly this zone, or of one name in it. */

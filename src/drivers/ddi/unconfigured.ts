@@ -42,6 +42,7 @@ export function unconfiguredDns(): DnsServer {
     check: refused,
     zones: refused,
     zone: refused,
+    zoneHeads: refused,
     zoneHead: refused,
     records: refused,
     createZone: refused,

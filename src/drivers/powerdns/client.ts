@@ -6,7 +6,7 @@ import { Compile } from 'typebox/compile'
 import { setTimeout as pause } from 'node:timers/promises'
 import { UpstreamError } from '#src/kernel/errors.ts'
 import type { DnsLimits, DnsServer, RecordChange, ZoneHead, ZoneNames, ZoneState } from '../ddi/dns-server.ts'
-import { createLinesOff, type ZoneSets } from './lines-off.ts'
+import { createLinesOff, FoundLines, type ZoneSets } from './lines-off.ts'
 import { bare, changedSets, dotted, RecordSet, recordsOf, writeSets } from './record-form.ts'
 import { type PowerDnsOptions, type ZoneAccess, zoneChanges } from './zone-changes.ts'
 import { gone, typeOf, zonePath } from './zone-form.ts'
@@ -16,7 +16,11 @@ export interface PowerDns extends DnsServer {
   close(): Promise<void>
 }
 
-const Zones = Compile(Type.Array(Type.Object({ name: Type.String() })))
+const Lines = Compile(FoundLines)
+const ListedZones = Type.Array(
+  Type.Object({ name: Type.String(), kind: Type.String(), serial: Type.Optional(Type.Integer()) }),
+)
+const Zones = Compile(ListedZones)
 const ZoneDetail = Type.Object({
   name: Type.String(),
   kind: Type.String(),
@@ -57,10 +61,13 @@ export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions)
     transport.send({ method: 'GET', path, timeout_ms, signal, ...(query === undefined ? {} : { query }) })
   const reads = readsOf(read)
   const write = writer(transport)
-  const off = createLinesOff(async (zone) => {
-    const whole = await zoneOf(read, zone)
-    if (whole === undefined) throw gone(zone)
-    return { serial: whole.serial ?? 0, sets: whole.rrsets }
+  const off = createLinesOff({
+    async whole(zone) {
+      const found = await zoneOf(read, zone)
+      if (found === undefined) throw gone(zone)
+      return { serial: found.serial ?? 0, sets: found.rrsets }
+    },
+    search: async (query) => checked(Lines, await read('/search-data', { query }), 'search'),
   })
   return {
     kind: 'powerdns',
@@ -72,7 +79,9 @@ export function createPowerDns(config: PowerDnsConfig, options: PowerDnsOptions)
       check?.(before)
       if (before === undefined) throw gone(zone)
       const { must_rectify, names, serial } = before
-      const sets = changedSets(await off.with(zone, before, names), changes)
+      // A whole zone shows them itself.
+      const there = names.size > MOST_NAMES ? before.sets : await off.with(zone, before, names)
+      const sets = changedSets(there, changes)
       if (sets.length === 0) return
       const path = zonePath(zone)
       if (must_rectify) await write({ method: 'PUT', path, body: { api_rectify: true } })
@@ -89,15 +98,17 @@ type Read = (
   path: string,
   how?: { query?: Query; signal?: AbortSignal | undefined; timeout_ms?: number },
 ) => Promise<unknown>
-type Reads = Pick<DnsServer, 'check' | 'zones' | 'zone' | 'zoneHead' | 'records' | 'queryCount'>
+type Reads = Pick<DnsServer, 'check' | 'zones' | 'zone' | 'zoneHeads' | 'zoneHead' | 'records' | 'queryCount'>
 
 function readsOf(read: Read): Reads {
+  const listed = async (signal?: AbortSignal): Promise<Static<typeof ListedZones>> =>
+    checked(Zones, await read('/zones', { signal }), 'zones')
   return {
     async check(signal) {
       if ((await read('', { signal })) === undefined) throw unknownForm('server')
     },
     async zones(signal) {
-      const rows = checked(Zones, await read('/zones', { signal }), 'zones')
+      const rows = await listed(signal)
       const limit = pLimit(ZONES_AT_ONCE)
       const states = rows.map(({ name }) =>
         limit(async () => {
@@ -110,6 +121,15 @@ function readsOf(read: Read): Reads {
     async zone(name, signal) {
       const detail = await apexOf(read, name, signal)
       return detail === undefined ? undefined : stateOf(read, detail, signal)
+    },
+    async zoneHeads(signal) {
+      const rows = await listed(signal)
+      // The serial stands still while a zone is off, and the list then says 0.
+      return rows.map(({ name, kind, serial = 0 }) => ({
+        name: bare(name),
+        type: typeOf(kind),
+        serial: serial === 0 ? null : serial,
+      }))
     },
     async zoneHead(name, signal) {
       const detail = await apexOf(read, name, signal)
@@ -148,10 +168,11 @@ async function zoneBefore(
       ...('record' in change ? [change.record.fqdn] : []),
     ]),
   )
-  const queries = names.size > MOST_NAMES ? [undefined] : [...names].map((name) => ({ rrset_name: dotted(name) }))
-  const answers = (await Promise.all(queries.map((query) => zoneOf(read, zone, query)))).filter(
-    (one) => one !== undefined,
+  const single = names.size > MOST_NAMES ? [] : [...names]
+  const zones = await Promise.all(
+    single.length === 0 ? [zoneOf(read, zone)] : single.map((name) => nameOf(read, zone, name)),
   )
+  const answers = zones.filter((one) => one !== undefined)
   const [first] = answers
   if (first === undefined) return undefined
   const is_deep = [...names].some((name) => name.slice(0, -zone.length - 1).includes('.'))
@@ -159,6 +180,12 @@ async function zoneBefore(
   const sets = answers.flatMap((one) => one.rrsets)
   const records = sets.flatMap(recordsOf).filter((record) => names.has(record.fqdn))
   return { type: typeOf(first.kind), serial: first.serial ?? 0, records, sets, names, must_rectify }
+}
+
+/** With its own sets: 4.7 answers those of other names too where they have a comment, without their lines. */
+async function nameOf(read: Read, zone: string, name: string): Promise<ZoneDetail | undefined> {
+  const found = await zoneOf(read, zone, { rrset_name: dotted(name) })
+  return found && { ...found, rrsets: found.rrsets.filter((set) => bare(set.name) === name) }
 }
 
 async function setsOf(

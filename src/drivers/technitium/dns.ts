@@ -100,6 +100,7 @@ export function createTechnitiumDns(config: TechnitiumConfig, options: Technitiu
       return Promise.all((await reads.list(signal)).map((row) => limit(() => zoneState(transport, row, signal))))
     },
     zone: reads.zone,
+    zoneHeads: async (signal) => (await reads.list(signal)).map(headOf),
     async zoneHead(name, signal) {
       const row = (await reads.list(signal)).find((zone) => bare(zone.name) === bare(name))
       return row === undefined ? undefined : headOf(row)

@@ -19,14 +19,14 @@ export function dnsRecordList(deps: DnsDeps) {
     const { page = 1, page_size = 50, record_type, search } = query
     const zones =
       query.zone_name === undefined
-        ? await server.zones(ctx.signal)
+        ? await server.zoneHeads(ctx.signal)
         : [await requireHead(deps, query.zone_name, ctx.signal)]
     const type = record_type?.toUpperCase()
-    const text = search?.toLowerCase()
+    const text = search === undefined ? undefined : new RegExp(search.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'i')
     const wanted = []
     for (const zone of zones) {
-      for (const record of await contents.of(zone, ctx.signal)) {
-        const fits = text === undefined || record.fqdn.includes(text) || record.value.toLowerCase().includes(text)
+      for (const record of await contents.of(zone)) {
+        const fits = text === undefined || text.test(record.fqdn) || text.test(record.value)
         if (fits && (type === undefined || record.type === type)) wanted.push({ zone: zone.name, record })
       }
     }

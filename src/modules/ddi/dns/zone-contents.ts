@@ -4,7 +4,7 @@ import type { DnsServer, RecordData, ZoneHead } from '#src/drivers/ddi/dns-serve
 
 export interface ZoneContents {
   /** Sorted by name, type and value. */
-  of(zone: ZoneHead, signal?: AbortSignal): Promise<readonly RecordData[]>
+  of(zone: ZoneHead): Promise<readonly RecordData[]>
   /** After a change of ours, which raised the serial by one: these names are read again, and not the whole zone. */
   changed(zone: string, fqdns: readonly string[]): void
   /** After one of which that is not known. */
@@ -28,18 +28,25 @@ export function createZoneContents(server: DnsServer): ZoneContents {
     maxSize: MOST_RECORDS,
     sizeCalculation: ({ records }) => records.length + 1,
   })
+  const current = async ({ name, serial }: ZoneHead): Promise<readonly RecordData[]> => {
+    const cached = cache.get(name)
+    const is_known =
+      cached !== undefined && cached.serial + cached.changes === serial && cached.names.size <= MOST_NAMES
+    if (is_known && cached.changes === 0) return cached.records
+    const records = is_known ? await refreshed(server, name, cached) : sorted(await server.records(name))
+    if (serial !== null) cache.set(name, { serial, records, changes: 0, names: new Set() })
+    return records
+  }
+  /** A large zone takes seconds to read: whoever wants it meanwhile waits for the same answer, also when the first has gone. */
+  const reading = new Map<string, Promise<readonly RecordData[]>>()
   return {
-    async of(zone, signal) {
-      const { name, serial } = zone
-      const cached = cache.get(name)
-      const is_known =
-        cached !== undefined && cached.serial + cached.changes === serial && cached.names.size <= MOST_NAMES
-      if (is_known && cached.changes === 0) return cached.records
-      const records = is_known
-        ? await refreshed(server, name, cached, signal)
-        : sorted(await server.records(name, {}, signal))
-      if (serial !== null) cache.set(name, { serial, records, changes: 0, names: new Set() })
-      return records
+    of(zone) {
+      // Without a serial nobody knows whether an answer that is under way is that of now.
+      if (zone.serial === null) return current(zone)
+      const key = `${zone.name} ${zone.serial ?? ''}`
+      const under_way = reading.get(key) ?? current(zone).finally(() => reading.delete(key))
+      reading.set(key, under_way)
+      return under_way
     },
     changed(zone, fqdns) {
       const cached = cache.get(zone)
@@ -51,14 +58,9 @@ export function createZoneContents(server: DnsServer): ZoneContents {
 }
 
 /** The touched names, and the zone's own with its start of authority, as they are now. */
-async function refreshed(
-  server: DnsServer,
-  zone: string,
-  { records, names }: Cached,
-  signal?: AbortSignal,
-): Promise<RecordData[]> {
+async function refreshed(server: DnsServer, zone: string, { records, names }: Cached): Promise<RecordData[]> {
   const touched = new Set([...names, zone])
-  const now = await Promise.all([...touched].map((fqdn) => server.records(zone, { fqdn }, signal)))
+  const now = await Promise.all([...touched].map((fqdn) => server.records(zone, { fqdn })))
   const next = records.filter((record) => !touched.has(record.fqdn))
   for (const record of now.flat().filter(({ fqdn }) => touched.has(fqdn))) next.splice(placeOf(record, next), 0, record)
   return next

@@ -23,7 +23,7 @@ const PROBLEMS_SHOWN = 20
 export function dnsZoneExport(deps: DnsDeps) {
   return async ({ params }: In<'dnsZoneExport'>, ctx: RequestContext) => {
     const zone = await requireHead(deps, params.zone_name, ctx.signal)
-    const body = writeZoneFile(zone.name, await deps.contents.of(zone, ctx.signal))
+    const body = writeZoneFile(zone.name, await deps.contents.of(zone))
     const headers = {
       'content-disposition': `attachment; filename="${zone.name.replaceAll(/[^a-z0-9._-]/g, '_')}.zone"`,
     }

@@ -26,7 +26,7 @@ export function dnsZoneList(deps: DnsDeps) {
       .toSorted((a, b) => a.name.localeCompare(b.name))
     const views = []
     for (const zone of wanted.slice((page - 1) * page_size, page * page_size)) {
-      const records = await contents.of(zone, ctx.signal)
+      const records = await contents.of(zone)
       const view = zoneView(zone, note.get(zone.name), records.length)
       const shown = include_records
         ? { records: await recordViews(deps, zone.name, records.slice(0, DETAIL_ROWS)) }
@@ -46,7 +46,7 @@ export function dnsZoneGet(deps: DnsDeps) {
   return async ({ params }: In<'dnsZoneGet'>, ctx: RequestContext) => {
     const zone = await requireZone(deps, params.zone_name, ctx.signal)
     const [records, notes, query_count] = await Promise.all([
-      deps.contents.of(zone, ctx.signal),
+      deps.contents.of(zone),
       zoneNotes(deps.database.db),
       deps.server.queryCount(zone.name, ctx.signal),
     ])
