@@ -17,6 +17,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   bmc: () => import('./bmc.ts'),
   cameras: () => import('./cameras.ts'),
   addresses: () => import('./addresses.ts'),
+  search: () => import('./search.ts'),
 }
 
 const asked = process.argv.slice(2)

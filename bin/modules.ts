@@ -22,6 +22,7 @@ import { kvmModule } from '#src/modules/kvm/index.ts'
 import type { AnyHandlers, Module, Parts, ServedArea, Watcher } from '#src/modules/module.ts'
 import { networkModule } from '#src/modules/network/index.ts'
 import { nodesModule } from '#src/modules/nodes/index.ts'
+import { searchModule } from '#src/modules/search/index.ts'
 import { serviceModule } from '#src/modules/service/index.ts'
 import { tenantsModule } from '#src/modules/tenants/index.ts'
 import { ownNodeHandlers } from './own-node.ts'
@@ -53,7 +54,8 @@ export function mountModules(
   services: MountServices,
   parts: Parts & { jobs: Engine },
 ): { watchers: Watcher[]; mountForPeers: (peer_server: Server) => void } {
-  const modules = MODULES.map((module) => module(parts))
+  const found = MODULES.map((module) => module(parts))
+  const modules = [...found, searchModule(found.flatMap(({ search = [] }) => search))]
   for (const job of modules.flatMap(({ jobs = [] }) => jobs)) parts.jobs.register(job)
   const served = assemble(areas, modules, ownNodeHandlers(parts.own_node))
   for (const { area, handlers } of served) mountArea(server, area, handlers, services)

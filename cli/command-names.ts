@@ -55,6 +55,7 @@ const GROUPS: Readonly<Record<string, string>> = {
   context: 'context-api',
   completion: 'completion-api',
   status: 'status-api',
+  search: 'search-api',
   login: 'login-api',
   help: 'help-api',
 }

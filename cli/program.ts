@@ -9,6 +9,7 @@ import { NAME_ROWS } from './name-rows.ts'
 import { routeTable } from './names.ts'
 import { addRouteCommand, CommandFailure, type Program } from './route-command.ts'
 import { addConnectionOptions, settleWait } from './route-options.ts'
+import { addSearch } from './search-command.ts'
 import { addContextCommands, addLogin, addStatus } from './session-commands.ts'
 import { note, printLine, type Terminal } from './terminal.ts'
 import { topHelp } from './topics.ts'
@@ -56,6 +57,7 @@ export function buildCommands(program: Program, only?: string): Command {
   addContextCommands(root, program)
   addStatus(root, program)
   addDoctor(root, program)
+  addSearch(root, program)
   addCompletion(root, program)
   for (const [name, members] of groupsOf(areas)) {
     const group = root.command(name).summary(aboutGroup(members)).description(aboutGroup(members))

@@ -34,7 +34,7 @@ export function valueAt(record: Json, path: string): unknown {
 /** What stands beside the rows in the answer of a list (api-conventions, Names and forms). */
 export const LIST_FRAME: ReadonlySet<string> = new Set([
   'count', 'count_exact', 'total_count', 'page', 'page_size', 'has_more', 'next_id', 'summary', 'unavailable', 'success',
-  'message', 'collected_at', 'generated_at', 'readings',
+  'message', 'collected_at', 'generated_at', 'readings', 'more',
 ]) // biome-ignore format: a list of words
 
 export interface ListAnswer {

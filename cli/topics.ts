@@ -38,11 +38,12 @@ export function topHelp(areas: readonly Area[]): string {
   groundplane vm list --state running
   groundplane vm start web-01 --wait
   groundplane node health
+  groundplane search 10.1.0.31
   groundplane events follow
 
 ${shown.join('\n')}
 
-${row('This program', 'login, context, status, doctor, completion; it also starts control, agent and lab')}
+${row('This program', 'login, context, status, doctor, search, completion; it also starts control, agent and lab')}
 
 "groundplane NOUN" lists the verbs of a noun, "groundplane NOUN VERB --help" what a command takes and does.
 list, show, create and delete work on every noun that has such a verb by another name (ls, get, provision, …).

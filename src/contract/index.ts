@@ -52,6 +52,7 @@ import { nodeSetup } from './nodes/lifecycle-setup.ts'
 import { nodeNics } from './nodes/nics.ts'
 import { nodeRegistry } from './nodes/registry.ts'
 import type { Area } from './route.ts'
+import { search } from './search.ts'
 import { service } from './service.ts'
 import { benchmarks } from './storage/benchmark.ts'
 import { hostStorage } from './storage/host.ts'
@@ -63,6 +64,7 @@ export const areas = [
   auth,
   appEvents,
   timeline,
+  search,
   jobs,
   vms,
   vmDisks,

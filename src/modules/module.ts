@@ -20,6 +20,7 @@ import type { Stream } from '#src/store/stream.ts'
 import type { BmcAccess } from './bmc-access.ts'
 import type { CredentialCache } from './auth/credential-cache.ts'
 import type { NodeAgents, OwnNode } from './node-agents.ts'
+import type { SearchSource } from './search-source.ts'
 
 /** What modules are made of; `bin/control-plane.ts` makes it. */
 export interface Parts {
@@ -63,6 +64,7 @@ export interface Module {
   areas: readonly ServedArea[]
   jobs?: readonly BoundJob[]
   watchers?: readonly Watcher[]
+  search?: readonly SearchSource[]
 }
 
 /** An area of the contract with the handlers of those of its routes that run on the control plane. */

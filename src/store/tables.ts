@@ -113,6 +113,7 @@ export interface Tables extends DecommissionTables, HaTables, NodeTables {
     state: string
     host_id: string | null
     tenant_id: string | null
+    words: Generated<string[]>
     seen_at: Time
   }
   platform_event: {

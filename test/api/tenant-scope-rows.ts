@@ -72,6 +72,10 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     ({ job_id }) => [job_id],
     ({ job_id }) => ({ query: `correlation_id=${job_id}` }),
   ),
+  searchRun: lists(
+    ({ tenant_id }) => [tenant_id],
+    ({ tenant_id }) => ({ query: `q=${tenant_id}` }),
+  ),
   vmHistory: at(({ vm_id }) => ({ virtual_machine_id: vm_id })),
   jobGet: at(({ job_id }) => ({ id: job_id })),
   jobCancel: at(({ job_id }) => ({ id: job_id })),

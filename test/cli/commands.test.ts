@@ -18,7 +18,7 @@ import { runHere } from './in-process.ts'
 
 const CONTRACT = join(import.meta.dirname, '../../src/contract')
 const BY_HAND = [
-  'login', 'context', 'status', 'doctor', 'completion', 'complete-names', 'control', 'agent', 'lab', 'help',
+  'login', 'context', 'status', 'doctor', 'search', 'completion', 'complete-names', 'control', 'agent', 'lab', 'help',
 ] // biome-ignore format: a list of words
 
 /** Every area that any file of the contract exports, whether the index lists it already or not. */

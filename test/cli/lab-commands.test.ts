@@ -10,6 +10,7 @@ import { areas } from '#src/contract/index.ts'
 import { routeEffect } from '#src/contract/route.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 import type { CliResult } from './cli-process.ts'
 import { runHere } from './in-process.ts'
 
@@ -241,4 +242,17 @@ test('a name that two things carry is refused with both ids, for every kind of t
     assert.equal(code, 5, `${line}: ${stderr}`)
     for (const id of [one, other]) assert.ok(stderr.includes(id), `${line}: ${stderr}`)
   }
+})
+
+test('a word finds things of every kind, in a table, as JSON and by kind', async () => {
+  const { tables } = lab.platform.state
+  const vm = tables.vms.get(wellKnown.vms['loki'])
+  const address = vm?.nics.find((nic) => nic.ipaddress !== null)?.ipaddress ?? ''
+  await until('the machine is known', async () => (await done(`search ${address} --kind vm`)).includes('loki'))
+  assert.match(await done('search kvm-01'), /dns_record +kvm-01\.lab\.example +kvm-01\.lab\.example/)
+  const { results } = JSON.parse(await done(`search ${address} --json`))
+  assert.deepEqual([results[0].kind, results[0].name, results[0].rank], ['vm', 'loki', 'exact'])
+  const short = await run('search lab --limit 1')
+  assert.match(short.stderr, /there is more/)
+  assert.equal((await run('search loki --kind car')).code, 2)
 })

@@ -22,6 +22,7 @@ const SHARED_MODULES = [
   'platform-rows',
   'own-address',
   'power-streams',
+  'search-source',
   'address-ports',
   // What makes a machine for other areas, too: they start it as a job of their own job.
   'compute/provision.job',

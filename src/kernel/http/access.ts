@@ -94,6 +94,17 @@ async function requireActive(tenant_id: string, isTenantActive: TenantState | un
   throw new ApiError('TENANT_INACTIVE', `Tenant ${tenant_id} is deactivated: its callers only read. ${way_out}`)
 }
 
+/** Whether its role and tenant scope let it call this route; for what else a route would show. */
+export function mayCall(route: RouteSpec, caller: Caller): boolean {
+  try {
+    checkRights(route, caller)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError) return false
+    throw error
+  }
+}
+
 function checkRights(route: RouteSpec, caller: Caller): void {
   if (route.access === 'public' || route.access === 'callback') return
   if (caller.role === null) throw new ApiError('UNAUTHENTICATED', 'Send `Authorization: Bearer <token>`.')

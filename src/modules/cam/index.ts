@@ -9,6 +9,7 @@ import { cameras } from '#src/contract/cam/cameras.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { createCamStore } from '#src/store/cam-instance.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { tableSource } from '../search-source.ts'
 import { createCurrentNvr } from './current-nvr.ts'
 import type { CamDeps } from './deps.ts'
 import { cameraHandlers } from './cameras.ts'
@@ -44,5 +45,6 @@ export function camModule(parts: Parts): Module {
       bindJob(cameraDeleteJob, deps),
     ],
     watchers: [createNvrWatcher(deps)],
+    search: [tableSource(parts.database, 'camera', cameras, 'cameraList', () => ({}))],
   }
 }

@@ -13,6 +13,7 @@ import { infrastructure } from '#src/contract/infrastructure.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { platformRows } from '../platform-rows.ts'
+import { platformSource, tableSource } from '../search-source.ts'
 import { computeCall } from './call.job.ts'
 import { vmDiskCreateJob } from './disk-create.job.ts'
 import { vmDiskHandlers } from './disks.ts'
@@ -71,6 +72,17 @@ export function computeModule(parts: Parts): Module {
     ],
     jobs: [bindJob(computeCall, parts), bindJob(vmProvisionJob, parts), bindJob(vmDiskCreateJob, parts)],
     watchers: [watcher],
+    search: [
+      tableSource(parts.database, 'vm', vms, 'vmGet', (id) => ({ body: { virtual_machine_id: id } })),
+      platformSource(
+        cloudstack,
+        'volume',
+        vmDisks,
+        'volumeList',
+        { command: 'listVolumes', key: 'volume', name: 'name', words: ['name', 'id'] },
+        (id) => ({ body: { id } }),
+      ),
+    ],
   }
 }
 

@@ -37,6 +37,8 @@ export interface StateWatcher {
   poll(ids: readonly string[]): Promise<void>
 }
 
+/** With the NICs: a machine is found by their addresses. */
+const DETAILS = 'min,nics'
 const FAST_POLL_MS = 2000
 /** The platform's clock has seconds; an event of the same second must not be missed. */
 const OVERLAP_MS = 2000
@@ -90,7 +92,7 @@ async function pollAllVms({ cloudstack, database }: WatcherOptions, signal: Abor
   const first_poll = before.size === 0
   for await (const rows of cloudstack.listPages(
     'listVirtualMachines',
-    { details: 'min', ...WHOLE_SCOPE },
+    { details: DETAILS, ...WHOLE_SCOPE },
     'virtualmachine',
     { signal },
   )) {
@@ -124,7 +126,7 @@ async function pollVms(
 ): Promise<void> {
   const wanted = [...new Set(ids)].slice(0, MAX_IDS)
   if (wanted.length === 0) return
-  const args = { ids: wanted, details: 'min', listall: true, page: 1, pagesize: wanted.length }
+  const args = { ids: wanted, details: DETAILS, listall: true, page: 1, pagesize: wanted.length }
   const content = await cloudstack.call('listVirtualMachines', args, { signal }).catch((error: unknown) => {
     // One unknown id spoils the whole list.
     if (error instanceof CloudStackError && error.status === 431) return {}
@@ -140,7 +142,7 @@ async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal):
   try {
     const content = await cloudstack.call(
       'listVirtualMachines',
-      { id, details: 'min', listall: true, page: 1, pagesize: 2 },
+      { id, details: DETAILS, listall: true, page: 1, pagesize: 2 },
       { signal },
     )
     const row = rowsOf(content, 'virtualmachine')[0]

@@ -1,6 +1,6 @@
 // What was last seen of every virtual machine (table vm_state), and the `vm-state` messages its changes cause.
 import { type Selectable, sql } from 'kysely'
-import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import type { Database, StreamMessage, Trx } from '#src/store/database.ts'
 import type { Tables } from '#src/store/tables.ts'
 
@@ -10,6 +10,8 @@ export interface SeenVm {
   state: string
   host_id: string | null
   tenant_id: string | null
+  /** What it is found by: display name, addresses and MACs. */
+  words: string[]
 }
 
 export function seenOf(row: Raw): SeenVm | null {
@@ -22,7 +24,18 @@ export function seenOf(row: Raw): SeenVm | null {
     name: textOf(row, 'name') ?? '',
     host_id: textOf(row, 'hostid'),
     tenant_id: textOf(row, 'domainid'),
+    words: wordsOf(row),
   }
+}
+
+function wordsOf(row: Raw): string[] {
+  const nics = rowsOf(row, 'nic').flatMap((nic) => [
+    textOf(nic, 'ipaddress'),
+    textOf(nic, 'ip6address'),
+    textOf(nic, 'macaddress'),
+    ...rowsOf(nic, 'secondaryip').map((one) => textOf(one, 'ipaddress')),
+  ])
+  return [...new Set([textOf(row, 'displayname'), ...nics].filter((word) => word !== null))].toSorted()
 }
 
 /** Data of a `vm-state` message. */
@@ -56,17 +69,19 @@ export async function recordStates(database: Database, seen: readonly SeenVm[], 
 async function changedRows(trx: Trx, seen: readonly SeenVm[]): Promise<Changed[]> {
   const { rows } = await sql<Changed>`
     with seen as (
-      select id, name, state, host_id, tenant_id
-      from jsonb_to_recordset(${JSON.stringify(seen)}::jsonb) as s (id text, name text, state text, host_id text, tenant_id text)
+      select id, name, state, host_id, tenant_id, words
+      from jsonb_to_recordset(${JSON.stringify(seen)}::jsonb)
+        as s (id text, name text, state text, host_id text, tenant_id text, words text[])
     ), old as (
       select vm_state.id, vm_state.state, vm_state.host_id from vm_state join seen using (id)
     ), written as (
-      insert into vm_state as known (id, name, state, host_id, tenant_id)
-      select id, name, state, host_id, tenant_id from seen order by id
+      insert into vm_state as known (id, name, state, host_id, tenant_id, words)
+      select id, name, state, host_id, tenant_id, words from seen order by id
       on conflict (id) do update
-        set name = excluded.name, state = excluded.state, host_id = excluded.host_id, tenant_id = excluded.tenant_id, seen_at = now()
-        where (known.name, known.state, known.host_id, known.tenant_id)
-          is distinct from (excluded.name, excluded.state, excluded.host_id, excluded.tenant_id)
+        set name = excluded.name, state = excluded.state, host_id = excluded.host_id, tenant_id = excluded.tenant_id, words = excluded.words,
+            seen_at = now()
+        where (known.name, known.state, known.host_id, known.tenant_id, known.words)
+          is distinct from (excluded.name, excluded.state, excluded.host_id, excluded.tenant_id, excluded.words)
       returning *
     )
     select written.*, old.state as old_state, old.host_id as old_host_id

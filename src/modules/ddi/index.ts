@@ -1,4 +1,5 @@
 // Addresses and names: DHCP, DNS, IPAM, public addresses, and where servers differ from what was ordered.
+import { isIP } from 'node:net'
 import { dhcp } from '#src/contract/ddi/dhcp.ts'
 import { dns } from '#src/contract/ddi/dns.ts'
 import { ddiDrift } from '#src/contract/ddi/drift.ts'
@@ -7,10 +8,12 @@ import { publicIps } from '#src/contract/ddi/public-ips.ts'
 import { unconfiguredDhcp, unconfiguredDns } from '#src/drivers/ddi/unconfigured.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve, type Watcher } from '../module.ts'
+import { platformSource, tableSource } from '../search-source.ts'
 import { dhcpHandlers } from './dhcp/index.ts'
 import { dhcpReservationCreateJob } from './dhcp/reservation.job.ts'
 import { createAddressNames } from './dns/address-names.ts'
 import { dnsHandlers } from './dns/index.ts'
+import { dnsSearch } from './dns/search.ts'
 import { createZoneContents } from './dns/zone-contents.ts'
 import { ddiDriftHandlers } from './drift/index.ts'
 import { builtInStore } from './ipam/built-in.ts'
@@ -52,5 +55,25 @@ export function ddiModule(parts: Parts): Module {
     ],
     jobs: [bindJob(publicIpAcquireJob, public_deps), bindJob(dhcpReservationCreateJob, dhcp_deps)],
     watchers,
+    search: [
+      platformSource(
+        parts.cloudstack,
+        'public_ip',
+        publicIps,
+        'publicIpGet',
+        {
+          command: 'listPublicIpAddresses',
+          key: 'publicipaddress',
+          args: { forvirtualnetwork: true },
+          name: 'ipaddress',
+          takes: (text) => isIP(text) !== 0,
+          words: ['ipaddress', 'id'],
+        },
+        (ip_id) => ({ params: { ip_id } }),
+      ),
+      tableSource(database, 'dhcp_scope', dhcp, 'dhcpScopeGet', (scope_name) => ({ params: { scope_name } })),
+      tableSource(database, 'dhcp_reservation', dhcp, 'dhcpReservationList', (search) => ({ query: { search } })),
+      ...(dns_server === undefined ? [] : dnsSearch(dns_deps)),
+    ],
   }
 }

@@ -9,6 +9,7 @@ import { addressOf } from '#src/kernel/ip-address.ts'
 import { createAddressPorts } from '../address-ports.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { createPowerStreams } from '../power-streams.ts'
+import { tableSource } from '../search-source.ts'
 import type { KvmJobDeps } from './boot-parts.ts'
 import { xorrisoRunner } from './image.ts'
 import { nodePhoneHome } from './phone-home.ts'
@@ -38,6 +39,7 @@ export function kvmModule(parts: Parts): Module {
     ],
     jobs: [bindJob(kvmProvisionJob, job_deps), bindJob(kvmRevealJob, job_deps)],
     watchers: [{ stop: () => streams.stop() }],
+    search: [tableSource(parts.database, 'kvm', kvmPower, 'kvmPowerGet', (kvm_ip) => ({ query: { kvm_ip } }))],
   }
 }
 

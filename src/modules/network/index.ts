@@ -10,6 +10,7 @@ import { serviceProviders } from '#src/contract/network/providers.ts'
 import { networkStats } from '#src/contract/network/stats.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { platformSource } from '../search-source.ts'
 import { eligibleNicHandlers } from './eligible-nics.ts'
 import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
@@ -48,5 +49,21 @@ export function networkModule(parts: Parts): Module {
       bindJob(guestNetworkCheckJob, deps),
     ],
     watchers: [createHealthWatcher(deps), { stop: () => poll.close() }],
+    search: [
+      platformSource(
+        parts.cloudstack,
+        'network',
+        guestNetworks,
+        'guestNetworkList',
+        {
+          command: 'listNetworks',
+          key: 'network',
+          args: { traffictype: 'Guest' },
+          name: 'name',
+          words: ['name', 'displaytext', 'id'],
+        },
+        (id) => ({ body: { id } }),
+      ),
+    ],
   }
 }

@@ -2,6 +2,7 @@
 import { tenants } from '#src/contract/tenants.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
+import { tableSource } from '../search-source.ts'
 import { tenantAccountModeSet } from './account-mode.ts'
 import { tenantAuthSourceSet } from './auth-source.ts'
 import { tenantCreateJob } from './create.job.ts'
@@ -29,6 +30,7 @@ export function tenantsModule(parts: Parts): Module {
       }),
     ],
     jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantStatusSetJob, deps)],
+    search: [tableSource(parts.database, 'tenant', tenants, 'tenantGet', (id) => ({ params: { id } }))],
     watchers: [createTenantReconciler({ ...parts, poll_ms: config.compute.tenants_poll_ms })],
   }
 }
