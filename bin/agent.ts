@@ -5,6 +5,7 @@ import { linuxHost } from '#src/kernel/host.ts'
 import { hostOptionsOf } from '#src/node/config.ts'
 import { loadAgentConfig } from './agent-config.ts'
 import { startAgent, stopWithProcess } from './agent-program.ts'
+import { releaseStartUpMemory } from './memory.ts'
 
 const { values } = parseArgs({
   options: {
@@ -19,6 +20,7 @@ const { values } = parseArgs({
 try {
   const config = loadAgentConfig(values.config, { control_url: values.join, state_dir: values.state })
   stopWithProcess(await startAgent(config, linuxHost(hostOptionsOf(config.node)), enrolmentToken()))
+  releaseStartUpMemory()
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)

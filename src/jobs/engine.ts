@@ -64,7 +64,7 @@ export function createEngine(options: EngineOptions): Engine {
   const { database, log, replica, stream, background } = options
   const ledger = createLedger(database, options.keyring, replica.id, options.clock)
   const waiters: Waiters = new Map()
-  const held = createHeldJobs(ledger, options, waiters, () => poll())
+  const held = createHeldJobs(ledger, options, waiters, () => void (stopping || poll()))
   const slots = options.slots ?? SLOTS
   let stopping = false
   let polling: Promise<void> | undefined
@@ -190,6 +190,8 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
     live: liveProgress(options.database, options.stream),
     settle_ms: SETTLE_MS * wait_factor,
     retry_ms: RETRY_MS * wait_factor,
+    wait_factor,
+    pollAfter: (ms) => void setTimeout(roomAgain, Math.ceil(ms)).unref(),
     ...(options.at === undefined ? {} : { at: options.at }),
   }
   return {

@@ -25,6 +25,10 @@ export interface RunnerDeps {
   settle_ms: number
   /** First pause before an automatic repeat; doubles each time. */
   retry_ms: number
+  /** Of the pauses between two questions to another system. */
+  wait_factor: number
+  /** Takes jobs that may go on, once this time has passed. */
+  pollAfter: (ms: number) => void
   /** Test hook of the harness: called at each named point; throwing there is a crash. */
   at?: (point: string) => void
 }
@@ -87,7 +91,8 @@ type Waiting = Pick<
   'signalled' | 'waitUntil' | 'repeatAfter' | 'startChild' | 'childResult'
 >
 
-function waiting({ claim, step, progress, deps: { ledger, bound, at } }: RunParts): Waiting {
+function waiting({ claim, step, progress, deps }: RunParts): Waiting {
+  const { ledger, bound, at, wait_factor } = deps
   const here = async (): Promise<WaitingStep> => {
     // Its act would begin again after the wait.
     if (step?.kind === 'once') throw new Error(`the step ${step.name} is of kind once, so it cannot wait`)
@@ -104,11 +109,9 @@ function waiting({ claim, step, progress, deps: { ledger, bound, at } }: RunPart
         throw new WaitingError(claim.row.id)
     },
     async repeatAfter(ms) {
-      await ledger.waitUntil(
-        claim,
-        await here(),
-        sql<Date>`${ledger.now()} + ${Math.max(1, ms)} * interval '1 millisecond'`,
-      )
+      const pause_ms = Math.max(1, ms * wait_factor)
+      await ledger.waitUntil(claim, await here(), sql<Date>`${ledger.now()} + ${pause_ms} * interval '1 millisecond'`)
+      deps.pollAfter(pause_ms)
       throw new WaitingError(claim.row.id)
     },
     async startChild(name, definition, admission) {

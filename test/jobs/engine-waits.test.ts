@@ -179,6 +179,32 @@ test('a job waits for a time, and asks again at intervals, without a process', a
   assert.deepEqual(asked, [1, 1])
 })
 
+test('a job that asks again after a moment goes on after that moment, not with the next regular look', async () => {
+  const fixture = { asked: 0 }
+  const bound = bindJob(
+    defineJob<typeof fixture>()({
+      type: 'test.often',
+      resource_type: 'TEST',
+      input: Type.Object({}),
+      steps: [
+        {
+          name: 'poll',
+          title: 'Poll',
+          async run({ deps, repeatAfter }) {
+            deps.asked += 1
+            // 50 ms here; more often than there are regular looks while the test waits.
+            if (deps.asked < 32) await repeatAfter(50_000)
+          },
+        },
+      ],
+    }),
+    fixture,
+  )
+  const process = await replica([bound])
+  assert.equal((await ended(process, (await admit(process, bound, {})).id)).job_status, 'completed')
+  assert.equal(fixture.asked, 32)
+})
+
 test('a step that must happen once cannot wait: its act would begin again', async () => {
   const bound = bindJob(
     defineJob<null>()({

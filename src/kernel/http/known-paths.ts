@@ -7,21 +7,22 @@ export interface KnownPaths {
 }
 
 export function createKnownPaths(): KnownPaths {
-  const methods = new Map<string, string[]>()
+  const known = new Map<string, { methods: string[]; pattern?: RegExp }>()
   return {
     add(method, path) {
-      const more = method === 'GET' ? ['GET', 'HEAD'] : [method]
-      methods.set(path, [...(methods.get(path) ?? []), ...more])
+      const one = known.get(path) ?? { methods: [] }
+      one.methods.push(...(method === 'GET' ? ['GET', 'HEAD'] : [method]))
+      known.set(path, one)
     },
     methodsOf(asked) {
-      const found = [...methods].filter(([path]) => matches(path, asked)).flatMap(([, names]) => names)
-      return [...new Set(found)].toSorted()
+      const found = [...known].filter(([path, one]) => (one.pattern ??= patternOf(path)).test(asked))
+      return [...new Set(found.flatMap(([, { methods }]) => methods))].toSorted()
     },
   }
 }
 
-function matches(path: string, asked: string): boolean {
+function patternOf(path: string): RegExp {
   const literal = path.replace(/[.*+?^$()|[\]\\]/g, '\\$&')
   const pattern = literal.replace(/\{\w+\\\*\}/, '.+').replace(/\{\w+\}/g, '[^/]+')
-  return new RegExp(`^${pattern}$`).test(asked)
+  return new RegExp(`^${pattern}$`)
 }

@@ -33,7 +33,8 @@ export function createRateLimiter(
   burst: number,
   clock: () => number = () => performance.now(),
 ): RateLimiter {
-  const buckets = new LRUCache<string, Bucket>({ max: MAX_CALLERS })
+  // Not `max`: that takes the memory of all at once, before there is a single caller.
+  const buckets = new LRUCache<string, Bucket>({ maxSize: MAX_CALLERS, sizeCalculation: () => 1 })
   return {
     take(caller) {
       const now = clock()

@@ -24,7 +24,10 @@ interface Lookup {
 }
 
 export function createCredentialCache(): CredentialCache {
-  const entries = new LRUCache<string, LiveCredential>({ max: MAX_ENTRIES, ttl: MAX_AGE_MS, ttlResolution: 0 })
+  // Not `max`: that takes the memory of all at once.
+  const entries = new LRUCache<string, LiveCredential>({
+    maxSize: MAX_ENTRIES, sizeCalculation: () => 1, ttl: MAX_AGE_MS, ttlResolution: 0,
+  }) // biome-ignore format: one record
   const running = new Map<string, Lookup>()
 
   function start(key: string, load: () => Promise<LiveCredential>): Lookup {
