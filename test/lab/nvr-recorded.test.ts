@@ -164,23 +164,29 @@ async function replacements(nvr: NvrClient): Promise<[RegExp, string][]> {
   }
   // Their recordings are on the disk.
   const finished = `/api/events?limit=1&before=${Math.floor(Date.now() / 1000) - 60}`
-  const frames = await until('there is a frame of this hour', async () => {
-    const names = (await (await nvr.call('/api/preview/cam1/start/1000000000/end/2000000000/frames', { headers: { 'x-cache-bypass': '1' } })).json()) as string[] // biome-ignore format: one line
-    return names.length > 0 && names
-  })
   const review = await first('/api/review?cameras=cam1&limit=1')
   return [
     [/17953\d{5}\.123456-aaaaaa/g, await first(`${finished}&cameras=cam1&labels=person&has_snapshot=1`)],
     [/17953\d{5}\.5-bbbbbb/g, await first(`${finished}&cameras=cam1&has_snapshot=0`)],
     [/17953\d{5}\.5-cccccc/g, await first(`${finished}&cameras=cam2`)],
     [/17953\d{5}\.1-r[12]\w{4}/g, review],
-    [/preview_cam1-1795298410\.5\.webp/g, frames[0] ?? ''],
     [/17953\d{5}\.1-r3cccc/g, await first('/api/review?cameras=cam2&limit=1')],
     ...[...(nvr.lab.state.faces.get('train')?.keys() ?? [])].map((name, index): [RegExp, string] => [
       INBOX_FILES[index] ?? /$^/,
       name,
     ]),
   ].toReversed() as [RegExp, string][]
+}
+
+const PREVIEW_FRAME = 'preview_cam1-1795298410.5.webp'
+
+/** Asked for when it is needed: at the end of an hour its frames are gone. */
+async function previewFrame(nvr: NvrClient): Promise<string> {
+  const path = '/api/preview/cam1/start/1000000000/end/2000000000/frames'
+  return until('there is a frame of this hour', async () => {
+    const names = (await (await nvr.call(path, { headers: { 'x-cache-bypass': '1' } })).json()) as string[]
+    return names.at(-1)
+  })
 }
 
 /** A key that nobody knows: 0.17 then runs without cameras. */
@@ -212,7 +218,11 @@ async function compare(
     text.replace(/JWT\(sub=(\w+),role=(\w+),exp=(\d+)[^)]*\)/g, (_all, name: string, role: string, exp: string) =>
       signToken(nvr.lab.state, name, role, Number(exp) - RECORDED_S[exchange.release]),
     )
-  const path = exchange.path === '/auth' ? '/profile' : fit(exchange.path)
+  const path = exchange.path.includes(PREVIEW_FRAME)
+    ? exchange.path.replace(PREVIEW_FRAME, await previewFrame(nvr))
+    : exchange.path === '/auth'
+      ? '/profile'
+      : fit(exchange.path)
   const headers: Record<string, string> = { 'x-cache-bypass': '1' }
   if (exchange.as === undefined) headers['cookie'] = ''
   for (const [name, value] of Object.entries(exchange.headers ?? {})) headers[name] = tokens(value)
