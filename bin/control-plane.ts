@@ -22,7 +22,7 @@ import { createAuthenticator } from '#src/modules/auth/authenticator.ts'
 import { createCredentialCache, followRevocations } from '#src/modules/auth/credential-cache.ts'
 import { createOpenCredentials, type OpenCredentials } from '#src/modules/auth/open-credentials.ts'
 import { createOidcTokens } from '#src/modules/auth/oidc-tokens.ts'
-import { ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
+import { createSignInCode, ensureFirstAdminToken, readOrCreateAdminToken } from '#src/modules/auth/first-admin.ts'
 import type { Parts, Watcher } from '#src/modules/module.ts'
 import { createBmcAccess } from '#src/modules/bmc-access.ts'
 import { createNodeAgents } from '#src/modules/node-agents.ts'
@@ -63,6 +63,8 @@ export interface ControlPlane {
   url: string
   server: Server
   admin_token: string | undefined
+  /** Opens one console session with the rights of that token. */
+  sign_in_code: string | undefined
   log: Log
   close(): Promise<void>
 }
@@ -155,10 +157,10 @@ async function start(
   url = await server.listen(config.listen.host, config.listen.port)
   log.info({ url, version, replica_id: replica.id }, 'control plane listens')
   await start_up.waitForDatabase(database, log, options.signal)
-  const admin_token = await startParts({ ...parts, replica, listener, server, watchers }, options, opened)
+  const tokens = await startParts({ ...parts, replica, listener, server, watchers }, options, opened)
   start_up.done()
   log.info({ url, version, replica_id: replica.id }, 'control plane ready')
-  return { url, server, admin_token }
+  return { url, server, ...tokens }
 }
 
 interface Startable extends Pick<Parts, 'config' | 'database' | 'stream' | 'background' | 'log'> {
@@ -175,12 +177,12 @@ function publishedDocument(version: string): () => string {
   return () => (document ??= JSON.stringify(openApiDocument(areas, { version })))
 }
 
-/** Once the database is there: the schema, then everything that works on it. Answers the admin token to print. */
+/** Once the database is there: the schema, then everything that works on it. Answers what to print. */
 async function startParts(
   { config, database, replica, stream, listener, jobs, background, log, server, watchers }: Startable,
   options: ControlPlaneOptions,
   opened: AsyncDisposableStack,
-): Promise<string | undefined> {
+): Promise<Pick<ControlPlane, 'admin_token' | 'sign_in_code'>> {
   const migrated = await migrate(database.db)
   if (migrated.length > 0) log.info({ migrations: migrated }, 'database schema updated')
   await replica.start()
@@ -190,10 +192,7 @@ async function startParts(
   await listener.start()
   opened.defer(() => jobs.stop())
   await jobs.start()
-  const admin_token =
-    options.admin_token === 'always'
-      ? await readOrCreateAdminToken({ database }, config.data_dir)
-      : await ensureFirstAdminToken({ database }, config.data_dir)
+  const tokens = await firstTokens({ database }, options, config.data_dir)
   // Before what its requests need is stopped; the one at its start is for a start that fails.
   opened.defer(() => server.close())
   const periods = { replay_hours: config.events.replay_hours, ...config.retention }
@@ -205,7 +204,19 @@ async function startParts(
     for (const watcher of watchers) await watcher.stop()
   })
   for (const watcher of watchers) watcher.start?.()
-  return admin_token
+  return tokens
+}
+
+async function firstTokens(
+  deps: Pick<Parts, 'database'>,
+  options: ControlPlaneOptions,
+  data_dir: string,
+): Promise<Pick<ControlPlane, 'admin_token' | 'sign_in_code'>> {
+  if (options.admin_token === 'first-start') {
+    return { admin_token: await ensureFirstAdminToken(deps, data_dir), sign_in_code: undefined }
+  }
+  const admin_token = await readOrCreateAdminToken(deps, data_dir)
+  return { admin_token, sign_in_code: await createSignInCode(deps, admin_token) }
 }
 
 /** Its packages take a tenth of a second to load, so only where they are wanted. */

@@ -41,6 +41,8 @@ export interface DataCentreOptions {
 export interface DataCentre {
   url: string
   admin_token: string
+  /** Signs in as admin, once. */
+  console_url: string
   log_file: string
   /** A machine that the banner can offer to start. */
   stopped_vm: string
@@ -128,6 +130,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   return {
     url: control.url,
     admin_token: control.admin_token ?? '',
+    console_url: `${control.url}/console/#code=${control.sign_in_code ?? ''}`,
     log_file,
     stopped_vm: 'runner-02',
     dns_port,

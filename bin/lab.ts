@@ -54,12 +54,13 @@ function printToken(words: readonly string[]): never {
 
 /** Every line of "Try" works as printed, from any folder. */
 function banner(centre: Awaited<ReturnType<typeof startDataCentre>>, milliseconds: number): string {
-  const { url, admin_token, dns_port, dhcp_clients_url } = centre
+  const { url, admin_token, console_url, dns_port, dhcp_clients_url } = centre
   const command = `${resolve(import.meta.dirname, '../groundplane')} --url ${url} --token ${admin_token}`
   return [
     '',
     `Groundplane lab is ready (${(milliseconds / 1000).toFixed(1)} s)`,
     '',
+    `  Console      ${console_url}`,
     `  API          ${url}`,
     `  Docs         ${url}/docs`,
     `  Admin token  ${admin_token}`,

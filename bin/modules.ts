@@ -10,6 +10,7 @@ import { authModule } from '#src/modules/auth/index.ts'
 import { camModule } from '#src/modules/cam/index.ts'
 import { bmcModule } from '#src/modules/bmc/index.ts'
 import { computeModule } from '#src/modules/compute/index.ts'
+import { consoleModule } from '#src/modules/console/index.ts'
 import { ddiModule } from '#src/modules/ddi/index.ts'
 import { discoveryModule } from '#src/modules/discovery/index.ts'
 import { diskOfferingsModule } from '#src/modules/disk-offerings/index.ts'
@@ -29,6 +30,7 @@ import { ownNodeHandlers } from './own-node.ts'
 
 const MODULES: readonly ((parts: Parts) => Module)[] = [
   serviceModule,
+  consoleModule,
   authModule,
   eventsModule,
   jobsModule,

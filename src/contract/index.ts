@@ -23,6 +23,7 @@ import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
 import { vms } from './compute/vms.ts'
 import { volumeSnapshots } from './compute/volume-snapshots.ts'
+import { console } from './console.ts'
 import { dhcp } from './ddi/dhcp.ts'
 import { dns } from './ddi/dns.ts'
 import { ddiDrift } from './ddi/drift.ts'
@@ -61,6 +62,7 @@ import { timeline } from './timeline.ts'
 
 export const areas = [
   service,
+  console,
   auth,
   appEvents,
   timeline,

@@ -18,12 +18,13 @@ export const service = defineArea({
     rootPage: {
       method: 'GET',
       path: '/',
-      summary: 'Go to API reference',
-      description: 'For people who open the address of the service in a browser.',
+      summary: 'Go to console or API reference',
+      description:
+        'For people who open the address of the service: a browser is sent to the console, another program to the reference.',
       access: 'public',
       extension: true,
       kind: 'redirect',
-      ok: { 302: Type.Null({ description: 'To /docs.' }) },
+      ok: { 302: Type.Null({ description: 'To /console or /docs.' }) },
       errors: [500],
       example: {},
     },

@@ -13,6 +13,7 @@ import {
   roleOf,
   storedCaller,
 } from './credentials.ts'
+import { findLiveToken } from './api-tokens.ts'
 import type { Db, Trx } from './database.ts'
 import type { Tables } from './tables.ts'
 
@@ -25,7 +26,13 @@ export interface NewSession {
   expires_at: Date
 }
 
-export async function insertSession(trx: Trx, caller: Caller, life_ms: number): Promise<NewSession> {
+/** With a token's hash the session has the rights of that API token, and ends with it. */
+export async function insertSession(
+  trx: Trx,
+  caller: Caller,
+  life_ms: number,
+  token_hash: Buffer | null = null,
+): Promise<NewSession> {
   const secret = newCredential('gps_')
   const csrf_token = csrfTokenOf(secret)
   const { expires_at } = await trx
@@ -35,6 +42,7 @@ export async function insertSession(trx: Trx, caller: Caller, life_ms: number): 
       hash: credentialHash(secret),
       csrf_hash: credentialHash(csrf_token),
       user_id: caller.user_id,
+      token_hash,
       caller: JSON.stringify(caller),
       expires_at: sql<Date>`now() + make_interval(secs => ${life_ms / 1000})`,
     })
@@ -51,7 +59,7 @@ export async function findLiveSession(
     .selectFrom('session')
     .leftJoin('user_account', 'user_account.id', 'session.user_id')
     .select([
-      'session.csrf_hash', 'session.user_id', 'session.caller', 'session.ended_at',
+      'session.csrf_hash', 'session.user_id', 'session.token_hash', 'session.caller', 'session.ended_at',
       'user_account.role', 'user_account.tenant_id', 'user_account.username', 'user_account.disabled_at',
       sql<number>`(extract(epoch from session.expires_at - now()) * 1000)::float8`.as('remaining_ms'),
       sql<boolean>`session.seen_at < now() - make_interval(secs => ${TOUCH_SECONDS})`.as('unused'),
@@ -62,13 +70,20 @@ export async function findLiveSession(
   if (row.ended_at !== null) return 'revoked'
   if (row.remaining_ms <= 0) return 'expired'
   if (row.disabled_at !== null) return 'disabled'
+  const caller = row.token_hash === null ? callerNow(row) : await tokenCaller(db, row.token_hash)
+  if (typeof caller === 'string') return caller
   return {
-    caller: callerNow(row),
+    caller,
     credential: heldCredential('session', hash, row.remaining_ms),
     remaining_ms: row.remaining_ms,
     csrf_hash: row.csrf_hash,
     unused: row.unused,
   }
+}
+
+async function tokenCaller(db: Db, token_hash: Buffer): Promise<Caller | Rejection> {
+  const found = await findLiveToken(db, token_hash)
+  return typeof found === 'string' ? found : { ...found.caller, kind: 'session' }
 }
 
 export async function touchSession(db: Db, hash: Buffer): Promise<void> {
@@ -123,7 +138,7 @@ export async function findOpenSession(db: Db, id: string): Promise<(OpenSession 
 const USERNAME = sql<string>`coalesce(user_account.username, session.caller ->> 'username')`
 
 const SHOWN = [
-  'session.id', 'session.user_id', 'session.caller', 'session.created_at', 'session.seen_at', 'session.expires_at',
+  'session.id', 'session.user_id', 'session.token_hash', 'session.caller', 'session.created_at', 'session.seen_at', 'session.expires_at',
   'user_account.role', 'user_account.tenant_id', 'user_account.username',
 ] as const // biome-ignore format: a list of columns
 
@@ -138,7 +153,7 @@ function openSessions(db: Db) {
 
 type ShownRow = Pick<
   Selectable<Tables['session']>,
-  'id' | 'user_id' | 'caller' | 'created_at' | 'seen_at' | 'expires_at'
+  'id' | 'user_id' | 'token_hash' | 'caller' | 'created_at' | 'seen_at' | 'expires_at'
 > & {
   role: string | null
   tenant_id: string | null
@@ -159,10 +174,10 @@ function sessionView(row: ShownRow): OpenSession {
   }
 }
 
-/** A local user's rights are those of the user now; somebody else's are those of the sign-in. */
-function callerNow(row: Pick<ShownRow, 'caller' | 'role' | 'tenant_id' | 'username'>): Caller {
+/** A local user's rights are those of the user now; somebody else's, and those of a token, are those of the sign-in. */
+function callerNow(row: Pick<ShownRow, 'token_hash' | 'caller' | 'role' | 'tenant_id' | 'username'>): Caller {
   const stored = storedCaller(row.caller)
-  if (row.role === null || row.username === null) return stored
+  if (row.token_hash !== null || row.role === null || row.username === null) return stored
   return { ...stored, role: roleOf(row.role), tenant_id: row.tenant_id, username: row.username }
 }
 
@@ -175,6 +190,17 @@ export async function endSession(trx: Trx, hash: Buffer): Promise<boolean> {
     .where('ended_at', 'is', null)
     .executeTakeFirst()
   return numUpdatedRows > 0n
+}
+
+/** Sessions that were opened with this API token. */
+export async function sessionsOfToken(trx: Trx, token_hash: Buffer): Promise<Buffer[]> {
+  const rows = await trx
+    .selectFrom('session')
+    .select('hash')
+    .where('token_hash', '=', token_hash)
+    .where('ended_at', 'is', null)
+    .execute()
+  return rows.map((row) => row.hash)
 }
 
 /** Ends a user's sessions, all but the one that asks; answers the hashes of those that ended. */

@@ -38,6 +38,7 @@ export interface Tables extends DecommissionTables, HaTables, NodeTables {
     hash: Buffer
     csrf_hash: Buffer
     user_id: number | null
+    token_hash: Buffer | null
     caller: Json<object>
     created_at: Time
     seen_at: Time

@@ -1,4 +1,4 @@
-// Table ticket: for one stream, or for a path. A ticket remembers the credential that asked for it, so that it ends with that one.
+// Table ticket: for one stream, for a path, or to sign in once. A ticket remembers the credential that asked for it, so that it ends with that one.
 import { sql } from 'kysely'
 import { Type } from 'typebox'
 import Value from 'typebox/value'
@@ -8,8 +8,10 @@ import type { Db, Trx } from './database.ts'
 
 const STREAM_TICKET = /^gpt_[\w-]{43}$/
 const PATH_TICKET = /^gpp_[\w-]{43}$/
+const SIGN_IN_CODE = /^gpl_[\w-]{43}$/
 const STREAM_LIFE_SECONDS = 60
 const PATH_LIFE_SECONDS = 3600
+const SIGN_IN_LIFE_SECONDS = 3600
 
 export interface TicketUse {
   /** As it was when the ticket was made. */
@@ -23,7 +25,31 @@ export interface TicketUse {
 }
 
 export async function insertTicket(trx: Trx, use: TicketUse): Promise<{ ticket: string; expires_at: Date }> {
-  const ticket = newCredential(use.path === null ? 'gpt_' : 'gpp_')
+  const kind =
+    use.path === null
+      ? { prefix: 'gpt_', life_seconds: STREAM_LIFE_SECONDS }
+      : { prefix: 'gpp_', life_seconds: PATH_LIFE_SECONDS }
+  return insert(trx, use, kind)
+}
+
+/** What a sign-in link ends with: opens one session, with the rights of the API token of this hash. */
+export async function insertSignInCode(trx: Trx, caller: Caller, token_hash: Buffer): Promise<string> {
+  const use = { caller, source: token_hash, expires_at_ms: null, path: null }
+  return (await insert(trx, use, { prefix: 'gpl_', life_seconds: SIGN_IN_LIFE_SECONDS })).ticket
+}
+
+/** Hash of the API token behind the code; undefined where it is used, expired or not known. */
+export async function useSignInCode(db: Db, code: string): Promise<Buffer | undefined> {
+  if (!SIGN_IN_CODE.test(code)) return undefined
+  return (await useOnce(db, credentialHash(code)))?.source ?? undefined
+}
+
+async function insert(
+  trx: Trx,
+  use: TicketUse,
+  { prefix, life_seconds }: { prefix: string; life_seconds: number },
+): Promise<{ ticket: string; expires_at: Date }> {
+  const ticket = newCredential(prefix)
   const { expires_at } = await trx
     .insertInto('ticket')
     .values({
@@ -34,7 +60,7 @@ export async function insertTicket(trx: Trx, use: TicketUse): Promise<{ ticket: 
         expires_at_ms: use.expires_at_ms,
         path: use.path,
       }),
-      expires_at: sql<Date>`now() + make_interval(secs => ${use.path === null ? STREAM_LIFE_SECONDS : PATH_LIFE_SECONDS})`,
+      expires_at: sql<Date>`now() + make_interval(secs => ${life_seconds})`,
     })
     .returning('expires_at')
     .executeTakeFirstOrThrow()
@@ -51,7 +77,7 @@ export async function useTicket(
     const use = await findPathTicket(db, credentialHash(ticket))
     return use?.path != null && isWithin(request.path, use.path) ? use : undefined
   }
-  return STREAM_TICKET.test(ticket) && request.is_stream ? useStreamTicket(db, credentialHash(ticket)) : undefined
+  return STREAM_TICKET.test(ticket) && request.is_stream ? useOnce(db, credentialHash(ticket)) : undefined
 }
 
 async function findPathTicket(db: Db, hash: Buffer): Promise<TicketUse | undefined> {
@@ -70,7 +96,7 @@ function isWithin(path: string, allowed: string): boolean {
 }
 
 /** One statement decides, so that of two requests with the same ticket one gets nothing. */
-async function useStreamTicket(db: Db, hash: Buffer): Promise<TicketUse | undefined> {
+async function useOnce(db: Db, hash: Buffer): Promise<TicketUse | undefined> {
   const row = await db
     .updateTable('ticket')
     .set({ used_at: sql<Date>`now()` })

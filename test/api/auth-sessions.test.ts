@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type CallAnswer, type CallOptions, call } from '../support/api-call.ts'
+import { createSignInCode } from '#src/modules/auth/first-admin.ts'
 import { type AuthService, startAuthService } from '../support/auth-service.ts'
 import { until } from '../support/until.ts'
 
@@ -359,3 +360,45 @@ async function everything(): Promise<unknown[]> {
 function isBytes(value: unknown): value is { type: 'Buffer'; data: number[] } {
   return typeof value === 'object' && value !== null && 'type' in value && value.type === 'Buffer'
 }
+
+test('an API token opens a session with its rights, which ends with the token', async () => {
+  const made = await admin('POST', '/auth/tokens', { name: 'for the console', role: 'operator' })
+  const opened = await call(service.url, 'POST', '/auth/sessions', { body: { token: made.body.token } })
+  assert.equal(opened.status, 201, JSON.stringify(opened.body))
+  assert.deepEqual([opened.body.username, opened.body.role], ['for the console', 'operator'])
+  const set = opened.cookies.get('gp_session')
+  assert.match(set?.attributes ?? '', /HttpOnly; SameSite=Strict/)
+  const cookie = `gp_session=${set?.value ?? ''}`
+  const me = await call(service.url, 'GET', '/auth/me', { cookie })
+  assert.deepEqual([me.status, me.body.kind, me.body.role], [200, 'session', 'operator'])
+  const listed = await admin('GET', '/auth/sessions?username=for%20the%20console')
+  assert.equal(listed.body.count, 1)
+  const forged = await call(service.url, 'POST', '/auth/logout', { cookie })
+  assert.equal(forged.body.code, 'CSRF_REJECTED')
+  assert.equal((await admin('DELETE', `/auth/tokens/${String(made.body.id)}`)).status, 200)
+  const later = await call(service.url, 'GET', '/auth/me', { cookie })
+  assert.deepEqual([later.status, later.body.code], [401, 'UNAUTHENTICATED'])
+})
+
+test('a session of an API token does not outlive the end of the token', async () => {
+  const expires_at = new Date(Date.now() + 600_000).toISOString()
+  const made = await admin('POST', '/auth/tokens', { name: 'short', role: 'viewer', expires_at })
+  const opened = await call(service.url, 'POST', '/auth/sessions', { body: { token: made.body.token } })
+  assert.ok(Date.parse(String(opened.body.expires_at)) <= Date.parse(expires_at) + 1000, String(opened.body.expires_at))
+})
+
+test('a sign-in link opens one session and no second one, and no ticket is a sign-in link', async () => {
+  const code = await createSignInCode(service, service.admin_token)
+  const opened = await call(service.url, 'POST', '/auth/sessions', { body: { code } })
+  assert.deepEqual([opened.status, opened.body.role], [201, 'admin'])
+  const { body: stream } = await admin('POST', '/auth/tickets')
+  for (const refused of [{ code }, { code: stream.ticket }, { code: 'gpl_unknown' }, { token: 'gp_unknown' }]) {
+    const { status, body } = await call(service.url, 'POST', '/auth/sessions', { body: refused })
+    assert.deepEqual([status, body.code], [401, 'LOGIN_FAILED'], JSON.stringify(refused))
+  }
+  const both = await call(service.url, 'POST', '/auth/sessions', { body: { code, token: 'gp_x' } })
+  assert.deepEqual([both.status, both.body.code], [400, 'INVALID_REQUEST'])
+  const origin = { origin: 'https://elsewhere.example', 'sec-fetch-site': 'cross-site' }
+  const elsewhere = await call(service.url, 'POST', '/auth/sessions', { body: { code }, headers: origin })
+  assert.deepEqual([elsewhere.status, elsewhere.body.code], [403, 'CSRF_REJECTED'])
+})

@@ -15,11 +15,20 @@ const ACCESS = ['public', 'viewer', 'operator', 'admin', 'cluster', 'callback']
 const PUBLIC = [
   'GET /', 'GET /healthz', 'GET /readyz', 'GET /openapi.json', 'GET /docs', 'GET /docs/reference.js',
   'GET /cam/player', 'GET /cam/player/{file}',
-  'POST /auth/login', 'GET /auth/oidc/start', 'GET /auth/oidc/callback',
+  'GET /console', 'GET /console/{path*}', 'GET /console/assets/{file}',
+  'POST /auth/login', 'POST /auth/sessions', 'GET /auth/oidc/start', 'GET /auth/oidc/callback',
   'POST /configure/decommission/wipe-result', 'GET /internal/ssh/filesync-pubkey',
 ] // biome-ignore format: a list of routes
 /** Changes that a caller makes to itself only, and the report of a wipe image, which annotates. */
-const SELF_SERVICE = ['authLogin', 'authLogout', 'oidcCallback', 'ticketCreate', 'passwordChange', 'wipeResultReport']
+const SELF_SERVICE = [
+  'authLogin',
+  'sessionCreate',
+  'authLogout',
+  'oidcCallback',
+  'ticketCreate',
+  'passwordChange',
+  'wipeResultReport',
+]
 
 const ajv = new Ajv({ strict: false, allErrors: true })
 addFormatsModule.default(ajv, { mode: 'full' })

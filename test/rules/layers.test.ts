@@ -6,12 +6,13 @@ import { test } from 'node:test'
 
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
+  console: ['contract'],
   kernel: ['contract'],
   store: ['contract', 'kernel'],
   drivers: ['contract', 'kernel'],
   node: ['contract', 'kernel'],
   jobs: ['contract', 'kernel', 'store'],
-  modules: ['contract', 'kernel', 'store', 'drivers', 'jobs'],
+  modules: ['contract', 'console', 'kernel', 'store', 'drivers', 'jobs'],
 }
 /** Files of modules that all areas share. */
 const SHARED_MODULES = [

@@ -27,6 +27,9 @@ export const UNSEEN_ANSWERS: readonly UnseenAnswers[] = [
       'docsScript',
       'cameraPlayerPage',
       'cameraPlayerFile',
+      'consolePage',
+      'consoleView',
+      'consoleAsset',
     ],
   },
   {

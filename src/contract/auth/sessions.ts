@@ -66,6 +66,32 @@ export const sessionRoutes = {
       },
     },
   },
+  sessionCreate: {
+    method: 'POST',
+    path: '/auth/sessions',
+    summary: 'Sign in with API token or sign-in link',
+    description:
+      'Sets the same cookie as signing in by password. Send `token`, or the `code` of a sign-in link: `npm start` prints one that opens one session within an hour. The session has the rights of the API token and ends with it. Attempts are limited for each address.',
+    access: 'public',
+    body: Closed({
+      token: Type.Optional(Line({ minLength: 1, maxLength: 200, description: 'API token.' })),
+      code: Type.Optional(Line({ minLength: 1, maxLength: 200, description: 'What the sign-in link ends with.' })),
+    }),
+    ok: { 201: Session },
+    errors: [400, 401, 403, 500],
+    event: { resource_type: 'SESSION' },
+    extension: true,
+    example: {
+      body: { code: 'gpl_mN3xqv0b7m2Cq1i1d1oPZy1l3l2f3Yt0m0Q2c0Zr3xk' },
+      answer: {
+        username: 'ci',
+        role: 'admin',
+        tenant_id: null,
+        csrf_token: 'mN3xqv0b7m2Cq1i1d1oPZy1l3l2f3Yt0m0Q2c0Zr3xk',
+        expires_at: '2026-11-20T15:12:45.120Z',
+      },
+    },
+  },
   authLogout: {
     method: 'POST',
     path: '/auth/logout',

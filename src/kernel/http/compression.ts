@@ -13,12 +13,13 @@ const GZIP_LEVEL = 1
 /** Each piece is a turn of the event loop; most lists are one. */
 const PIECE_BYTES = 128 * 1024
 
-/** Streams (SSE, resources of subsystems) and ranges pass as they are. */
+/** Streams (SSE, resources of subsystems), ranges and what is compressed already pass as they are. */
 export function compressLongAnswers(app: FastifyInstance): void {
   app.addHook('onSend', (request, reply, payload, done) => {
     const length = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0
     const is_text = TEXT.test(String(reply.getHeader('content-type') ?? ''))
-    if (length < THRESHOLD_BYTES || !is_text || reply.statusCode === 206) return done(null, payload)
+    if (length < THRESHOLD_BYTES || !is_text || reply.statusCode === 206 || reply.hasHeader('content-encoding'))
+      return done(null, payload)
     reply.header('vary', 'accept-encoding')
     const encoding = acceptedEncoding(request)
     if (encoding === undefined || request.method === 'HEAD') return done(null, payload)

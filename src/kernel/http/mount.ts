@@ -139,7 +139,7 @@ function asError(validation: unknown, validationContext: 'body' | 'params'): Err
 
 /** What tells whether the service lives must answer whoever else floods it from the same address. */
 const PROBES: ReadonlySet<string> = new Set(['healthGet', 'readinessGet'])
-const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'oidcStart', 'oidcCallback'])
+const SIGN_IN_OPERATIONS: ReadonlySet<string> = new Set(['authLogin', 'sessionCreate', 'oidcStart', 'oidcCallback'])
 
 /** Before the body is read: who calls, how often, and whether they may. */
 function admit(mounted: Mounted, request: FastifyRequest, done: (error?: Error) => void): void {

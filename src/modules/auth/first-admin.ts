@@ -5,6 +5,7 @@ import { writePrivateFile } from '#src/kernel/keyring.ts'
 import { findLiveToken, insertToken, TOKEN_FORM } from '#src/store/api-tokens.ts'
 import { anyCallerExists, credentialHash, lockAdmins } from '#src/store/credentials.ts'
 import type { Database, Trx } from '#src/store/database.ts'
+import { insertSignInCode } from '#src/store/tickets.ts'
 
 export interface FirstAdminDeps {
   database: Database
@@ -34,6 +35,15 @@ export async function readOrCreateAdminToken(deps: FirstAdminDeps, data_dir: str
       if (typeof found !== 'string' && found.caller.role === 'admin' && found.caller.tenant_id === null) return stored
     }
     return writeNewToken(trx, data_dir)
+  })
+}
+
+/** For the sign-in link that the lab prints: it opens one session with the rights of this token. */
+export async function createSignInCode({ database }: FirstAdminDeps, token: string): Promise<string> {
+  return database.transact(async (trx) => {
+    const found = await findLiveToken(trx, credentialHash(token))
+    if (typeof found === 'string') throw new Error(`no sign-in link for an admin token that is ${found}`)
+    return insertSignInCode(trx, found.caller, credentialHash(token))
   })
 }
 

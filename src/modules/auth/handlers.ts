@@ -15,6 +15,7 @@ import {
   login,
   logout,
   passwordChange,
+  sessionCreate,
   startOidcSignIn,
   ticketCreate,
 } from './sessions.ts'
@@ -25,6 +26,7 @@ export function authHandlers(deps: AuthDeps): Handlers<typeof auth.routes, Reque
   const { db } = deps.database
   return {
     authLogin: ({ body }, ctx) => login(deps, ctx, body),
+    sessionCreate: ({ body }, ctx) => sessionCreate(deps, ctx, body),
     authLogout: (_input, ctx) => logout(deps, ctx),
     callerGet: (_input, ctx) => callerGet(deps, ctx),
     passwordChange: ({ body }, ctx) => passwordChange(deps, ctx, body),

@@ -3,12 +3,12 @@ import type { Static } from 'typebox'
 import type { sessionRoutes } from '#src/contract/auth/sessions.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Caller, RequestContext } from '#src/kernel/http/context.ts'
-import { findToken } from '#src/store/api-tokens.ts'
+import { findLiveToken, findToken } from '#src/store/api-tokens.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { credentialHash, csrfTokenOf, roleOf } from '#src/store/credentials.ts'
 import { OIDC_LOGIN_SECONDS } from '#src/store/oidc-logins.ts'
 import { endSession, endSessionsOf, insertSession, sessionExpiry } from '#src/store/sessions.ts'
-import { insertTicket, type TicketUse } from '#src/store/tickets.ts'
+import { insertTicket, type TicketUse, useSignInCode } from '#src/store/tickets.ts'
 import { credentialsOfUser, findUser, findUserByName, markLogin, updateUser } from '#src/store/users.ts'
 import { bearerOf } from './cluster-credential.ts'
 import { cookieOf, removeCookie, setCookie } from './cookies.ts'
@@ -19,7 +19,9 @@ import { changeRights } from './rights-change.ts'
 import { requireSameOrigin } from './same-origin.ts'
 import { foundUser } from './users.ts'
 
-type Body<Operation extends 'authLogin' | 'passwordChange'> = Static<(typeof sessionRoutes)[Operation]['body']>
+type Body<Operation extends 'authLogin' | 'sessionCreate' | 'passwordChange'> = Static<
+  (typeof sessionRoutes)[Operation]['body']
+>
 type Answer<Operation extends 'authLogin' | 'callerGet'> = Static<(typeof sessionRoutes)[Operation]['ok'][200]>
 
 export async function login(
@@ -58,12 +60,51 @@ function callerIdOf(user: { id: number }): string {
   return `user:${user.id}`
 }
 
-async function openSession(deps: AuthDeps, ctx: RequestContext, caller: Caller) {
-  const session = await deps.database.transact(async (trx) => {
-    if (caller.user_id !== null) await markLogin(trx, caller.user_id)
-    return insertSession(trx, caller, deps.session_ms)
+export async function sessionCreate(
+  deps: AuthDeps,
+  ctx: RequestContext,
+  { token, code }: Body<'sessionCreate'>,
+): Promise<Answer<'authLogin'>> {
+  requireSameOrigin(ctx.headers, deps.public_url)
+  if ((token === undefined) === (code === undefined)) throw invalidField('body.token', 'send either this or code')
+  const { db } = deps.database
+  const hash = code === undefined ? credentialHash(token ?? '') : await useSignInCode(db, code)
+  const found = hash === undefined ? 'unknown' : await findLiveToken(db, hash)
+  const live = typeof found === 'string' ? undefined : found
+  const about = {
+    resource_type: 'SESSION',
+    resource_uuid: live?.caller.id ?? '',
+    description: live === undefined ? 'Sign in' : `Sign in by token ${live.caller.username}`,
+    tenant_id: live?.caller.tenant_id ?? null,
+  }
+  return recordChange(deps, ctx, about, async () => {
+    if (live === undefined || hash === undefined) {
+      const what = code === undefined ? 'API token' : 'sign-in link'
+      throw new ApiError('LOGIN_FAILED', `This ${what} is not known, has ended, or was used.`)
+    }
+    const life_ms = Math.min(deps.session_ms, live.remaining_ms ?? Number.POSITIVE_INFINITY)
+    const { username, role, tenant_id } = live.caller
+    const session = await openSession(deps, ctx, { ...live.caller, kind: 'session' }, { life_ms, token_hash: hash })
+    ctx.setHeader('set-cookie', session.cookie)
+    const { csrf_token, expires_at } = session
+    return { username, role: roleOf(role ?? ''), tenant_id, csrf_token, expires_at: expires_at.toISOString() }
   })
-  return { ...session, cookie: setCookie(ctx, 'session', session.secret, deps.session_ms / 1000) }
+}
+
+async function openSession(
+  deps: AuthDeps,
+  ctx: RequestContext,
+  caller: Caller,
+  { life_ms, token_hash }: { life_ms: number; token_hash: Buffer | null } = {
+    life_ms: deps.session_ms,
+    token_hash: null,
+  },
+) {
+  const session = await deps.database.transact(async (trx) => {
+    if (caller.user_id !== null && token_hash === null) await markLogin(trx, caller.user_id)
+    return insertSession(trx, caller, life_ms, token_hash)
+  })
+  return { ...session, cookie: setCookie(ctx, 'session', session.secret, life_ms / 1000) }
 }
 
 export function logout(deps: AuthDeps, ctx: RequestContext): Promise<{ message: string }> {

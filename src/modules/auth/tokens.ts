@@ -13,6 +13,7 @@ import {
   type Rights,
   roleOf,
 } from '#src/store/credentials.ts'
+import { sessionsOfToken } from '#src/store/sessions.ts'
 import type { AuthDeps } from './deps.ts'
 import { changeRights } from './rights-change.ts'
 
@@ -56,7 +57,7 @@ export async function tokenRevoke(deps: AuthDeps, ctx: RequestContext, id: strin
       const admins_before = before.role === 'admin' && (await adminTokenExists(trx))
       const hash = await revokeToken(trx, id)
       if (hash === undefined) return
-      revoke([hash])
+      revoke([hash, ...(await sessionsOfToken(trx, hash))])
       if (admins_before && !(await adminTokenExists(trx)) && !(await adminUserExists(trx))) {
         throw new ApiError(
           'LAST_ADMIN',

@@ -20,9 +20,14 @@ export interface ServiceDeps {
   subsystems: () => Promise<Check[]>
 }
 
+/** A browser, and no program. */
+function wantsPage({ headers }: RequestContext): boolean {
+  return String(headers.accept ?? '').includes('text/html')
+}
+
 export function serviceHandlers(deps: ServiceDeps): Handlers<typeof service.routes, RequestContext> {
   return {
-    rootPage: () => ({ location: '/docs' }),
+    rootPage: (_input, ctx) => ({ location: wantsPage(ctx) ? '/console' : '/docs' }),
     healthGet: () => ({ status: 'ok' }),
     async readinessGet() {
       const checks = await deps.checks()

@@ -1,0 +1,128 @@
+// Calls operations: typed by the contract where the page names one, by its table where the operation is chosen at run time.
+import type { alerts } from '#src/contract/alerts.ts'
+import type { appEvents } from '#src/contract/app-events.ts'
+import type { auth } from '#src/contract/auth.ts'
+import type { CallInput, Result } from '#src/contract/route.ts'
+import type { vmMetrics } from '#src/contract/compute/metrics.ts'
+import type { vms } from '#src/contract/compute/vms.ts'
+import type { jobs } from '#src/contract/jobs.ts'
+import type { monitoring } from '#src/contract/network/monitoring.ts'
+import type { nodeHealth } from '#src/contract/nodes/health.ts'
+import type { nodeRegistry } from '#src/contract/nodes/registry.ts'
+import type { timeline } from '#src/contract/timeline.ts'
+import { csrfToken, sessionEnded } from '../session/session.ts'
+import { operationRow } from './contract.ts'
+
+type Known = (typeof alerts)['routes'] &
+  (typeof appEvents)['routes'] &
+  (typeof auth)['routes'] &
+  (typeof jobs)['routes'] &
+  (typeof monitoring)['routes'] &
+  (typeof nodeHealth)['routes'] &
+  (typeof nodeRegistry)['routes'] &
+  (typeof timeline)['routes'] &
+  (typeof vmMetrics)['routes'] &
+  (typeof vms)['routes']
+
+export type KnownOperation = keyof Known & string
+export type Answer<Op extends KnownOperation> = Result<Known[Op]>
+export type InputOf<Op extends KnownOperation> = CallInput<Known[Op]>
+
+export interface AnyInput {
+  params?: Record<string, unknown> | undefined
+  query?: Record<string, unknown> | undefined
+  body?: unknown
+}
+
+export interface CallOptions {
+  signal?: AbortSignal
+  /** Two calls with one key are one change. */
+  key?: string
+  /** Management address of the node that answers. */
+  node?: string
+}
+
+export interface FieldError {
+  path: string
+  message: string
+}
+
+/** What the service, or the way to it, answered instead of a result. */
+export class CallError extends Error {
+  readonly status: number
+  readonly code: string
+  readonly fields: readonly FieldError[]
+  readonly request_id: string | null
+  constructor(status: number, code: string, message: string, fields: readonly FieldError[], request_id: string | null) {
+    super(message)
+    Object.assign(this, { name: 'CallError' })
+    this.status = status
+    this.code = code
+    this.fields = fields
+    this.request_id = request_id
+  }
+}
+
+export function call<Op extends KnownOperation>(
+  operation: Op,
+  input: InputOf<Op>,
+  options: CallOptions = {},
+): Promise<Answer<Op>> {
+  return callAny(operation, input, options) as Promise<Answer<Op>>
+}
+
+export async function callAny(operation: string, input: AnyInput, options: CallOptions = {}): Promise<unknown> {
+  const { method, effect, takes_key } = operationRow(operation)
+  const headers: Record<string, string> = { accept: 'application/json' }
+  if (method !== 'GET') headers['x-csrf-token'] = csrfToken()
+  if (input.body !== undefined) headers['content-type'] = 'application/json'
+  if (takes_key && effect === 'change') headers['idempotency-key'] = options.key ?? crypto.randomUUID()
+  if (options.node !== undefined) headers['x-target-node'] = options.node
+  const response = await send(addressOf(operation, input), {
+    method,
+    headers,
+    body: input.body === undefined ? null : JSON.stringify(input.body),
+    signal: options.signal ?? null,
+  })
+  const text = await response.text()
+  if (response.ok) return text === '' ? null : JSON.parse(text)
+  const error = errorOf(response, text)
+  if (error.status === 401) sessionEnded(error.message)
+  throw error
+}
+
+async function send(address: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, init)
+  } catch (error) {
+    if (error instanceof DOMException && error.name === 'AbortError') throw error
+    throw new CallError(0, 'NETWORK', 'The service cannot be reached from this browser right now.', [], null)
+  }
+}
+
+export function addressOf(operation: string, { params = {}, query = {} }: AnyInput): string {
+  const path = operationRow(operation).path.replace(/\{(\w+)\*?\}/g, (_all, name: string) =>
+    encodeURIComponent(String(params[name] ?? '')),
+  )
+  const search = new URLSearchParams()
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) search.set(name, String(value))
+  return search.size === 0 ? path : `${path}?${search}`
+}
+
+/** Both forms of errors: problem documents, and the envelope of /ddi. */
+function errorOf(response: Response, text: string): CallError {
+  const body = parsed(text)
+  const say = (name: string): string | undefined => (typeof body[name] === 'string' ? body[name] : undefined)
+  const fields = Array.isArray(body.errors) ? (body.errors as FieldError[]) : []
+  const message = say('detail') ?? say('message') ?? say('title') ?? `The service answered ${response.status}.`
+  return new CallError(response.status, say('code') ?? 'UNKNOWN', message, fields, response.headers.get('x-request-id'))
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

@@ -1,0 +1,37 @@
+// The pages that the rail and the palette lead to, in their groups.
+import { whyNot } from '../api/why-not.ts'
+import type { Me } from '../session/session.ts'
+
+interface Entry {
+  href: string
+  title: string
+  /** What the page reads first: who may not read it is not led there. */
+  reads?: string
+}
+
+const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
+  {
+    title: 'Now',
+    entries: [
+      { href: '/', title: 'Overview' },
+      { href: '/timeline', title: 'Timeline', reads: 'appEventList' },
+      { href: '/jobs', title: 'Jobs', reads: 'jobList' },
+    ],
+  },
+  { title: 'Compute', entries: [{ href: '/vms', title: 'Virtual machines', reads: 'vmList' }] },
+  { title: 'Site', entries: [{ href: '/nodes', title: 'Nodes', reads: 'nodeList' }] },
+  {
+    title: 'Everything',
+    entries: [
+      { href: '/lists', title: 'Lists' },
+      { href: '/operations', title: 'Operations' },
+    ],
+  },
+]
+
+export function readableGroups(me: Me) {
+  const readable = ({ reads }: Entry): boolean => reads === undefined || whyNot(me, reads) === null
+  return GROUPS.map(({ title, entries }) => ({ title, entries: entries.filter(readable) })).filter(
+    ({ entries }) => entries.length > 0,
+  )
+}

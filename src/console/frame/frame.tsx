@@ -1,0 +1,101 @@
+// Around every page: areas at the left, search and session above, what runs and what failed below.
+import { useEffect, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { Pages } from '../pages/pages.tsx'
+import { useMe } from '../session/session.ts'
+import { readableGroups } from './areas.ts'
+import { Boundary } from './boundary.tsx'
+import { HelpDialog } from './help.tsx'
+import { type Key, keyTarget } from './keys.ts'
+import { Lamp } from './lamp.tsx'
+import { Palette } from './palette.tsx'
+import { Strip } from './strip.tsx'
+
+export function Frame() {
+  const [location, go] = useLocation()
+  const [open, setOpen] = useState<'palette' | 'help' | null>(null)
+  const main = useRef<HTMLElement>(null)
+  useKeys((key) => {
+    if (key === 'palette' || key === 'help') setOpen(key)
+    else go(key)
+  })
+  // A new page is announced by its heading, as a load would.
+  useEffect(() => {
+    const heading = main.current?.querySelector('h1')
+    document.title = heading === null || heading === undefined ? 'Groundplane' : `${heading.textContent} · Groundplane`
+  }, [location])
+  return (
+    <div className="frame">
+      <a className="skip" href="#main">
+        Skip to the page
+      </a>
+      <Header search={() => setOpen('palette')} />
+      <Rail location={location} />
+      <main id="main" ref={main} tabIndex={-1}>
+        <Boundary key={location}>
+          <Pages />
+        </Boundary>
+      </main>
+      <Strip />
+      {open === 'palette' && <Palette close={() => setOpen(null)} />}
+      {open === 'help' && <HelpDialog close={() => setOpen(null)} />}
+    </div>
+  )
+}
+
+function Header({ search }: { search(): void }) {
+  const me = useMe()
+  return (
+    <header className="top">
+      <Link href="/" className="brand">
+        Groundplane
+      </Link>
+      <button type="button" className="search" onClick={search}>
+        Search or act <kbd>Ctrl K</kbd>
+      </button>
+      <Lamp />
+      {me.tenant_id !== null && <span className="scope">tenant {me.tenant_id.slice(0, 8)}</span>}
+      <Link href="/me" aria-label={`${me.username}, ${me.role}`}>
+        {me.username}
+      </Link>
+    </header>
+  )
+}
+
+function Rail({ location }: { location: string }) {
+  const me = useMe()
+  const here = (href: string): boolean => (href === '/' ? location === '/' : location.startsWith(href))
+  return (
+    <nav className="rail" aria-label="Areas">
+      {readableGroups(me).map(({ title, entries }) => (
+        <section key={title}>
+          <h2>{title}</h2>
+          {entries.map((entry) => (
+            <Link key={entry.href} href={entry.href} {...(here(entry.href) && { 'aria-current': 'page' as const })}>
+              {entry.title}
+            </Link>
+          ))}
+        </section>
+      ))}
+    </nav>
+  )
+}
+
+/** `g` waits for its second letter. */
+function useKeys(act: (key: Key) => void): void {
+  const acting = useRef(act)
+  acting.current = act
+  useEffect(() => {
+    let prefix = ''
+    const listener = (event: KeyboardEvent): void => {
+      const key = keyTarget(event, prefix)
+      prefix = key === undefined && event.key === 'g' ? 'g' : ''
+      if (key === undefined) return
+      event.preventDefault()
+      if (key === 'filter') document.querySelector<HTMLElement>('main input[type="search"]')?.focus()
+      else acting.current(key)
+    }
+    addEventListener('keydown', listener)
+    return () => removeEventListener('keydown', listener)
+  }, [])
+}

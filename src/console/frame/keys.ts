@@ -1,0 +1,35 @@
+// Keys of the frame. Single letters act outside fields only, and none changes anything of the cloud.
+
+/** `palette`, `help`, `filter`, or the address to go to. */
+export type Key = string
+
+export const GO_TO: Readonly<Record<string, { href: string; title: string }>> = {
+  o: { href: '/', title: 'Overview' },
+  v: { href: '/vms', title: 'Virtual machines' },
+  n: { href: '/nodes', title: 'Nodes' },
+  t: { href: '/timeline', title: 'Timeline' },
+  j: { href: '/jobs', title: 'Jobs' },
+  l: { href: '/lists', title: 'Lists' },
+  a: { href: '/operations', title: 'Operations' },
+}
+
+export const OTHER_KEYS: readonly (readonly [string, string])[] = [
+  ['Ctrl K', 'search or act'],
+  ['/', 'filter of this list'],
+  ['j k, arrows, Home, End', 'move in a list'],
+  ['Enter', 'open the row'],
+  ['.', 'what can be done with the row'],
+  ['x', 'select the row'],
+  ['?', 'this list'],
+]
+
+export function keyTarget(event: KeyboardEvent, prefix: string): Key | undefined {
+  if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'
+  const { target } = event
+  const in_field = target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
+  if (in_field || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null)
+    return undefined
+  if (prefix === 'g') return GO_TO[event.key]?.href
+  if (event.key === '?') return 'help'
+  return event.key === '/' ? 'filter' : undefined
+}

@@ -1,0 +1,20 @@
+// Light, dark, or what the system says. The choice is the only thing that this browser stores beside the session's cookie.
+
+export const THEMES = ['system', 'light', 'dark'] as const
+export type Theme = (typeof THEMES)[number]
+
+const PLACE = 'groundplane.theme'
+
+export function chosenTheme(): Theme {
+  const stored = localStorage.getItem(PLACE)
+  return THEMES.find((theme) => theme === stored) ?? 'system'
+}
+
+export function chooseTheme(theme: Theme): void {
+  localStorage.setItem(PLACE, theme)
+  applyTheme()
+}
+
+export function applyTheme(): void {
+  document.documentElement.dataset.theme = chosenTheme()
+}

@@ -1,0 +1,52 @@
+// Columns of a list: what a cell shows, and which columns there are where nobody chose them.
+import type { ReactNode } from 'react'
+import { inWords } from '../api/contract.ts'
+import type { Schema } from '../api/contract-types.ts'
+import { typeOf } from '../form/values.ts'
+import { State, Value } from './value.tsx'
+
+export type Row = Record<string, unknown>
+
+export interface Column {
+  name: string
+  title: string
+  cell(row: Row): ReactNode
+}
+
+/** What names a thing to people comes first, then how it is. */
+const FIRST = [
+  'name', 'display_name', 'hostname', 'fqdn', 'username', 'address', 'ip_address', 'cidr', 'title', 'action', 'type',
+  'state', 'status', 'health', 'job_status', 'level', 'role',
+] // biome-ignore format: one list
+const MOST = 7
+
+export function columnOf(name: string, title = inWords(name)): Column {
+  const is_state = /^(state|status|health|job_status|level)$/.test(name)
+  return {
+    name,
+    title,
+    cell: (row) => (is_state ? <State text={row[name]} /> : <Value name={name} value={row[name]} />),
+  }
+}
+
+/** Out of the schema of a row: plain values alone, ids of other things last. */
+export function columnsOf(schema: Schema): Column[] {
+  const names = Object.entries(schema.properties ?? {})
+    .filter(([, one]) => !['object', 'array'].includes(typeOf(one)))
+    .map(([name]) => name)
+  const rank = (name: string): number => {
+    const at = FIRST.indexOf(name)
+    if (at !== -1) return at
+    return FIRST.length + (name === 'id' || name.endsWith('_id') ? 1 : 0)
+  }
+  return names
+    .toSorted((one, other) => rank(one) - rank(other))
+    .slice(0, MOST)
+    .map((name) => columnOf(name))
+}
+
+/** By what a row is named, for its link and for readers of the screen. */
+export function nameOf(row: Row): string {
+  const name = [...FIRST.slice(0, 10), 'id', 'node_id', 'bmc_ip'].map((field) => row[field]).find((value) => value)
+  return typeof name === 'string' || typeof name === 'number' ? String(name) : 'without a name'
+}

@@ -1,0 +1,216 @@
+// Rows of a list of any length: the service pages, and only the pages on the screen are asked for, once the scroller rests.
+import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
+import { useVirtualizer } from '@tanstack/react-virtual'
+import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
+import { Link, useLocation } from 'wouter'
+import { type AnyInput, callAny } from '../api/call.ts'
+import { operationRow } from '../api/contract.ts'
+import { Problem } from '../form/problem.tsx'
+import { type Column, nameOf, type Row } from './columns.tsx'
+
+const PAGE = 100
+const ROW_HEIGHT = 32
+const REST_MS = 80
+
+export interface RowsProps {
+  label: string
+  operation: string
+  /** Without the page. */
+  filter: Record<string, unknown>
+  columns: readonly Column[]
+  hrefOf(row: Row): string
+  /** Opens what can be done with a row. */
+  menu?: ((row: Row) => void) | undefined
+  selection?: { has(id: string): boolean; toggle(row: Row): void } | undefined
+  empty: ReactNode
+}
+
+export function pageInput(operation: string, filter: Record<string, unknown>, page: number): AnyInput {
+  const { method, paged } = operationRow(operation)
+  const given = paged ? { ...filter, page, page_size: PAGE } : filter
+  return method === 'GET' ? { query: given } : { body: given }
+}
+
+export function useCount(operation: string, filter: Record<string, unknown>) {
+  const input = pageInput(operation, filter, 1)
+  const first = useQuery({
+    queryKey: [operation, input],
+    queryFn: ({ signal }) => callAny(operation, input, { signal }),
+    placeholderData: keepPreviousData,
+  })
+  const answer = first.data as { count?: number } | undefined
+  return { count: answer?.count, error: first.error, refetch: first.refetch }
+}
+
+export function Rows(props: RowsProps) {
+  const { operation, filter, empty } = props
+  const { count, error, refetch } = useCount(operation, filter)
+  if (error !== null) return <Problem error={error} retry={() => void refetch()} />
+  if (count === undefined) return <p className="waiting">Loading …</p>
+  if (count === 0) return <div className="empty">{empty}</div>
+  return <Scroller {...props} count={count} />
+}
+
+function Scroller({ count, ...props }: RowsProps & { count: number }) {
+  const { label, columns, hrefOf, menu, selection } = props
+  const [, go] = useLocation()
+  const scroller = useRef<HTMLDivElement>(null)
+  const [at, setAt] = useState(0)
+  const rows = useVirtualizer({
+    count,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_HEIGHT,
+    overscan: 12,
+    paddingStart: ROW_HEIGHT,
+    scrollPaddingStart: ROW_HEIGHT,
+    useFlushSync: false,
+  })
+  const items = rows.getVirtualItems()
+  const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0)
+  const keys = (event: KeyboardEvent): void => {
+    if (event.target !== scroller.current || event.ctrlKey || event.altKey || event.metaKey) return
+    const move = MOVES[event.key]?.(at, count)
+    const row = rowAt(at)
+    if (move !== undefined) {
+      const next = Math.min(Math.max(move, 0), count - 1)
+      setAt(next)
+      rows.scrollToIndex(next)
+    } else if (event.key === 'Enter' && row) go(hrefOf(row))
+    else if (event.key === '.' && row) menu?.(row)
+    else if (event.key === 'x' && row) selection?.toggle(row)
+    else return
+    event.preventDefault()
+  }
+  return (
+    <div
+      ref={scroller}
+      className="rows"
+      role="grid"
+      aria-label={label}
+      aria-rowcount={count + 1}
+      aria-colcount={columns.length + (selection ? 1 : 0) + (menu ? 1 : 0)}
+      aria-activedescendant={`row-${at}`}
+      tabIndex={0}
+      style={{ '--columns': columnWidths(props) } as CSSProperties}
+      onKeyDown={keys}
+    >
+      <div role="rowgroup" style={{ height: rows.getTotalSize() }}>
+        <div role="row" aria-rowindex={1} className="head">
+          {selection && <span role="columnheader" aria-label="Selected" className="narrow" />}
+          {columns.map(({ name, title }) => (
+            <span role="columnheader" key={name}>
+              {title}
+            </span>
+          ))}
+          {menu && <span role="columnheader" aria-label="Actions" className="narrow" />}
+        </div>
+        {items.map(({ index, start }) => (
+          <RowLine
+            key={index % 64}
+            {...{ index, start, columns, hrefOf, menu, selection }}
+            row={rowAt(index)}
+            current={index === at}
+          />
+        ))}
+      </div>
+    </div>
+  )
+}
+
+function columnWidths({ columns, selection, menu }: RowsProps): string {
+  return `${selection ? '36px ' : ''}repeat(${columns.length}, minmax(0, 1fr))${menu ? ' 44px' : ''}`
+}
+
+const MOVES: Record<string, (at: number, count: number) => number> = {
+  ArrowDown: (at) => at + 1,
+  j: (at) => at + 1,
+  ArrowUp: (at) => at - 1,
+  k: (at) => at - 1,
+  PageDown: (at) => at + 20,
+  PageUp: (at) => at - 20,
+  Home: () => 0,
+  End: (_at, count) => count - 1,
+}
+
+/** A drag over 20,000 rows asks for the pages that it ends on. */
+function usePages({ operation, filter }: RowsProps, from: number, to: number): (index: number) => Row | undefined {
+  const { list, paged } = operationRow(operation)
+  const shown = paged ? { first: Math.floor(from / PAGE) + 1, last: Math.floor(to / PAGE) + 1 } : { first: 1, last: 1 }
+  const [rested, setRested] = useState(shown)
+  useEffect(() => {
+    const timer = setTimeout(() => setRested({ first: shown.first, last: shown.last }), REST_MS)
+    return () => clearTimeout(timer)
+  }, [shown.first, shown.last])
+  const wanted = Array.from({ length: shown.last - shown.first + 1 }, (_none, at) => shown.first + at)
+  const pages = useQueries({
+    queries: wanted.map((page) => {
+      const input = pageInput(operation, filter, page)
+      return {
+        queryKey: [operation, input],
+        queryFn: ({ signal }: { signal: AbortSignal }) => callAny(operation, input, { signal }),
+        enabled: page >= rested.first && page <= rested.last,
+      }
+    }),
+  })
+  return (index) => {
+    const answer = pages[paged ? Math.floor(index / PAGE) + 1 - shown.first : 0]?.data
+    return (answer as Record<string, Row[]> | undefined)?.[list ?? '']?.[paged ? index % PAGE : index]
+  }
+}
+
+interface RowLineProps extends Pick<RowsProps, 'columns' | 'hrefOf' | 'menu' | 'selection'> {
+  index: number
+  start: number
+  row: Row | undefined
+  current: boolean
+}
+
+function RowLine({ index, start, columns, hrefOf, menu, selection, row, current }: RowLineProps) {
+  const selected = row !== undefined && selection?.has(String(row.id))
+  return (
+    <div
+      role="row"
+      id={`row-${index}`}
+      aria-rowindex={index + 2}
+      {...(selection && { 'aria-selected': selected })}
+      data-current={current}
+      style={{ transform: `translateY(${start}px)` }}
+    >
+      {row === undefined ? (
+        <span role="gridcell" className="waiting">
+          row {index + 1} …
+        </span>
+      ) : (
+        <>
+          {selection && (
+            <span role="gridcell" className="narrow">
+              <input
+                type="checkbox"
+                aria-label={`Select ${nameOf(row)}`}
+                checked={selected}
+                onChange={() => selection.toggle(row)}
+              />
+            </span>
+          )}
+          {columns.map((column, at) => (
+            <span role="gridcell" key={column.name}>
+              {at === 0 ? <Link href={hrefOf(row)}>{column.cell(row)}</Link> : column.cell(row)}
+            </span>
+          ))}
+          {menu && (
+            <span role="gridcell" className="narrow">
+              <button
+                type="button"
+                className="quiet"
+                aria-label={`Actions of ${nameOf(row)}`}
+                onClick={() => menu(row)}
+              >
+                ⋯
+              </button>
+            </span>
+          )}
+        </>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,168 @@
+// Every list of the contract, with columns out of its schema: a new area has its pages on the day it is there.
+import { useEffect, useState } from 'react'
+import { Link } from 'wouter'
+import { inWords, objectFields, operationDetails, operationRow, operations } from '../api/contract.ts'
+import type { OperationDetails, OperationRow, Schema } from '../api/contract-types.ts'
+import { queries } from '../api/queries.ts'
+import { whyNot } from '../api/why-not.ts'
+import { Dialog } from '../form/dialog.tsx'
+import { Problem } from '../form/problem.tsx'
+import { plain, typeOf, valuesOf } from '../form/values.ts'
+import { columnsOf, nameOf, type Row } from '../lists/columns.tsx'
+import { Rows } from '../lists/rows.tsx'
+import { useMe } from '../session/session.ts'
+import { FilterBar, type FilterField } from './filter-bar.tsx'
+import { Facts, useFilter } from './panel.tsx'
+
+export function ListsPage() {
+  const me = useMe()
+  const lists = Object.entries(operations).filter(([name, row]) => isPlainList(row) && whyNot(me, name) === null)
+  const areas = [...new Set(lists.map(([, { area }]) => area))]
+  return (
+    <>
+      <h1>Lists</h1>
+      <div className="panels">
+        {areas.map((area) => (
+          <section key={area} className="panel" aria-label={area}>
+            <h2>{area}</h2>
+            <ul className="links">
+              {lists
+                .filter(([, row]) => row.area === area)
+                .map(([name, { summary }]) => (
+                  <li key={name}>
+                    <Link href={`/lists/${name}`}>{summary}</Link>
+                  </li>
+                ))}
+            </ul>
+          </section>
+        ))}
+      </div>
+    </>
+  )
+}
+
+function isPlainList({ list, on_node }: OperationRow): boolean {
+  return list !== null && !on_node
+}
+
+export function useDetails(operation: string): { details: OperationDetails | undefined; error: unknown } {
+  const [found, setFound] = useState<{ operation: string; details?: OperationDetails; error?: unknown }>()
+  useEffect(() => {
+    let stale = false
+    operationDetails(operation).then(
+      (details) => stale || setFound({ operation, details }),
+      (error: unknown) => stale || setFound({ operation, error }),
+    )
+    return () => {
+      stale = true
+    }
+  }, [operation])
+  const now = found?.operation === operation ? found : undefined
+  return { details: now?.details, error: now?.error }
+}
+
+export function ListPage({ operation }: { operation: string }) {
+  const me = useMe()
+  const { details, error } = useDetails(operation)
+  const row = operations[operation]
+  if (row === undefined || !isPlainList(row)) return <h1>There is no list {operation}</h1>
+  const why = whyNot(me, operation)
+  return (
+    <>
+      <h1>{row.summary}</h1>
+      {details?.description && <p className="help">{details.description}</p>}
+      {why !== null && <p>{why}</p>}
+      {error !== undefined && <Problem error={error} />}
+      {why === null && details !== undefined && <GenericList operation={operation} details={details} />}
+    </>
+  )
+}
+
+function GenericList({ operation, details }: { operation: string; details: OperationDetails }) {
+  const { method, summary } = operationRow(operation)
+  const [filter, setFilter] = useFilter()
+  const { row: row_id, ...given } = filter
+  const request = objectFields(method === 'GET' ? details.query : details.body) ?? {}
+  const item = plain(details.item ?? {})
+  const search = (row: string) => `?${new URLSearchParams({ ...given, row })}`
+  return (
+    <>
+      <FilterBar filter={given} set={setFilter} fields={filterFields(request)} />
+      <Rows
+        label={summary}
+        operation={operation}
+        filter={valuesOf(request, given)}
+        columns={columnsOf(item)}
+        hrefOf={(row) => `/lists/${operation}${search(rowId(row))}`}
+        empty={<p>{Object.keys(given).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
+      />
+      {row_id !== undefined && <RowDialog operation={operation} id={row_id} close={() => setFilter('row', '')} />}
+    </>
+  )
+}
+
+/** Only what was read already: a row that is not on the screen is found by the filter. */
+function RowDialog({ operation, id, close }: { operation: string; id: string; close(): void }) {
+  const { list } = operationRow(operation)
+  const known = queries.getQueriesData<Record<string, Row[]>>({ queryKey: [operation] })
+  const row = known.flatMap(([, answer]) => answer?.[list ?? ''] ?? []).find((one) => rowId(one) === id)
+  return (
+    <Dialog title={row === undefined ? id : nameOf(row)} close={close}>
+      {row === undefined ? (
+        <p>It is not among the rows that were read. Filter the list for it.</p>
+      ) : (
+        <>
+          <RowOperations operation={operation} row={row} />
+          <Facts thing={row} />
+        </>
+      )}
+    </Dialog>
+  )
+}
+
+/** What the contract can do with such a thing: operations of its area that need one id, which this row has. */
+function RowOperations({ operation, row }: { operation: string; row: Row }) {
+  const me = useMe()
+  const { area, list } = operationRow(operation)
+  const own_name = `${(list ?? '').replace(/s$/, '')}_id`
+  const valueFor = (name: string): unknown => row[name] ?? (name === own_name || name === 'id' ? row.id : undefined)
+  const found = Object.entries(operations).flatMap(([name, one]) => {
+    const [id_name] = one.ids
+    const value = one.area === area && one.ids.length === 1 && id_name !== undefined ? valueFor(id_name) : undefined
+    return value === undefined || value === null
+      ? []
+      : [{ name, ...one, search: `${id_name}=${encodeURIComponent(String(value))}` }]
+  })
+  return (
+    <ul className="links">
+      {found.map(({ name, summary, search }) => (
+        <li key={name}>
+          <Link href={`/operations/${name}?${search}`}>{summary}</Link> <span className="help">{whyNot(me, name)}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+const KEYS = ['id', 'uuid', 'node_id', 'bmc_ip', 'name', 'address', 'ip_address', 'job_id']
+
+function rowId(row: Row): string {
+  const value = KEYS.map((name) => row[name]).find((one) => one !== undefined && one !== null)
+  return value === undefined ? JSON.stringify(row) : String(value)
+}
+
+const PAGING = ['page', 'page_size', 'after_id', 'sort_by', 'sort_order']
+const MOST_FILTERS = 6
+
+function filterFields(request: Record<string, Schema>): FilterField[] {
+  return Object.entries(request)
+    .filter(([name, schema]) => !PAGING.includes(name) && !['object', 'array'].includes(typeOf(schema)))
+    .toSorted(([one], [other]) => Number(one.endsWith('_id')) - Number(other.endsWith('_id')))
+    .slice(0, MOST_FILTERS)
+    .map(([name, schema]) => ({ name, label: inWords(name), options: choicesOf(schema) }))
+}
+
+function choicesOf(schema: Schema): string[] | undefined {
+  if (typeOf(schema) === 'boolean') return ['true', 'false']
+  return plain(schema).enum?.filter((one) => one !== null)
+}

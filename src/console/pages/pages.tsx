@@ -1,0 +1,38 @@
+// The addresses of the console and what each shows.
+import { Link, Route, Switch } from 'wouter'
+import { Account } from './account.tsx'
+import { ChainPage, TimelinePage } from './timeline.tsx'
+import { JobPage, JobsPage } from './jobs.tsx'
+import { ListPage, ListsPage } from './lists.tsx'
+import { MachinePage } from './machine.tsx'
+import { MachinesPage } from './machines.tsx'
+import { NodePage, NodesPage } from './nodes.tsx'
+import { OperationPage, OperationsPage } from './operations.tsx'
+import { Overview } from './overview.tsx'
+
+export function Pages() {
+  return (
+    <Switch>
+      <Route path="/" component={Overview} />
+      <Route path="/timeline" component={TimelinePage} />
+      <Route path="/timeline/:id">{({ id }) => <ChainPage id={id} />}</Route>
+      <Route path="/jobs" component={JobsPage} />
+      <Route path="/jobs/:id">{({ id }) => <JobPage id={id} />}</Route>
+      <Route path="/vms" component={MachinesPage} />
+      <Route path="/vms/:id">{({ id }) => <MachinePage id={id} />}</Route>
+      <Route path="/nodes" component={NodesPage} />
+      <Route path="/nodes/:bmc">{({ bmc }) => <NodePage bmc={decodeURIComponent(bmc)} />}</Route>
+      <Route path="/lists" component={ListsPage} />
+      <Route path="/lists/:operation">{({ operation }) => <ListPage operation={operation} />}</Route>
+      <Route path="/operations" component={OperationsPage} />
+      <Route path="/operations/:operation">{({ operation }) => <OperationPage operation={operation} />}</Route>
+      <Route path="/me" component={Account} />
+      <Route>
+        <h1>Not found</h1>
+        <p>
+          There is no such page. <Link href="/">Go to the overview</Link>
+        </p>
+      </Route>
+    </Switch>
+  )
+}

@@ -1,0 +1,69 @@
+// Parts that pages share: a panel that waits and fails by itself, facts of a thing, and the state of the address.
+import type { UseQueryResult } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { useSearchParams } from 'wouter'
+import { inWords } from '../api/contract.ts'
+import { Problem } from '../form/problem.tsx'
+import { State, Value } from '../lists/value.tsx'
+
+interface PanelProps<T> {
+  title: string
+  query: UseQueryResult<T>
+  children(answer: T): ReactNode
+}
+
+export function Panel<T>({ title, query, children }: PanelProps<T>) {
+  return (
+    <section className="panel" aria-label={title}>
+      <h2>{title}</h2>
+      <Loaded query={query}>{children}</Loaded>
+    </section>
+  )
+}
+
+/** What is known is shown, even where asking again has just failed. */
+export function Loaded<T>({ query, children }: Pick<PanelProps<T>, 'query' | 'children'>) {
+  const { data, error, refetch } = query
+  return (
+    <>
+      {error !== null && <Problem error={error} retry={() => void refetch()} />}
+      {data === undefined && error === null && <p className="waiting">Loading …</p>}
+      {data !== undefined && children(data)}
+    </>
+  )
+}
+
+const STATES = /^(state|status|health|job_status|provision_status)$/
+
+/** Plain values first, then what has parts. */
+export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
+  const has_parts = ([, value]: [string, unknown]): boolean => typeof value === 'object' && value !== null
+  const entries = Object.entries(thing)
+  return (
+    <dl className="facts">
+      {[...entries.filter((entry) => !has_parts(entry)), ...entries.filter(has_parts)].map(([name, value]) => (
+        <div key={name}>
+          <dt>{inWords(name)}</dt>
+          <dd>{STATES.test(name) ? <State text={value} /> : <Value name={name} value={value} />}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+/** The filter of a page, which its address holds: empty ones are left out. */
+export function useFilter(): [Record<string, string>, (name: string, value: string) => void] {
+  const [search, setSearch] = useSearchParams()
+  const set = (name: string, value: string): void => {
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  }
+  return [Object.fromEntries(search), set]
+}

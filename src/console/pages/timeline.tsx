@@ -1,0 +1,121 @@
+// The timeline: what was done, by whom, and how it ended; and the chain of one operation with its steps.
+import { Link } from 'wouter'
+import type { AppEvent } from '#src/contract/app-events.ts'
+import type { TimelineEntry } from '#src/contract/timeline.ts'
+import { useCall } from '../api/queries.ts'
+import { columnOf, type Row } from '../lists/columns.tsx'
+import { Rows } from '../lists/rows.tsx'
+import { State, Time } from '../lists/value.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { Loaded, useFilter } from './panel.tsx'
+
+const COLUMNS = [
+  columnOf('description', 'what'),
+  columnOf('status'),
+  columnOf('created_at', 'began'),
+  columnOf('username', 'by'),
+  columnOf('resource_type', 'about'),
+  columnOf('error_message', 'why it failed'),
+]
+
+export function TimelinePage() {
+  const [filter, setFilter] = useFilter()
+  return (
+    <>
+      <h1>Timeline</h1>
+      <FilterBar
+        filter={filter}
+        set={setFilter}
+        fields={[
+          { name: 'keyword', label: 'Text' },
+          { name: 'status', label: 'Status', options: ['IN_PROGRESS', 'SUCCESS', 'FAILED'] },
+          { name: 'resource_type', label: 'About' },
+          { name: 'username', label: 'By' },
+        ]}
+      />
+      <Rows
+        label="Timeline"
+        operation="appEventList"
+        filter={filter}
+        columns={COLUMNS}
+        hrefOf={hrefOfEvent}
+        empty={<p>Nothing matches.</p>}
+      />
+    </>
+  )
+}
+
+function hrefOfEvent(event: Row): string {
+  return typeof event.correlation_id === 'string' ? `/timeline/${event.correlation_id}` : '/timeline'
+}
+
+export function EventTable({ events }: { events: readonly AppEvent[] }) {
+  return (
+    <ul className="findings">
+      {events.map((event) => (
+        <li key={event.id}>
+          <Time at={event.created_at} /> <State text={event.status} />{' '}
+          <Link href={hrefOfEvent(event)}>{event.description}</Link> {event.username}{' '}
+          <span className="error">{event.error_message}</span>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** All that belongs to one operation: who asked, its steps, and the platform's own events. */
+export function ChainPage({ id }: { id: string }) {
+  const query = useCall('timelineList', { query: { correlation_id: id, sort_order: 'asc', page_size: 200 } })
+  return (
+    <>
+      <h1>One operation</h1>
+      <p className="help">
+        <code>{id}</code> <Link href={`/jobs/${id}`}>its job</Link>
+      </p>
+      <Loaded query={query}>{({ entries }) => <Entries entries={entries} />}</Loaded>
+    </>
+  )
+}
+
+export function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
+  if (entries.length === 0) return <p>Nothing is known of it: events are kept for a limited time.</p>
+  return (
+    <div className="table" tabIndex={0} role="region" aria-label="Entries">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">at</th>
+            <th scope="col">source</th>
+            <th scope="col">what</th>
+            <th scope="col">status</th>
+            <th scope="col">seconds</th>
+            <th scope="col">by</th>
+          </tr>
+        </thead>
+        <tbody>
+          {entries.map((entry) => (
+            <tr key={`${entry.source} ${entry.id}`}>
+              <td>
+                <Time at={entry.at} />
+              </td>
+              <td>{entry.source}</td>
+              <td>
+                {entry.correlation_id === null ? (
+                  entry.text
+                ) : (
+                  <Link href={`/timeline/${entry.correlation_id}`}>{entry.text}</Link>
+                )}{' '}
+                <span className="error">{entry.error_message}</span>
+              </td>
+              <td>
+                <State text={entry.status} />
+              </td>
+              <td>{entry.duration_s?.toFixed(1) ?? '–'}</td>
+              <td>{entry.username}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
