@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type { Config } from '#src/kernel/config.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Log } from '#src/kernel/log.ts'
-import { type Db, openDatabase } from './database.ts'
+import { type DatabaseOptions, type Db, openDatabase } from './database.ts'
 import { dropSlot, ensureSlot, type ReplicationSlot, replicationSlots, SlotInUseError } from './replication.ts'
 
 export type ReplicationSettings = NonNullable<Config['database']['replication']>
@@ -46,12 +46,15 @@ const DROP_PATIENCE_MS = 75_000
 /** Below what one statement may take. */
 const PROMOTE_S = 25
 
-export function createDatabaseCluster(settings: ReplicationSettings, log: Log): DatabaseCluster {
+/** `connectionTo`: how the server at an address is reached; over the network when left out. */
+export function createDatabaseCluster(
+  settings: ReplicationSettings,
+  log: Log,
+  connectionTo = (address: string) => urlOf(settings, address),
+): DatabaseCluster {
   const { username, password, port } = settings
   const at = async <T>(address: string, work: (db: Db) => Promise<T>): Promise<T> => {
-    const host = address.includes(':') ? `[${address}]` : address
-    const connection = `postgres://${username}:${encodeURIComponent(password)}@${host}:${port}/postgres`
-    const { db, close } = openDatabase({ connection, pool_size: 1, log })
+    const { db, close } = openDatabase({ connection: connectionTo(address), pool_size: 1, log })
     try {
       return await work(db)
     } catch (error) {
@@ -94,6 +97,11 @@ export function createDatabaseCluster(settings: ReplicationSettings, log: Log): 
         await sql`select pg_reload_conf()`.execute(db)
       }),
   }
+}
+
+function urlOf({ username, password, port }: ReplicationSettings, address: string): DatabaseOptions['connection'] {
+  const host = address.includes(':') ? `[${address}]` : address
+  return `postgres://${username}:${encodeURIComponent(password)}@${host}:${port}/postgres`
 }
 
 /** Within quotes of a connection string. */

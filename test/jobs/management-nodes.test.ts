@@ -4,24 +4,19 @@ import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
-import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
 import { checkConfig } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
-import { decommissionStartJob } from '#src/modules/lifecycle/decommission/decommission.job.ts'
-import type { LeaveDeps, LeaveInput } from '#src/modules/lifecycle/leave/run.ts'
-import type { SetupDeps, SetupInput } from '#src/modules/lifecycle/setup/input.ts'
-import { nodeSetupStartJob } from '#src/modules/lifecycle/setup/setup.job.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { haMembers, setHaMember } from '#src/store/ha-members.ts'
 import { moveNode } from '#src/store/node-lifecycle.ts'
-import { findNode, insertNode, type NodeRow } from '#src/store/nodes.ts'
+import { findNode, type NodeRow } from '#src/store/nodes.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { addManagementNode, joiningJob, leavingJob } from '../support/management-jobs.ts'
 import { simulatedNode } from '../support/setup-node.ts'
 import {
-  agentsOfCluster, NO_BMC, portsOf, type SimulatedCluster, simulatedCluster, standbysOf,
+  agentsOfCluster, portsOf, type SimulatedCluster, simulatedCluster, standbysOf,
 } from '../support/simulated-cluster.ts' // biome-ignore format: one import
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
@@ -40,8 +35,7 @@ suite('management nodes', () => {
   let test_database: TestDatabase
   let database: Database
   let count = 0
-  const config = checkConfig({})
-  const cloudstack = createCloudStack(config.compute, { log })
+  const cloudstack = createCloudStack(checkConfig({}).compute, { log })
   before(async () => {
     test_database = await createTestDatabase()
     database = openDatabase({ connection: test_database.connection, pool_size: 4, log })
@@ -56,15 +50,8 @@ suite('management nodes', () => {
   async function addNode(cluster: SimulatedCluster, address: string): Promise<NodeRow> {
     count += 1
     const bmc_ip = `10.9.${count >> 8}.${count & 255}`
-    await database.db.transaction().execute(async (trx) => {
-      // The cluster of the walk before had the same addresses.
-      await trx.updateTable('node').set({ node_ip: null }).where('node_ip', '=', address).execute()
-      await insertNode(trx, { id: randomUUIDv7(), bmc_ip, node_ip: address, fqdn: null, hostname: null, role: 'management', zone: null, registered_by: 'test' }) // biome-ignore format: one row
-      await trx.updateTable('node').set({ certificate: 'simulated' }).where('bmc_ip', '=', bmc_ip).execute()
-    })
-    const node = simulatedNode(address, `mgmt-${count}.example.internal`)
-    cluster.nodes.set(bmc_ip, node)
-    return (await findNode(database.db, bmc_ip)) ?? assert.fail()
+    cluster.nodes.set(bmc_ip, simulatedNode(address, `mgmt-${count}.example.internal`))
+    return addManagementNode(database, bmc_ip, address)
   }
 
   const addMember = async (cluster: SimulatedCluster, address: string, priority: number): Promise<NodeRow> => {
@@ -85,16 +72,10 @@ suite('management nodes', () => {
     await addMember(cluster, ONE, 130)
     const { bmc_ip, node_id } = await addNode(cluster, TWO)
     await database.db.transaction().execute((trx) => moveNode(trx, bmc_ip, 'discovered', 'configuring', randomUUIDv7()))
-    const input: SetupInput = {
-      bmc_ip, node_id, role: 'management', site_id: null, nics: [], bond: null, guest_bridges: [], benchmark_enabled: false,
-      hold_on_failure: false,
-    } // biome-ignore format: one record
-    const deps: SetupDeps = {
-      database, cloudstack, agents: agentsOfCluster(cluster), bmcs: NO_BMC, store: builtInStore(database), names: undefined,
-      setup: config.setup, platform_hosts: [], offline_after_ms: 30_000, cluster: portsOf(cluster, database, ONE),
-    } // biome-ignore format: one record
+    const ports = { agents: agentsOfCluster(cluster), cluster: portsOf(cluster, database, ONE) }
+    const order = joiningJob({ database, cloudstack, ...ports }, { bmc_ip, node_id })
     const fixture: Fixture = { cluster, bmc_ip, node_id }
-    return { fixture, bound: bindJob(nodeSetupStartJob, deps), input, connection: test_database.connection }
+    return { fixture, ...order, connection: test_database.connection }
   }
 
   const peersOf = ({ cluster }: Fixture, address: string): unknown => {
@@ -158,7 +139,7 @@ suite('management nodes', () => {
   })
 
   /** Three members; the one that leaves has the primary database and the address. */
-  async function leave(change: Partial<LeaveInput> = {}, prepare: (cluster: SimulatedCluster) => void = () => {}) {
+  async function leave(prepare: (cluster: SimulatedCluster) => void = () => {}) {
     const cluster = await freshCluster()
     const [first, second, third] = [
       await addMember(cluster, ONE, 130),
@@ -179,17 +160,10 @@ suite('management nodes', () => {
     await database.db
       .transaction()
       .execute((trx) => moveNode(trx, bmc_ip, 'discovered', 'decommissioning', randomUUIDv7()))
-    const input: LeaveInput = {
-      bmc_ip, node_id, state: 'configured', by: 'admin', addresses: [ONE], names: [], destroy: [], disks: [], store_served: false,
-      wipe: 'none', power_off: false, findings: [], role: 'management', ...change,
-    } // biome-ignore format: one record
-    const deps: LeaveDeps = {
-      database, cloudstack, agents: agentsOfCluster(cluster), bmcs: NO_BMC, dhcp_server: undefined, dns_server: undefined,
-      ipam_store: undefined, dhcp_lock: (work) => work(), dns_lock: (work) => work(), config, image_port: () => 0,
-      answers: async () => false, wipe_wait_ms: 1, wipe_poll_ms: 1, cluster: portsOf(cluster, database, TWO),
-    } // biome-ignore format: one record
+    const ports = { agents: agentsOfCluster(cluster), cluster: portsOf(cluster, database, TWO) }
+    const order = leavingJob({ database, cloudstack, ...ports }, { bmc_ip, node_id, address: ONE })
     const fixture: Fixture & { second: NodeRow; third: NodeRow } = { cluster, bmc_ip, node_id, second, third }
-    return { fixture, bound: bindJob(decommissionStartJob, deps), input, connection: test_database.connection }
+    return { fixture, ...order, connection: test_database.connection }
   }
   type Leaving = Awaited<ReturnType<typeof leave>>['fixture']
 
@@ -236,7 +210,7 @@ suite('management nodes', () => {
     await repeatEverywhere({
       ...leaving,
       async make() {
-        const made = await leave({}, swap)
+        const made = await leave(swap)
         const { cluster, node_id, third } = made.fixture
         cluster.slots.set(TWO, new Map([[`mgmt_${node_id}`, ONE], [`mgmt_${third.node_id}`, THREE]])) // biome-ignore format: two slots
         return made
@@ -253,7 +227,7 @@ suite('management nodes', () => {
   test('a primary without a standby that has caught up stays a member and goes on', async () => {
     await repeatEverywhere({
       ...leaving,
-      make: () => leave({}, ({ followed }) => void followed.set(TWO, '10.60.0.9').set(THREE, '10.60.0.9')),
+      make: () => leave(({ followed }) => void followed.set(TWO, '10.60.0.9').set(THREE, '10.60.0.9')),
       async completed({ cluster }, job) {
         assert.deepEqual([job.failed_step, job.failure_code], ['db-switchover', 'NODE_STATE'])
         assert.match(job.failure_reason ?? '', /No standby has caught up with the primary database on 10\.60\.0\.1/)

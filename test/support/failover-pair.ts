@@ -64,7 +64,16 @@ export async function startPair(database: TestDatabase): Promise<Pair> {
       monitors.push(site.children.start('ip', ['-n', namespace, '-ts', '-o', 'monitor', 'address']))
     const first = await pairNode(site, 0)
     const second = await pairNode(site, 1)
-    return { first, second, mostHolders: () => mostHolders(monitors.map((monitor) => monitor.output())), close }
+    return {
+      first,
+      second,
+      mostHolders: () =>
+        mostHolders(
+          monitors.map((monitor) => monitor.output()),
+          VIP,
+        ),
+      close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -222,11 +231,11 @@ async function callIn(namespace: string, data_dir: string, method: string, path:
 }
 
 /** Both monitors together, in the order of their times: who has the address after each line. */
-function mostHolders(outputs: readonly string[]): number {
+export function mostHolders(outputs: readonly string[], address: string): number {
   const changes = outputs.flatMap((output, node) =>
     output
       .split('\n')
-      .filter((line) => line.includes(`${VIP}/`))
+      .filter((line) => line.includes(`${address}/`))
       .map((line) => ({ node, at: /^\[([^\]]+)\]/.exec(line)?.[1] ?? '', gone: /\bDeleted\b/.test(line) })),
   )
   const holders = new Set<number>()

@@ -1,7 +1,6 @@
 // A management cluster as jobs meet it in a walk: members with agents, a database server on each, and an address that moves.
 import assert from 'node:assert/strict'
 import { checkConfig } from '#src/kernel/config.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import type { ClusterPorts } from '#src/modules/lifecycle/cluster/ports.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
 import type { DatabaseCluster, DatabaseServer } from '#src/store/database-cluster.ts'
@@ -163,10 +162,4 @@ function serversOf(cluster: SimulatedCluster): DatabaseCluster {
       }),
     follow: (address, primary) => send('follow', () => void cluster.followed.set(address, primary)),
   }
-}
-
-/** A BMC that nobody reaches. */
-export const NO_BMC = {
-  find: async () => undefined,
-  open: () => Promise.reject(new ApiError('BMC_NOT_CONFIGURED', 'No credentials are stored.')),
 }

@@ -17,6 +17,7 @@ const PORT = 5432
 export const WITNESS = '10.61.0.254'
 
 export interface DatabaseNode {
+  namespace: string
   /** One in each network. */
   addresses: readonly [string, string]
   /** Also the folder of its socket. */
@@ -111,6 +112,7 @@ function databaseNode(
   const here = linuxHost()
   let server: Child | undefined
   const node: DatabaseNode = {
+    namespace,
     addresses: [`10.61.0.${number}`, `10.62.0.${number}`],
     folder,
     connection: { host: folder, port: PORT, user: 'postgres', database: 'postgres' },

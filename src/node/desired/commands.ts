@@ -61,7 +61,7 @@ export async function removePackages(host: Host, packages: readonly string[]): P
   await apt(host, 'remove', '--', ...packages)
 }
 
-/** Enabled and running, and restarted when one of its files has changed. */
+/** Enabled and running, and restarted when one of its files has changed: never, where none is named. */
 export function serviceRuns(host: Host, unit: string, files: readonly string[]): Effect[] {
   return [
     {
@@ -74,7 +74,7 @@ export function serviceRuns(host: Host, unit: string, files: readonly string[]):
         return state === 'active' ? null : `${unit} is ${state === '' ? 'not known to the service manager' : state}`
       },
       commands: [['systemctl', 'restart', unit]],
-      after: files,
+      ...(files.length === 0 ? {} : { after: files }),
     },
   ]
 }

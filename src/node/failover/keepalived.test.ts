@@ -87,3 +87,7 @@ test('what could mean something else in the configuration is no document', () =>
     )
   }
 })
+
+test('a member without peers is configured with one that nobody is, because the daemon refuses an empty list', () => {
+  assert.match(keepalivedConfig({ ...DOCUMENT, peers: [] }, SCRIPTS), /unicast_peer \{\n {4}192\.0\.2\.1\n {2}\}/)
+})

@@ -8,6 +8,9 @@ import { invalidField } from '#src/kernel/errors.ts'
 export const KEEPALIVED_CONFIG = '/etc/keepalived/keepalived.conf'
 export const KEEPALIVED_DROP_IN = '/etc/systemd/system/keepalived.service.d/groundplane.conf'
 
+/** Addresses of documentation and of the discard prefix, which no node has (RFC 5737, RFC 6666). */
+const NOBODY = { 4: '192.0.2.1', 6: '100::1' } as const
+
 /** Throws INVALID_REQUEST for addresses that are none. */
 export function keepalivedConfig(document: FailoverDocument, scripts_dir: string): string {
   const { address, peers, virtual_addresses } = document
@@ -37,7 +40,8 @@ export function keepalivedConfig(document: FailoverDocument, scripts_dir: string
       `priority ${document.priority}`,
       'advert_int 1',
       `unicast_src_ip ${address}`,
-      ...block('unicast_peer', peers),
+      // It refuses an empty list, and to go over to multicast and back costs the addresses for seconds.
+      ...block('unicast_peer', peers.length === 0 ? [NOBODY[family === 6 ? 6 : 4]] : peers),
       ...block('virtual_ipaddress', same.map((one) => `${one} dev ${document.interface}`)),
       ...(others.length === 0 ? [] : block('virtual_ipaddress_excluded', others.map((one) => `${one} dev ${document.interface}`))),
       ...block('track_script', ['api']),

@@ -57,14 +57,17 @@ export async function configuredOf(run: ClusterRun, members: readonly Member[]):
   return found
 }
 
-/** One after the other: the new one first, as one that can only wait, and last who has the addresses now. */
+/**
+ * One after the other, who has the addresses last but for a new one: that would take them as well while nobody sends it what
+ * tells it to wait.
+ */
 export async function rollOut(
   run: ClusterRun,
   members: readonly Member[],
-  { first, targets = members }: { first?: string; targets?: readonly Member[] } = {},
+  { joining, targets = members }: { joining?: string; targets?: readonly Member[] } = {},
 ): Promise<void> {
   const holding = await holders(run, targets)
-  const turn = ({ bmc_ip }: Member): number => (bmc_ip === first ? 0 : holding.includes(bmc_ip) ? 2 : 1)
+  const turn = ({ bmc_ip }: Member): number => (bmc_ip === joining ? 2 : holding.includes(bmc_ip) ? 1 : 0)
   for (const member of targets.toSorted((one, other) => turn(one) - turn(other))) {
     const document = failoverDocument(run.deps.cluster, member, members)
     await applyDesired(targetOf(run, member.bmc_ip), run, 'failover', document)

@@ -133,7 +133,7 @@ export const joinSteps: readonly SetupStep[] = [
     },
     run: async (run) => {
       const members = await haMembers(run.deps.database.db)
-      await rollOut(run, members, { first: run.input.bmc_ip })
+      await rollOut(run, members, { joining: run.input.bmc_ip })
       // An election takes seconds where nobody had the address before.
       if ((await holders(run, members)).length !== 1) await run.repeatAfter(run.deps.cluster.poll_ms)
     },
