@@ -18,6 +18,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   cameras: () => import('./cameras.ts'),
   addresses: () => import('./addresses.ts'),
   search: () => import('./search.ts'),
+  platform: () => import('./platform-routes.ts'),
 }
 
 const asked = process.argv.slice(2)

@@ -51,7 +51,10 @@ export async function countOf(call: ListCall, command: string, args: Args, optio
   return integerOf(await call(command, { ...args, retrieveonlyresourcecount: true }, options), 'count') ?? 0
 }
 
-/** Page after page; the next one is asked for while the present one is being used. Rows that moved are given once. */
+/** So many pages are asked for while one is being used, where the count of the list says that there are more. */
+const PAGES_AHEAD = 3
+
+/** Page after page, in their order. Rows that moved are given once. */
 export async function* listPages(
   call: ListCall,
   command: string,
@@ -60,19 +63,28 @@ export async function* listPages(
   options: ListOptions = {},
 ): AsyncGenerator<Raw[]> {
   const seen = new Set<string>()
-  const ask = (page: number) => {
-    const asked = call(command, { ...args, page, pagesize: PAGE_SIZE }, options)
-    // The reader may stop early; an error of the page under way is then ignored.
-    asked.catch(() => {})
-    return asked
+  const under_way: Promise<Raw>[] = []
+  let asked = 0
+  const askUpTo = (page: number): void => {
+    for (; asked < page; asked += 1) {
+      const content = call(command, { ...args, page: asked + 1, pagesize: PAGE_SIZE }, options)
+      // The reader may stop early; an error of a page under way is then ignored.
+      content.catch(() => {})
+      under_way.push(content)
+    }
   }
-  let next = ask(1)
+  askUpTo(1)
   for (let page = 1; ; page += 1) {
-    const rows = rowsOf(await next, key)
-    const last = rows.length < PAGE_SIZE
-    if (!last) next = ask(page + 1)
+    const content = await under_way.shift()
+    const rows = content === undefined ? [] : rowsOf(content, key)
+    if (content === undefined || rows.length < PAGE_SIZE) {
+      yield rows.filter((row) => isNew(seen, row))
+      return
+    }
+    // Some commands count the rows of the page instead: then the next page alone is sure to be of use.
+    const pages = Math.ceil((integerOf(content, 'count') ?? 0) / PAGE_SIZE)
+    askUpTo(Math.max(page + 1, Math.min(page + PAGES_AHEAD, pages)))
     yield rows.filter((row) => isNew(seen, row))
-    if (last) return
   }
 }
 
