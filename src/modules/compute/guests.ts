@@ -125,11 +125,15 @@ function consoleOf(endpoint: Raw, virtual_machine_id: string): VmConsole {
     if (/must be running/i.test(cause.message))
       throw new ApiError(
         'VM_STATE',
-        `The virtual machine does not run any more; this needs ${vmCan.console.join(' or ')}.`,
+        `Virtual machine ${virtual_machine_id} does not run any more; this needs ${vmCan.console.join(' or ')}.`,
         { cause },
       )
     const soon = /few minutes/i.test(cause.message) ? ' It will be ready in a few minutes.' : ''
-    throw new ApiError('CONSOLE_UNAVAILABLE', `The compute platform could not open the console.${soon}`, { cause })
+    throw new ApiError(
+      'CONSOLE_UNAVAILABLE',
+      `The compute platform could not open the console of virtual machine ${virtual_machine_id}.${soon}`,
+      { cause },
+    )
   }
   const socket = objectOf(endpoint, 'websocket')
   return {

@@ -83,7 +83,10 @@ export function requireRevertible(snapshot: VmSnapshot, vm: VirtualMachine): voi
 
 function requireSnapshotState(snapshot: VmSnapshot, states: readonly string[]): void {
   if (states.includes(snapshot.state)) return
-  throw new ApiError('SNAPSHOT_STATE', `The snapshot is ${snapshot.state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError(
+    'SNAPSHOT_STATE',
+    `Snapshot ${snapshot.name} is ${snapshot.state}; this needs ${states.join(' or ')}.`,
+  )
 }
 
 function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>> {

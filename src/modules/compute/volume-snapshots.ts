@@ -59,7 +59,7 @@ export async function readVolumeSnapshot(
 export function requireSnapshotState({ name, state }: VolumeSnapshot, operation: keyof typeof volumeSnapshotCan): void {
   const states: readonly string[] = volumeSnapshotCan[operation]
   if (states.includes(state)) return
-  throw new ApiError('SNAPSHOT_STATE', `The snapshot ${name} is ${state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError('SNAPSHOT_STATE', `Snapshot ${name} is ${state}; this needs ${states.join(' or ')}.`)
 }
 
 function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'volumeSnapshotCreate'>> {

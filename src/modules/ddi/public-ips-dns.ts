@@ -49,7 +49,10 @@ export function publicIpDnsSet(deps: PublicIpDeps) {
 async function recordOf(dns: AddressDns, ip_address: string, body: In['body']): Promise<string> {
   const found = (await dns.lookup([ip_address], body.dns_zone)).get(ip_address)
   if (found === undefined || (body.record_id !== undefined && body.record_id !== found.record_id))
-    throw new ApiError('RESOURCE_NOT_FOUND', `There is no such record of ${ip_address}.`)
+    throw new ApiError(
+      'RESOURCE_NOT_FOUND',
+      `Address ${ip_address} has no record ${body.record_id ?? `in zone ${body.dns_zone}`}.`,
+    )
   return found.record_id
 }
 

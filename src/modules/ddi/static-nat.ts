@@ -43,7 +43,7 @@ export async function natTarget(cloudstack: CloudStack, wanted: Wanted, ctx: Con
   const name = textOf(vm, 'name') ?? wanted.vm_id
   const state = textOf(vm, 'state')
   if (state === null || !STATES.includes(state)) {
-    throw new ApiError('VM_STATE', `The virtual machine is ${state}; this needs ${STATES.join(' or ')}.`)
+    throw new ApiError('VM_STATE', `Virtual machine ${name} is ${state}; this needs ${STATES.join(' or ')}.`)
   }
   const nic = nicFor(rowsOf(vm, 'nic'), wanted, name)
   if (wanted.vm_guest_ip !== undefined && !addressesOf(nic).includes(wanted.vm_guest_ip))

@@ -15,7 +15,7 @@ export const PROFILE_ITEM = { key: 'vgpuprofile', read: profileOf }
 export async function requireUpHost(cloudstack: CloudStack, id: string, options: ListOptions): Promise<GpuHost> {
   const { state, ...host } = await readHost(cloudstack, id, options)
   if (state === 'Up') return host
-  throw new ApiError('HOST_STATE', `The host is ${state}; this needs Up.`)
+  throw new ApiError('HOST_STATE', `Host ${host.name} is ${state}; this needs Up.`)
 }
 
 export async function readHost(

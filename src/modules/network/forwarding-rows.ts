@@ -103,7 +103,10 @@ async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, 
   const network_id = await targetNetwork(cloudstack, address, body.network_id, ctx)
   const states: readonly string[] = FORWARDING_TARGET_STATES
   if (!states.includes(target.state)) {
-    throw new ApiError('VM_STATE', `The virtual machine is ${target.state}; this needs ${states.join(' or ')}.`)
+    throw new ApiError(
+      'VM_STATE',
+      `Virtual machine ${target.name} is ${target.state}; this needs ${states.join(' or ')}.`,
+    )
   }
   if (!target.network_ids.has(network_id)) {
     throw invalidField('body.virtual_machine_id', 'has no NIC in the network that the address belongs to')
@@ -172,7 +175,10 @@ async function requireFreePorts(
 function requireRuleState(rule: PortForwarding, operation: keyof typeof portForwardingCan): void {
   const states: readonly string[] = portForwardingCan[operation]
   if (states.includes(rule.state)) return
-  throw new ApiError('PORT_FORWARDING_STATE', `The rule is ${rule.state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError(
+    'PORT_FORWARDING_STATE',
+    `Port-forwarding rule ${rule.id} is ${rule.state}; this needs ${states.join(' or ')}.`,
+  )
 }
 
 async function aboutRule(

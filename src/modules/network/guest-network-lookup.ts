@@ -27,5 +27,8 @@ export async function readNetwork(cloudstack: CloudStack, id: string, ctx: Reque
 export function requireNetworkState(network: GuestNetwork, operation: keyof typeof guestNetworkCan): void {
   const states: readonly string[] = guestNetworkCan[operation]
   if (states.includes(network.state)) return
-  throw new ApiError('NETWORK_STATE', `The guest network is ${network.state}; this needs ${states.join(' or ')}.`)
+  throw new ApiError(
+    'NETWORK_STATE',
+    `Guest network ${network.name} is ${network.state}; this needs ${states.join(' or ')}.`,
+  )
 }

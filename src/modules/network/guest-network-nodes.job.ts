@@ -171,7 +171,7 @@ async function onEveryNode(
   const ask = async (node: NodeOutcome['node']): Promise<NodeOutcome> => {
     try {
       const row = rows.get(node.node_id)
-      if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'The node is not registered any more.')
+      if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `Node ${node.node_id} is not registered any more.`)
       const client = run.deps.agents.client(row, agentBridges.routes, { timeout_ms: CALL_MS, job: run })
       const body = run.input.bridge
       const report = await {

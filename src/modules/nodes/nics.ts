@@ -18,7 +18,8 @@ export interface NodeNicDeps extends ChangeDeps {
 const TIMEOUT_MS = 15_000
 
 export function nodeNicHandlers(deps: NodeNicDeps): Handlers<typeof nodeNics.routes, RequestContext> {
-  const nodeAt = async (path: string, text: string) => found(await findNode(deps.database.db, addressOf(path, text)))
+  const nodeAt = async (path: string, text: string) =>
+    found(await findNode(deps.database.db, addressOf(path, text)), text)
   const clientOf = (node: NodeRow, { signal, traceparent }: RequestContext) =>
     deps.agents.client(node, agentNetwork.routes, { timeout_ms: TIMEOUT_MS, signal, traceparent })
   const isHere = (node: NodeRow): boolean => node.certificate === null && deps.own_node.is(node)

@@ -24,7 +24,10 @@ export function registryHandlers(deps: RegistryDeps): Handlers<typeof nodeRegist
       return { ...(await listNodes(database.db, filter, offline_after_ms, pageOf(query))), ...pageOf(query) }
     },
     nodeGet: async ({ params }) =>
-      nodeRecordOf(found(await findNode(database.db, addressOf('params.bmcIP', params.bmcIP))), offline_after_ms),
+      nodeRecordOf(
+        found(await findNode(database.db, addressOf('params.bmcIP', params.bmcIP)), params.bmcIP),
+        offline_after_ms,
+      ),
     nodeRegister: async ({ body }, ctx) => register(deps, ctx, body),
     nodeDelete: ({ params }, ctx) => remove(deps, ctx, addressOf('params.bmcIP', params.bmcIP)),
     nodeReportAccept: ({ params, body }, ctx) =>
@@ -59,13 +62,17 @@ async function register(deps: RegistryDeps, ctx: RequestContext, body: Static<ty
 }
 
 async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): Promise<{ message: string }> {
-  const before = found(await findNode(deps.database.db, bmc_ip))
+  const before = found(await findNode(deps.database.db, bmc_ip), bmc_ip)
   const about = { resource_type: 'NODE', resource_uuid: before.id, description: `Delete node ${bmc_ip}` }
   return recordChange(deps, ctx, about, async () => {
     await deps.database.transact(async (trx) => {
-      const row = found(await lockNode(trx, bmc_ip))
+      const row = found(await lockNode(trx, bmc_ip), bmc_ip)
       const job = await runningJob(trx, { node_ip: bmc_ip })
-      if (job !== undefined) throw new ApiError('NODE_JOB_RUNNING', `Job ${job} of this node is running.`)
+      if (job !== undefined)
+        throw new ApiError(
+          'NODE_JOB_RUNNING',
+          `Job ${job} of node ${bmc_ip} is running; wait for its end or cancel it.`,
+        )
       await deleteNode(trx, row)
     })
     return { message: `Node ${bmc_ip} is deleted.` }
@@ -73,11 +80,11 @@ async function remove(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string): 
 }
 
 async function accept(deps: RegistryDeps, ctx: RequestContext, bmc_ip: string, since: string | undefined) {
-  const node = found(await findNode(deps.database.db, bmc_ip))
+  const node = found(await findNode(deps.database.db, bmc_ip), bmc_ip)
   const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Accept report of node ${bmc_ip}` }
   const row = await recordChange(deps, ctx, about, (note) =>
     deps.database.transact(async (trx) => {
-      const locked = found(await lockNode(trx, bmc_ip))
+      const locked = found(await lockNode(trx, bmc_ip), bmc_ip)
       if (since !== undefined && locked.reported_since?.getTime() !== Date.parse(since)) {
         throw new ApiError(
           'NODE_REPORT_CONFLICT',
@@ -102,7 +109,7 @@ async function createToken(
   body: Static<TokenRoute['body']>,
 ): Promise<Result<TokenRoute>> {
   const bmc_ip = addressOf('body.bmc_ip', body.bmc_ip)
-  const node = found(await findNode(deps.database.db, bmc_ip))
+  const node = found(await findNode(deps.database.db, bmc_ip), bmc_ip)
   const { certificate } = await deps.ca.get()
   const token = `gpe_${randomBytes(24).toString('base64url')}.${caMark(certificate)}`
   const about = { resource_type: 'NODE', resource_uuid: node.id, description: `Create enrolment token for ${bmc_ip}` }
@@ -120,7 +127,7 @@ async function createToken(
   return { token, bmc_ip, expires_at: expires_at.toISOString(), authority_fingerprint }
 }
 
-export function found(row: NodeRow | undefined): NodeRow {
-  if (row === undefined) throw new ApiError('NODE_NOT_FOUND', 'No node with this BMC address is registered.')
+export function found(row: NodeRow | undefined, bmc_ip: string): NodeRow {
+  if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `No node with the BMC address ${bmc_ip} is registered.`)
   return row
 }
