@@ -179,7 +179,8 @@ function withAliases(fields: Field[]): Field[] {
     const bare = own.replace(/-ids?$/, '')
     const short = (SYNONYMS[bare] ?? []).flatMap((word) => [word, `${word}-id`])
     const named = bare === own || rowOf(field) === undefined ? [] : [bare, ...short]
-    field.aliases = [own, ...named].filter((word) => !taken.has(word))
+    const order = own === 'sort-by' ? ['sort'] : []
+    field.aliases = [own, ...named, ...order].filter((word) => !taken.has(word))
     for (const word of field.aliases) taken.add(word)
   }
   return fields

@@ -70,6 +70,16 @@ export const PageFields = {
   ),
 }
 
+/** The order of a list: what is not known stands at the end. */
+export function SortFields<const V extends string[]>(columns: [...V], otherwise: string) {
+  return {
+    sort_by: Type.Optional(OneOf(columns, { description: `Otherwise ${otherwise}.`, 'x-extension': true })),
+    sort_order: Type.Optional(
+      OneOf(['asc', 'desc'], { description: 'Of sort_by; asc by default.', 'x-extension': true }),
+    ),
+  }
+}
+
 /** Paging of keyset lists: pass `next_id` of the previous answer as `after_id`. */
 export const KeysetFields = {
   after_id: Type.Optional(

@@ -1,11 +1,23 @@
 // Tenants: the domains right under the platform's root (Part 3, 4.9).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableText, NullableTime, OneOf, PageFields } from './common.ts'
+import {
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  Nullable,
+  NullableText,
+  NullableTime,
+  OneOf,
+  PageFields,
+  SortFields,
+} from './common.ts'
 import { defineArea } from './route.ts'
 import { AuthSourceAnswer, AuthSourceChange } from './tenants/auth-source.ts'
 import { TenantLimits, TenantLimitsChange } from './tenants/limits.ts'
 import { IPV4, RangeFields, TenantNetwork } from './tenants/network.ts'
 
+export const TENANT_COLUMNS = ['name', 'source', 'is_active', 'created_at'] as const
 export const TENANT_FLAGS = ['CREATING', 'CREATE_FAILED', 'REMOVED_ELSEWHERE'] as const
 export const ACCOUNT_MODES = ['flat', 'departmental'] as const
 export const AUTH_SOURCES = ['local', 'ldap', 'oidc', 'saml'] as const
@@ -132,6 +144,7 @@ export const tenants = defineArea({
             'x-extension': true,
           }),
         ),
+        ...SortFields([...TENANT_COLUMNS], 'by name'),
         ...PageFields,
       }),
       ok: { 200: ListOf('tenants', Tenant, 'TenantPage') },

@@ -1,7 +1,7 @@
 // Table api_token: made once, found by hash, revoked for good.
 import { randomUUIDv7 } from 'node:crypto'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import type { ApiToken } from '#src/contract/auth/tokens.ts'
+import type { ApiToken, TOKEN_COLUMNS } from '#src/contract/auth/tokens.ts'
 import {
   commonRights,
   credentialHash,
@@ -13,6 +13,7 @@ import {
   roleOf,
 } from './credentials.ts'
 import type { Db, Trx } from './database.ts'
+import { type ListOrder, listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 const SHOWN_CHARACTERS = 9
@@ -93,12 +94,20 @@ export async function touchToken(db: Db, hash: Buffer): Promise<void> {
     .execute()
 }
 
-export interface TokenFilter {
+export interface TokenFilter extends ListOrder<(typeof TOKEN_COLUMNS)[number]> {
   name?: string
   role?: string
   tenant_id?: string
   state?: ApiToken['state']
   user_id?: number
+}
+
+const COLUMNS = {
+  name: sql`lower(name)`,
+  role: sql`role`,
+  created_at: sql`created_at`,
+  expires_at: sql`expires_at`,
+  last_used_at: sql`last_used_at`,
 }
 
 export async function listTokens(
@@ -111,8 +120,7 @@ export async function listTokens(
   const rows = await matching
     .selectAll()
     .select(STATE.as('state'))
-    .orderBy('created_at', 'desc')
-    .orderBy('id', 'desc')
+    .orderBy(listOrder(filter, COLUMNS, sql`created_at desc, id desc`, sql`id`))
     .limit(page.page_size)
     .offset((page.page - 1) * page.page_size)
     .execute()

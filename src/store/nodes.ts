@@ -1,7 +1,8 @@
 // The registered nodes: their records, what their agents report, and the certificates those agents hold.
 import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely'
-import type { NodeFacts, NodeRecord } from '#src/contract/nodes/registry.ts'
+import type { NODE_COLUMNS, NodeFacts, NodeRecord } from '#src/contract/nodes/registry.ts'
 import type { Db, Trx } from './database.ts'
+import { type ListOrder, listOrder } from './list-order.ts'
 import { reportedIdentity, reportOf } from './node-identity.ts'
 import type { Tables } from './tables.ts'
 
@@ -12,7 +13,9 @@ export type NewNode = Pick<
   'id' | 'bmc_ip' | 'node_ip' | 'fqdn' | 'hostname' | 'role' | 'zone' | 'registered_by'
 >
 
-export interface NodeFilter {
+type NodeColumn = (typeof NODE_COLUMNS)[number]
+
+export interface NodeFilter extends ListOrder<NodeColumn> {
   role?: string
   status?: NodeRecord['status']
   provision_status?: string
@@ -63,6 +66,17 @@ export function statusOf(row: NodeRow, offline_after_ms: number, now: number = D
   return isOnline(row, offline_after_ms, now) ? 'online' : 'offline'
 }
 
+const COLUMNS = {
+  fqdn: sql`lower(fqdn)`,
+  bmc_ip: sql`bmc_ip::inet`,
+  node_ip: sql`node_ip::inet`,
+  role: sql`role`,
+  zone: sql`zone`,
+  provision_status: sql`provision_status`,
+  health: sql`health`,
+  created_at: sql`created_at`,
+}
+
 export async function listNodes(
   db: Db,
   filter: NodeFilter,
@@ -73,7 +87,7 @@ export async function listNodes(
   const [rows, total] = await Promise.all([
     matching
       .selectAll()
-      .orderBy('node_id')
+      .orderBy(listOrder(filter, COLUMNS, sql`node_id`, sql`node_id`))
       .limit(page_size)
       .offset((page - 1) * page_size)
       .execute(),

@@ -1,6 +1,8 @@
 // Table tenant: the tenants as this service knows them, from the claim of a name to the mark that the domain is gone.
 import { type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely'
+import type { TENANT_COLUMNS } from '#src/contract/tenants.ts'
 import { type Db, type Trx, violates } from './database.ts'
+import { type ListOrder, listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 export type TenantRow = Selectable<Tables['tenant']>
@@ -47,13 +49,15 @@ export async function changeTenant(db: Db | Trx, id: string, change: TenantChang
     .executeTakeFirst()
 }
 
-export interface TenantFilter {
+export interface TenantFilter extends ListOrder<(typeof TENANT_COLUMNS)[number]> {
   name?: string
   keyword?: string
   is_active?: boolean
   source?: 'service' | 'platform'
   flag?: 'CREATING' | 'CREATE_FAILED' | 'REMOVED_ELSEWHERE' | 'NONE'
 }
+
+const COLUMNS = { name: sql`lower(name)`, source: sql`source`, is_active: sql`is_active`, created_at: sql`created_at` }
 
 export async function listTenants(
   db: Db,
@@ -65,8 +69,7 @@ export async function listTenants(
   const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const rows = await matching
     .selectAll()
-    .orderBy(sql`lower(name)`)
-    .orderBy('id')
+    .orderBy(listOrder(filter, COLUMNS, sql`lower(name), id`, sql`id`))
     .limit(page.page_size)
     .offset((page.page - 1) * page.page_size)
     .execute()

@@ -1,8 +1,9 @@
 // Table user_account: local users, and the hashes of every credential that hangs on one.
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
-import type { User } from '#src/contract/auth/users.ts'
+import type { User, USER_COLUMNS } from '#src/contract/auth/users.ts'
 import { type Rights, roleOf } from './credentials.ts'
 import type { Db, Trx } from './database.ts'
+import { type ListOrder, listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 export type UserRow = Selectable<Tables['user_account']>
@@ -31,11 +32,18 @@ export async function lockUser(trx: Trx, id: number): Promise<UserRow | undefine
   return trx.selectFrom('user_account').selectAll().where('id', '=', id).forUpdate().executeTakeFirst()
 }
 
-export interface UserFilter {
+export interface UserFilter extends ListOrder<(typeof USER_COLUMNS)[number]> {
   username?: string
   role?: string
   tenant_id?: string
   disabled?: boolean
+}
+
+const COLUMNS = {
+  username: sql`lower(username)`,
+  role: sql`role`,
+  created_at: sql`created_at`,
+  last_login_at: sql`last_login_at`,
 }
 
 export async function listUsers(
@@ -47,7 +55,7 @@ export async function listUsers(
   const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const rows = await matching
     .selectAll()
-    .orderBy(sql`lower(username)`)
+    .orderBy(listOrder(filter, COLUMNS, sql`lower(username)`, sql`id`))
     .limit(page.page_size)
     .offset((page.page - 1) * page.page_size)
     .execute()

@@ -1,4 +1,5 @@
-// Search: things of every kind by name, address, MAC and id, the best first, and to nobody who may not see them.
+// Search: things of every kind by name, address, MAC and id, the best first, and to nobody who may not see them. Lists in the
+// order that was asked for.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -222,5 +223,48 @@ test('a word of one letter, an unknown kind and a limit that cannot be are refus
     // biome-ignore format: a table
     const reply = await lab.call('GET', `/search?${query}`)
     assert.deepEqual([reply.status, reply.body.errors?.[0]?.path], [400, field], reply.text)
+  }
+})
+
+test('a list comes in the order of the column that is named, with what is not known at the end, and pages hold together', async () => {
+  const list = async (path: string, of: string) => {
+    const reply = await lab.call('GET', path)
+    assert.equal(reply.status, 200, reply.text)
+    return reply.body[of] as Record<string, unknown>[]
+  }
+  for (const last of [3, 20, 100]) {
+    const made = await registerNode(
+      lab,
+      `10.1.8.${last}`,
+      last === 20 ? {} : { zone: 'sorted', fqdn: `sorted-${last}.example` },
+    )
+    assert.equal(made.status, 201)
+  }
+  const at = async (query: string) =>
+    (await list(`/configure/nodes?keyword=10.1.8.&${query}`, 'nodes')).map((one) => one.bmc_ip)
+  assert.deepEqual(await at('sort_by=bmc_ip'), ['10.1.8.3', '10.1.8.20', '10.1.8.100'], 'addresses are no text')
+  assert.deepEqual(await at('sort_by=bmc_ip&sort_order=desc'), ['10.1.8.100', '10.1.8.20', '10.1.8.3'])
+  assert.deepEqual(await at('sort_by=fqdn'), ['10.1.8.100', '10.1.8.3', '10.1.8.20'])
+  assert.deepEqual(await at('sort_by=zone&page_size=2&page=2'), ['10.1.8.20'])
+  for (const [path, of, columns] of [
+    ['/auth/users', 'users', ['username', 'created_at', 'last_login_at']],
+    ['/auth/tokens', 'tokens', ['name', 'created_at', 'expires_at']],
+    ['/admin/tenants', 'tenants', ['name', 'created_at']],
+  ] as const) {
+    for (const column of columns) {
+      const up = (await list(`${path}?sort_by=${column}&page_size=500`, of)).map((one) => one[column])
+      const known = up.filter((value) => value !== null).map((value) => String(value).toLowerCase())
+      assert.deepEqual(known, known.toSorted(), `${path} by ${column}`)
+      assert.deepEqual(
+        up.slice(known.length).filter((value) => value !== null),
+        [],
+      )
+      const down = (await list(`${path}?sort_by=${column}&sort_order=desc&page_size=500`, of)).map((one) => one[column])
+      assert.deepEqual(
+        down.filter((value) => value !== null).map((value) => String(value).toLowerCase()),
+        known.toReversed(),
+      )
+    }
+    assert.equal((await lab.call('GET', `${path}?sort_by=nothing`)).body.errors?.[0]?.path, 'query.sort_by')
   }
 })

@@ -1,9 +1,10 @@
 // API tokens: how programs call.
 import { type Static, Type } from 'typebox'
-import { Closed, Done, ListOf, Nullable, NullableTime, OneOf, PageFields, Time } from '../common.ts'
+import { Closed, Done, ListOf, Nullable, NullableTime, OneOf, PageFields, SortFields, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
 import { CallerRole, Line, NullableTenantId, TenantId } from './rights.ts'
 
+export const TOKEN_COLUMNS = ['name', 'role', 'created_at', 'expires_at', 'last_used_at'] as const
 export const TOKEN_STATES = ['ACTIVE', 'EXPIRED', 'REVOKED'] as const
 
 const tokenFields = {
@@ -62,6 +63,7 @@ export const tokenRoutes = {
       tenant_id: Type.Optional(TenantId),
       state: Type.Optional(OneOf([...TOKEN_STATES])),
       user_id: Type.Optional(Type.Integer({ minimum: 1, maximum: 2_147_483_647 })),
+      ...SortFields([...TOKEN_COLUMNS], 'newest first'),
       ...PageFields,
     }),
     ok: { 200: ListOf('tokens', ApiToken, 'ApiTokenPage') },

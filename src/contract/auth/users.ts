@@ -1,8 +1,10 @@
 // Local users: people who sign in with a password.
 import { type Static, Type } from 'typebox'
-import { Closed, Done, ListOf, NullableTime, PageFields, Time } from '../common.ts'
+import { Closed, Done, ListOf, NullableTime, PageFields, SortFields, Time } from '../common.ts'
 import type { Routes } from '../route.ts'
 import { CallerRole, Line, NewPassword, NullableTenantId, TenantId, Username } from './rights.ts'
+
+export const USER_COLUMNS = ['username', 'role', 'created_at', 'last_login_at'] as const
 
 export const User = Type.Object(
   {
@@ -43,6 +45,7 @@ export const userRoutes = {
       role: Type.Optional(CallerRole),
       tenant_id: Type.Optional(TenantId),
       disabled: Type.Optional(Type.Boolean()),
+      ...SortFields([...USER_COLUMNS], 'by user name'),
       ...PageFields,
     }),
     ok: { 200: ListOf('users', User, 'UserPage') },

@@ -11,11 +11,22 @@ import {
   NullableTime,
   OneOf,
   PageFields,
+  SortFields,
   Time,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { HEALTHS } from './health.ts'
 
+export const NODE_COLUMNS = [
+  'fqdn',
+  'bmc_ip',
+  'node_ip',
+  'role',
+  'zone',
+  'provision_status',
+  'health',
+  'created_at',
+] as const
 export const NODE_ROLES = ['compute', 'management'] as const
 /** The words of network monitoring (Part 3, 4.7). */
 export const NODE_STATUSES = ['online', 'offline', 'unconfigured-noIP', 'unconfigured-noFQDN'] as const
@@ -212,6 +223,7 @@ export const nodeRegistry = defineArea({
         provision_status: Type.Optional(KnownText(NODE_STATES, 'Only nodes in this state.')),
         zone: Type.Optional(Type.String({ maxLength: 128 })),
         keyword: Type.Optional(Type.String({ maxLength: 128, description: 'Text within a name or an address.' })),
+        ...SortFields([...NODE_COLUMNS], 'in the order they were registered'),
         ...PageFields,
       }),
       ok: { 200: ListOf('nodes', NodeRecord, 'NodePage') },
