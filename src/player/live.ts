@@ -76,10 +76,11 @@ export function showLive(
   }
 }
 
-/** What is tried one after the other. What worked before comes first, and is not given up for a single failure. */
+/** What is tried one after the other. What worked before comes first, and is not given up for a failure or two. */
 function roundOf(ways: readonly Way[], worked: Way | undefined): Way[] {
   const first = worked ?? ways[0] ?? 'mse'
-  return [first, first, ...ways.filter((way) => way !== first)]
+  const tries = worked === undefined ? [first, first] : [first, first, first, first]
+  return [...tries, ...ways.filter((way) => way !== first)]
 }
 
 function start(way: Way, { video, image }: Screen, api: Api, camera: string, shown: () => void): Attempt {
