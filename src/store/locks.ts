@@ -32,6 +32,8 @@ export const LOCKS = {
   address_server: 7_405_020,
   /** Held by the one replica that collects leases and compares servers with what was ordered. */
   address_watcher: 7_405_021,
+  /** With a hash of its token as second number: reports of a machine are taken one after the other. */
+  phone_home: 7_405_031,
   /** Held by the replica that watches the NVR. */
   nvr_watcher: 7_405_022,
   /** With 1 for its password and 2 for its template as second number: what is read and then changed has one writer. */

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { Selectable } from 'kysely'
 import { sql } from 'kysely'
 import type { Trx } from './database.ts'
+import { LOCKS } from './locks.ts'
 import type { Tables } from './tables.ts'
 
 export type PhoneHomeRow = Selectable<Tables['phone_home']>
@@ -19,9 +20,14 @@ export async function grantPhoneHome(
     .execute()
 }
 
-/** Locks the row. Undefined: there is no such token. */
-export function lockPhoneHome(trx: Trx, token: string): Promise<PhoneHomeRow | undefined> {
-  return trx.selectFrom('phone_home').selectAll().where('hash', '=', hashOf(token)).forUpdate().executeTakeFirst()
+/**
+ * One report of a machine at a time. Not by a lock of the row: a step of the job locks the job and then writes here, where a
+ * report comes the other way round. Undefined: there is no such token.
+ */
+export async function lockPhoneHome(trx: Trx, token: string): Promise<PhoneHomeRow | undefined> {
+  const hash = hashOf(token)
+  await sql`select pg_advisory_xact_lock(${LOCKS.phone_home}::int, hashtext(${hash.toString('hex')}))`.execute(trx)
+  return trx.selectFrom('phone_home').selectAll().where('hash', '=', hash).executeTakeFirst()
 }
 
 export async function savePhase(trx: Trx, { hash }: PhoneHomeRow, phase: string): Promise<void> {

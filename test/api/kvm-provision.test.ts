@@ -210,6 +210,32 @@ test('a KVM that a person uses, or without storage, is refused; force takes the 
   assert.equal(codeOf(await reveal(at)), '500 KVM_TIMEOUT')
 })
 
+test('a report that comes while a step of its job writes waits for that, and neither fails', async () => {
+  const { four } = site.kvms
+  four.state.habits.outcome = 'hang'
+  const { job_id } = (await provision(bodyFor(four))).body
+  const [nic] = four.state.machine.nics
+  const said = { token: await tokenOf(four), phase: 'live-booted', macs: [nic?.mac], boot_id: 'b' }
+  await onDatabase(site.lab.database.connection, async (client) => {
+    const found = async (query: string, values: unknown[] = []): Promise<boolean> =>
+      (await client.query(query, values)).rowCount !== 0
+    await until('the job waits without a process', () =>
+      found('select 1 from job where id = $1 and executor is null and wake_at is not null', [job_id]),
+    )
+    await client.query('begin')
+    await client.query('select from job where id = $1 for update', [job_id])
+    const report = phoneHome(said)
+    await until('the report waits', () =>
+      found("select 1 from pg_locks where not granted and locktype = 'transactionid'"),
+    )
+    await client.query('update phone_home set may_restart = may_restart where job_id = $1', [job_id])
+    await client.query('commit')
+    assert.equal((await report).body.next, 'continue')
+  })
+  await phoneHome({ ...said, phase: 'failed', code: 'pool-failed' })
+  assert.equal((await jobOf(job_id)).job_status, 'failed')
+})
+
 test('a report counts with the token of a running job alone, from the right machine, and never moves back', async () => {
   const { four } = site.kvms
   four.state.habits.outcome = 'hang'
