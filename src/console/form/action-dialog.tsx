@@ -8,6 +8,7 @@ import { useMe } from '../session/session.ts'
 import { Dialog } from './dialog.tsx'
 import { Fields } from './fields.tsx'
 import { Problem } from './problem.tsx'
+import { Prose } from './prose.tsx'
 import { type Texts, valuesOf } from './values.ts'
 
 export interface Target extends Thing {
@@ -68,7 +69,11 @@ export function ActionDialog({ action, targets, close }: Props) {
   return (
     <Dialog title={`${action.label} ${one?.name ?? `${targets.length} machines`}`} close={close}>
       <form onSubmit={(event) => void submit(event)} noValidate>
-        {details?.description && <p className="help">{details.description}</p>}
+        {details?.description && (
+          <p className="help">
+            <Prose text={details.description} />
+          </p>
+        )}
         <Plan action={action} planned={planned} outcomes={outcomes} />
         {Object.keys(fields).length > 0 && waits && (
           <Fields

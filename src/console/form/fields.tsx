@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { callAny, type FieldError } from '../api/call.ts'
 import { inWords, operations } from '../api/contract.ts'
 import type { Schema } from '../api/contract-types.ts'
+import { Prose } from './prose.tsx'
 import { fieldKind, plain, type Texts } from './values.ts'
 
 interface FieldsProps {
@@ -78,7 +79,7 @@ function Field({ name, schema: given, required, text, change, error }: FieldProp
       <Control shared={shared} name={name} schema={schema} />
       {schema.description && (
         <p className="help" id={`${id}-help`}>
-          {schema.description}
+          <Prose text={schema.description} />
         </p>
       )}
       {error !== undefined && (

@@ -118,7 +118,7 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
 }
 
 function columnWidths({ columns, selection, menu }: RowsProps): string {
-  return `${selection ? '36px ' : ''}repeat(${columns.length}, minmax(0, 1fr))${menu ? ' 44px' : ''}`
+  return `${selection ? '36px ' : ''}minmax(0, 2fr) repeat(${columns.length - 1}, minmax(0, 1fr))${menu ? ' 44px' : ''}`
 }
 
 const MOVES: Record<string, (at: number, count: number) => number> = {

@@ -1,6 +1,6 @@
 // How single values are shown: not known is a dash, never a zero; a state is a word with a shape, never a colour alone.
 
-const GOOD = /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated|info)$/i
+const GOOD = /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated)$/i
 const BAD = /^(error|failed|critical|offline|down|destroyed|expired|revoked|provision_failed|configure_failed)$/i
 const BUSY =
   /^(in_progress|starting|stopping|migrating|expunging|restoring|provisioning|configuring|warn|warning|degraded|decommissioning|rolling_back)$/i

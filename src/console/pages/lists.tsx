@@ -7,6 +7,7 @@ import { queries } from '../api/queries.ts'
 import { whyNot } from '../api/why-not.ts'
 import { Dialog } from '../form/dialog.tsx'
 import { Problem } from '../form/problem.tsx'
+import { Prose } from '../form/prose.tsx'
 import { plain, typeOf, valuesOf } from '../form/values.ts'
 import { columnsOf, nameOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
@@ -70,7 +71,11 @@ export function ListPage({ operation }: { operation: string }) {
   return (
     <>
       <h1>{row.summary}</h1>
-      {details?.description && <p className="help">{details.description}</p>}
+      {details?.description && (
+        <p className="help">
+          <Prose text={details.description} />
+        </p>
+      )}
       {why !== null && <p>{why}</p>}
       {error !== undefined && <Problem error={error} />}
       {why === null && details !== undefined && <GenericList operation={operation} details={details} />}

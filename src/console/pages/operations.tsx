@@ -7,6 +7,7 @@ import type { OperationDetails, OperationRow, Schema } from '../api/contract-typ
 import { whyNot } from '../api/why-not.ts'
 import { Fields } from '../form/fields.tsx'
 import { Problem } from '../form/problem.tsx'
+import { Prose } from '../form/prose.tsx'
 import { type Texts, textsOf, valuesOf } from '../form/values.ts'
 import { useMe } from '../session/session.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -62,7 +63,11 @@ export function OperationPage({ operation }: { operation: string }) {
         {operation}, for {row.access}
         {row.tenant === 'own' && ', also within a tenant'}
       </p>
-      {details?.description && <p>{details.description}</p>}
+      {details?.description && (
+        <p>
+          <Prose text={details.description} />
+        </p>
+      )}
       {error !== undefined && <Problem error={error} />}
       {details !== undefined && <OperationForm key={operation} {...{ operation, row, details }} />}
     </>

@@ -65,7 +65,7 @@ function NetworkAlerts() {
           <ul className="findings">
             {alerts.slice(0, SHOWN).map((alert, at) => (
               <li key={at}>
-                <State text={alert.severity} /> {alert.message}
+                <State text={alert.severity} /> <strong>{alert.node}</strong> {alert.message}
               </li>
             ))}
           </ul>
