@@ -41,6 +41,8 @@ async function newContext(): Promise<BrowserContext> {
     locale: 'en-GB',
     timezoneId: 'UTC',
   })
+  // Nothing here is about speed: a busy machine may take long to draw a page.
+  context.setDefaultTimeout(120_000)
   context.on('request', (request) => {
     if (!request.url().startsWith(`${lab.url}/`)) broken.push(`request to ${request.url()}`)
   })
