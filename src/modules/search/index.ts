@@ -56,7 +56,8 @@ async function answerOf(
     return { results, is_full: results.length >= asked.limit, unavailable: [] }
   } catch (error) {
     const is_late = late.aborted && !ctx.signal.aborted
-    if (!is_late && !(error instanceof UpstreamError)) throw error
+    // Without the database nothing can be said to be missing alone.
+    if (!is_late && !(error instanceof UpstreamError && error.upstream !== 'STORE')) throw error
     const reason = is_late
       ? `No answer within ${TIME_LIMIT_MS / 1000} seconds.`
       : asApiError(error, ctx.caller.tenant_id).message
