@@ -48,6 +48,8 @@ export interface Jobs {
     definition: JobDefinition<Deps, Input, State, Result>,
     row: JobRow,
   ): Promise<Input>
+  /** Closes what ended jobs left to a person and what has come true since. */
+  recheckOutstanding(signal: AbortSignal): Promise<void>
   /** Its running children are cancelled with it. */
   cancel(id: string, caller: Caller): Promise<JobRow>
   /**

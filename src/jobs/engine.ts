@@ -15,11 +15,12 @@ import type { Stream } from '#src/store/stream.ts'
 import type { Admission, Jobs, WaitOptions } from './admit.ts'
 import type { BoundJob, JobDefinition } from './define.ts'
 import { createLedger, type Ledger } from './ledger.ts'
+import { recheckOutstanding } from './outstanding.ts'
 import type { JobRow } from './job-row.ts'
 import type { Claim } from './rows.ts'
 import { placesOf } from './limits.ts'
-import type { ProgressSink } from './progress.ts'
-import { resultOf, type RunnerDeps } from './run.ts'
+import { createProgress, type ProgressSink } from './progress.ts'
+import { type AnyStep, createRun, resultOf, type RunnerDeps } from './run.ts'
 import { runJob, StopError, type StopReason } from './runner.ts'
 import { jobOf } from './view.ts'
 
@@ -136,7 +137,7 @@ export function createEngine(options: EngineOptions): Engine {
         held.reserved.delete(operation_id)
       }
     },
-    ...goingOn(ledger, held.bound, poll),
+    ...goingOn(ledger, held, poll),
     async cancel(id: string, caller: Caller) {
       const row = await ledger.requestCancel(id)
       if (row === undefined) throw notCancellable(id, await ledger.find(id))
@@ -150,10 +151,11 @@ export function createEngine(options: EngineOptions): Engine {
 /** What a job was admitted with and has saved, and how it goes on after a failure. */
 function goingOn(
   ledger: Ledger,
-  bound: (type: string) => BoundJob,
+  { bound, recheckOutstanding: recheck }: Pick<ReturnType<typeof createHeldJobs>, 'bound' | 'recheckOutstanding'>,
   poll: () => void,
-): Pick<Engine, 'retry' | 'saved' | 'inputOf'> {
+): Pick<Engine, 'retry' | 'saved' | 'inputOf' | 'recheckOutstanding'> {
   return {
+    recheckOutstanding: recheck,
     async retry(id, definition, more) {
       const row = await ledger.retry(id, placesOf(bound(definition.type), more.input), more)
       if (row === undefined) throw new ApiError('NODE_STATE', `Job ${id} has not failed; only a failed job is retried.`)
@@ -203,6 +205,11 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
       known.set(type, job)
     },
     bound,
+    recheckOutstanding: (signal: AbortSignal): Promise<void> =>
+      recheckOutstanding(
+        { db: options.database.db, log, bound: (type) => known.get(type), open: readingRun(ledger, runner) },
+        signal,
+      ),
     types: (): string[] => [...known.keys()],
     ids: (): string[] => [...running.keys()],
     /** What this process must not take: what it runs, and for a while what it could not go on with. */
@@ -237,6 +244,18 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
       for (const job of jobs) job.stop.abort(new StopError('shutdown'))
       await Promise.all(jobs.map((job) => job.ended))
     },
+  }
+}
+
+/** Of a job that nobody runs: whatever it tries to write is refused, but for its notes, which go nowhere. */
+function readingRun(ledger: Ledger, deps: RunnerDeps) {
+  return async (id: string, bound: BoundJob, step: AnyStep, signal: AbortSignal) => {
+    const row = await ledger.find(id)
+    if (row === undefined) return undefined
+    const claim = await ledger.open(row)
+    const progress = createProgress(claim, bound.definition.steps, deps)
+    const run = createRun({ claim, bound, step, attempt: 1, signal, progress, deps })
+    return { ...run, state: claim.state, note: async () => {} }
   }
 }
 

@@ -10,6 +10,7 @@ import { createProgress } from './progress.ts'
 import type { JobRow } from './job-row.ts'
 import type { JobEnd } from './ledger.ts'
 import { placesOf } from './limits.ts'
+import { outstandingOf } from './outstanding.ts'
 import { type Claim, type Failure, FencedError, type StepEnd } from './rows.ts'
 import { type AnyStep, createRun, DEFAULT_TIMEOUT_MS, type RunnerDeps } from './run.ts'
 import { WaitEndedError, WaitingError } from './waits.ts'
@@ -164,13 +165,6 @@ async function runStep(context: StepRun): Promise<Failure | undefined> {
   } catch (thrown) {
     return failStep(thrown, { ...context, run }, timeout, end)
   }
-}
-
-async function outstandingOf(
-  outstanding: NonNullable<AnyStep['outstanding']>,
-  run: Run<unknown, unknown, NoState>,
-): Promise<readonly string[]> {
-  return typeof outstanding === 'string' ? [outstanding] : outstanding(run)
 }
 
 interface StepMore {

@@ -16,6 +16,8 @@ export const LOCKS = {
   guest_networks: 7_405_007,
   /** Held by the one replica that checks the health of nodes. */
   health_watcher: 7_405_013,
+  /** Held by the one replica that checks what jobs left to a person. */
+  outstanding_watcher: 7_405_014,
   /** With a hash of the machine's id as second number: its settings are changed by one at a time. */
   vm_settings: 7_405_008,
   /** Jobs are taken by one process at a time, so that limits over all of them hold. */

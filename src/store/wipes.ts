@@ -8,7 +8,8 @@ export type WipeRow = Selectable<Tables['wipe']>
 export interface NewWipe {
   job_id: string
   node_id: number
-  token_hash: Buffer
+  /** Null: nobody can report. */
+  token_hash: Buffer | null
   expected_disks: readonly string[]
   /** How long reports are taken. */
   open_hours: number

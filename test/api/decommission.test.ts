@@ -149,7 +149,7 @@ test('a node leaves: its machines move, the named one is destroyed, its host goe
   assert.ok(!logs.text.includes(token) && !snapshot.text.includes(token) && !site.lab.logs().includes(token))
 })
 
-test('a machine that came after the preflight stops the job untouched, and a retry goes on', async () => {
+test('a machine that came after the preflight stops the job untouched, until a retry names it; disks that stay are left to a person', async () => {
   const node = await nodeOf('idrac9-5', 'kvm-03')
   const { tables } = site.lab.platform.state
   const job_id = await start(node, { wipe: 'none' })
@@ -167,14 +167,28 @@ test('a machine that came after the preflight stops the job untouched, and a ret
   const early = await call('POST', node, 'decommission/confirm-wipe', { evidence: 'x' })
   assert.deepEqual([early.status, early.body.code], [409, 'NODE_STATE'])
 
-  tables.vms.put(guest)
+  const retry = (body: object) => call('POST', node, 'decommission/retry', body)
+  const refused = [{ vms: [guest.name] }, { wipe: 'full' }, { skip_steps: ['revoke'] }].map(retry)
+  assert.deepEqual(
+    (await Promise.all(refused)).map(({ status: code }) => code),
+    [400, 400, 400],
+  )
+  const strange = await retry({ force: true, vms: ['nobody'] })
+  assert.deepEqual([strange.status, strange.body.code], [409, 'PREFLIGHT_CHANGED'])
+
   putBack()
-  const retried = await call('POST', node, 'decommission/retry', { reason: 'moved by hand' })
+  const retried = await retry({ reason: 'it is not needed any more', force: true, vms: [guest.name] })
   assert.deepEqual([retried.status, retried.body.id, retried.body.job_status], [202, job_id, 'running'])
   const second = await ended(job_id)
   assert.equal(second.job_status, 'completed', second.failure_reason)
+  assert.equal(tables.vms.get(guest.id), null, 'the retry named it')
   const done = await statusOf(node)
   assert.equal(done.provision_status, 'discovered')
+  assert.match(done.next_action, /^confirm_wipe: .*not wiped: the caller wanted it to stay as it is/)
+  const confirmed = await call('POST', node, 'decommission/confirm-wipe', { evidence: 'kept for the next owner' })
+  assert.equal(confirmed.status, 200, confirmed.text)
+  assert.deepEqual((await statusOf(node)).outstanding_actions, [])
+  assert.equal((await call('GET', node, 'decommission/evidence')).body.verdict, 'stated')
   assert.equal((await call('POST', node, 'decommission/retry')).body.code, 'NODE_STATE')
 })
 

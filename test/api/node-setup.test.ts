@@ -11,6 +11,8 @@ import { until } from '../support/until.ts'
 
 const BMC = '10.1.9.21'
 const MANAGEMENT = '10.1.9.5'
+/** Steps of a whole job: a machine that is busy with other things takes its time. */
+const JOB_MS = 200_000
 const FACTS = { hostname: 'kvm-n1', fqdn: 'kvm-n1.example.internal', node_ip: '10.50.0.21', addresses: ['10.50.0.21'], boot_id: 'b1', agent_version: '1' } // biome-ignore format: one record
 
 /** Steps of management nodes alone. */
@@ -76,10 +78,14 @@ suite('node setup', () => {
   const stateOf = async (): Promise<string> =>
     String((await lab.call('GET', `/configure/nodes/${BMC}`)).body.provision_status)
   const ended = () =>
-    until('the setup has ended', async () => {
-      const { status, body } = await statusOf()
-      return status === 200 && (body as NodeSetupResponse)
-    })
+    until(
+      'the setup has ended',
+      async () => {
+        const { status, body } = await statusOf()
+        return status === 200 && (body as NodeSetupResponse)
+      },
+      JOB_MS,
+    )
 
   test('a request with many mistakes is refused with all of them, and no job begins', async () => {
     const { status, body } = await setUp(
@@ -151,6 +157,44 @@ suite('node setup', () => {
     assert.ok(
       skipped.every(({ error }) => error !== ''),
       'each says why',
+    )
+  })
+
+  test('a setup that fails is rolled back by a job of its own, and whoever asks is told to wait, and then to retry', async () => {
+    const bmc_ip = '10.1.9.23'
+    const facts = {
+      ...FACTS,
+      hostname: 'kvm-n3',
+      fqdn: 'kvm-n3.example.internal',
+      node_ip: '10.50.0.23',
+      addresses: ['10.50.0.23'],
+    }
+    const broken = await addAgent(bmc_ip, facts)
+    broken.broken_area = 'hypervisor'
+    const { status, body } = await setUp(order({ bmc_ip }), bmc_ip)
+    assert.equal(status, 202)
+    const rollback = await until(
+      'the node is rolled back',
+      async () => {
+        const reply = await lab.call('POST', `/configure/nodes/${bmc_ip}/rollback/status`, {})
+        return reply.status === 200 && reply.body.job_status !== 'running' && reply.body
+      },
+      JOB_MS,
+    )
+    assert.deepEqual(
+      [rollback.job_status, rollback.parent_id, rollback.provision_status],
+      ['completed', body.job_id, 'discovered'],
+      rollback.status,
+    )
+    const setup = (await statusOf(order({ bmc_ip }))).body
+    assert.deepEqual([setup.job_status, setup.total_jobs, setup.provision_status], ['failed', 2, 'discovered'])
+    assert.deepEqual([...broken.areas.keys()], [])
+    const { body: stored } = await lab.call('GET', '/ddi/ipam/addresses?page_size=100')
+    assert.ok(!JSON.stringify(stored).includes('10.50.0.23'), 'its addresses are free')
+    const { body: events } = await lab.call('POST', '/events/app-events', { action: 'rollbackStart' })
+    assert.deepEqual(
+      events.app_events.map((event: { status: string }) => event.status),
+      ['SUCCESS'],
     )
   })
 

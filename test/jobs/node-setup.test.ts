@@ -1,77 +1,31 @@
 // The walks of nodeSetupStart: killed at every point, failed at every step, every step twice. Afterwards the node is in service
-// with all it needs, or nothing of it is left anywhere.
+// with all it needs, or the rollback that follows has left nothing of it anywhere.
 import assert from 'node:assert/strict'
-import { randomUUIDv7 } from 'node:crypto'
 import { after, before, suite, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
+import { lastJob } from '#src/jobs/lookup.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
-import { checkConfig } from '#src/kernel/config.ts'
-import { createLog } from '#src/kernel/log.ts'
-import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
-import type { SetupDeps, SetupInput } from '#src/modules/lifecycle/setup/input.ts'
+import type { SetupInput } from '#src/modules/lifecycle/setup/input.ts'
 import { nodeSetupStartJob } from '#src/modules/lifecycle/setup/setup.job.ts'
-import { type Database, openDatabase } from '#src/store/database.ts'
-import { heldAddresses, moveNode, recordNics } from '#src/store/node-lifecycle.ts'
-import { findNode, insertNode } from '#src/store/nodes.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
-import { agentsOf, namesOf, type SimulatedNode, simulatedNode } from '../support/setup-node.ts'
-import { NO_CLUSTER } from '../support/simulated-cluster.ts'
-import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
-import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
-
-interface Fixture {
-  bmc_ip: string
-  node: SimulatedNode
-}
+import { nicOf } from '../support/setup-node.ts'
+import { NOTHING, rollbackOf, startWalkSite, type WalkNode, type WalkSite } from '../support/walk-site.ts'
 
 suite('setup of a node', () => {
-  let test_database: TestDatabase
-  let database: Database
-  let walks_on: WalkPlatform
-  let count = 0
+  let site: WalkSite
   before(async () => {
-    test_database = await createTestDatabase()
-    database = openDatabase({ connection: test_database.connection, pool_size: 4, log: createLog({ level: 'silent' }) })
-    walks_on = await startWalkPlatform()
-    const store = builtInStore(database)
-    const role = await store.createRole({ slug: 'storage', name: 'Storage' })
-    assert.ok(role !== 'exists')
-    const fields = {
-      site_id: null,
-      vlan_id: null,
-      gateway: null,
-      dns_servers: [],
-      is_pool: false,
-      description: '',
-      excluded: [],
-    }
-    const prefix = await store.createPrefix({ cidr: '10.30.0.0/20', role_id: role.id, ...fields })
-    assert.ok(typeof prefix === 'object' && 'id' in prefix)
-    const own = await store.createPrefix({ cidr: '10.50.0.0/16', role_id: null, ...fields })
-    assert.ok(typeof own === 'object')
+    site = await startWalkSite()
   })
-  after(async () => {
-    await walks_on.close()
-    await database.close()
-    await test_database.drop()
-  })
+  after(() => site.close())
 
-  async function make(order: Partial<SetupInput> = {}, broken_area?: string, platform_hosts = ['10.0.0.5']) {
-    count += 1
-    const bmc_ip = `10.9.${count >> 8}.${count & 255}`
-    const node = simulatedNode(`10.50.${count >> 8}.${count & 255}`, `kvm-n${count}.example.internal`)
-    if (broken_area !== undefined) node.broken_area = broken_area
-    const row = { id: randomUUIDv7(), bmc_ip, node_ip: node.node_ip, fqdn: node.fqdn, hostname: null, role: null, zone: 'Frankfurt-1', registered_by: 'test' } // biome-ignore format: one row
-    await database.db.transaction().execute(async (trx) => {
-      await insertNode(trx, row)
-      await moveNode(trx, bmc_ip, 'discovered', 'configuring', randomUUIDv7())
-    })
-    const { node_id } = (await findNode(database.db, bmc_ip)) ?? assert.fail()
+  async function make(order: Partial<SetupInput> = {}, broken_area?: string, platform_hosts?: string[]) {
+    const { row, ...fixture } = await site.addNode('configuring')
+    if (broken_area !== undefined) fixture.node.broken_area = broken_area
     const input: SetupInput = {
-      bmc_ip,
-      node_id,
+      bmc_ip: row.bmc_ip,
+      node_id: row.node_id,
       role: 'compute',
       site_id: null,
       nics: [{ interface: 'eth1', untagged: null, tagged: [{ role: 'storage', vlans: [30] }] }],
@@ -81,58 +35,34 @@ suite('setup of a node', () => {
       hold_on_failure: false,
       ...order,
     }
-    const deps: SetupDeps = {
-      database,
-      agents: agentsOf(node),
-      bmcs: { find: async () => undefined, open: () => assert.fail('no BMC is asked') },
-      cloudstack: walks_on.cloudstack,
-      store: builtInStore(database),
-      names: namesOf(node),
-      setup: checkConfig({ setup: { cluster: 'cluster-a' } }).setup,
-      platform_hosts,
-      offline_after_ms: 30_000,
-      cluster: NO_CLUSTER,
-    }
-    const fixture: Fixture = { bmc_ip, node }
-    return { fixture, bound: bindJob(nodeSetupStartJob, deps), input, connection: test_database.connection }
+    const bound = bindJob(nodeSetupStartJob, site.setupDeps(fixture, platform_hosts))
+    return { fixture, bound, input, children: [rollbackOf(site, fixture)], connection: site.connection }
   }
 
-  const hostsOf = ({ node }: Fixture) =>
-    walks_on.platform.state.tables.hosts.filter(({ ipaddress }) => ipaddress === node.node_ip)
-  const rowOf = async ({ bmc_ip }: Fixture) => (await findNode(database.db, bmc_ip)) ?? assert.fail()
-  const storedAddresses = async ({ bmc_ip }: Fixture): Promise<number> =>
-    (
-      await builtInStore(database).addresses(
-        { owner_kind: 'node', owner_id: (await rowOf({ bmc_ip } as Fixture)).id },
-        { page: 1, page_size: 50 },
-      )
-    ).count
-
-  async function inService(fixture: Fixture, job: JobRow, where: string): Promise<void> {
-    const row = await rowOf(fixture)
+  async function inService(fixture: WalkNode, job: JobRow, where: string): Promise<void> {
+    const row = await site.rowOf(fixture)
     assert.equal(job.job_status, 'completed', `${where}: ${job.status}`)
     assert.deepEqual([row.provision_status, row.role, row.benchmark_enabled], ['configured', 'compute', true], where)
-    const hosts = hostsOf(fixture)
+    const hosts = site.hostsOf(fixture)
     assert.deepEqual(hosts.map(({ state, resourcestate, clusterid }) => [state, resourcestate, clusterid]), [['Up', 'Enabled', wellKnown.clusters['cluster-a']]], where) // biome-ignore format: one row
     assert.deepEqual([...fixture.node.areas.keys()].sort(), ['base', 'hypervisor', 'network', 'platform-agent'], where)
-    assert.deepEqual([...fixture.node.names], [[fixture.node.fqdn, fixture.node.node_ip]], where)
+    assert.deepEqual(site.namesOf(fixture), ['A', 'PTR'], where)
     assert.equal(fixture.node.pending, null, where)
-    const held = await heldAddresses(database.db, row.node_id)
+    const held = await site.heldBy(fixture)
     assert.deepEqual(held.map(({ kind }) => kind).sort(), ['dns', 'management', 'storage'], where)
-    assert.equal(await storedAddresses(fixture), 2, where)
+    assert.equal(await site.storedAddresses(fixture), 2, where)
   }
 
-  async function nothingLeft(fixture: Fixture, job: JobRow, where: string): Promise<void> {
-    const row = await rowOf(fixture)
-    assert.equal(row.provision_status, 'discovered', `${where}: ${job.status}`)
-    assert.deepEqual(hostsOf(fixture), [], where)
-    assert.deepEqual([...fixture.node.areas.keys()], [], where)
-    assert.deepEqual([...fixture.node.names], [], where)
-    assert.deepEqual(await heldAddresses(database.db, row.node_id), [], where)
-    assert.equal(await storedAddresses(fixture), 0, where)
+  const rollbackSays = async ({ bmc_ip }: WalkNode): Promise<string> =>
+    (await lastJob(site.database.db, { types: ['node.rollback'], node_ip: bmc_ip }))?.status ?? 'no rollback'
+
+  async function nothingLeft(fixture: WalkNode, job: JobRow, where: string): Promise<void> {
+    const row = await site.rowOf(fixture)
+    assert.equal(row.provision_status, 'discovered', `${where}: ${job.status}; ${await rollbackSays(fixture)}`)
+    assert.deepEqual(await site.leftOf(fixture), NOTHING, where)
   }
 
-  const walk: Walk<Fixture> = { make: () => make(), completed: inService, failed: nothingLeft }
+  const walk: Walk<WalkNode> = { make: () => make(), completed: inService, failed: nothingLeft }
 
   test('a process killed at any point of a setup is followed by one that puts the node into service', async () => {
     const claims: string[] = []
@@ -145,7 +75,7 @@ suite('setup of a node', () => {
         return inService(fixture, job, where)
       },
     })
-    for (const point of ['set:network', 'confirm:network', 'set:base', 'publish', 'addHost', 'updateHost'])
+    for (const point of ['set:network', 'confirm:network', 'set:base', 'changeRecords', 'addHost', 'updateHost'])
       assert.ok(points.includes(`${point}:sent`), `${point} is a point`)
     assert.ok(
       claims.some((all) => /(\S+) 1,\1 2/.test(all)),
@@ -166,13 +96,13 @@ suite('setup of a node', () => {
       ...walk,
       async make() {
         const made = await make()
-        const nics = [{ name: 'eth0', permanent_mac: '52:54:00:FF:FF:01' }]
-        await database.db.transaction().execute((trx) => recordNics(trx, made.input.node_id, nics))
+        made.fixture.node.nics = [nicOf('eth0', { macAddress: '52:54:00:FF:FF:01' })]
         return made
       },
       async completed(fixture, job, where) {
         assert.deepEqual([job.failed_step, job.failure_code], ['agent-connect', 'NODE_IDENTITY'])
-        assert.match(job.failure_reason ?? '', /52:54:00:ff:ff:01/)
+        assert.match(job.failure_reason ?? '', /none of its NICs/)
+        assert.deepEqual([...fixture.node.claims], [], 'nothing was changed there, also not by the rollback')
         await nothingLeft(fixture, job, where)
       },
     })
@@ -193,15 +123,15 @@ suite('setup of a node', () => {
     await repeatEverywhere({
       make: () => make({ role: 'management', benchmark_enabled: false, nics: [] }),
       async completed(fixture, job, where) {
-        const row = await rowOf(fixture)
+        const row = await site.rowOf(fixture)
         assert.deepEqual(
           [job.job_status, row.provision_status, row.role],
           ['completed', 'configured', 'management'],
           where,
         )
-        assert.deepEqual(hostsOf(fixture), [])
+        assert.deepEqual(site.hostsOf(fixture), [])
         assert.deepEqual([...fixture.node.areas.keys()], ['base'])
-        const { outstanding, steps } = await readJobFacts(database.db, job.id)
+        const { outstanding, steps } = await readJobFacts(site.database.db, job.id)
         const joining = steps.filter(({ name }) => ['trust', 'db-clone', 'services', 'failover-daemon'].includes(name))
         assert.deepEqual(
           joining.map(({ state, error }) => [state, error]),
@@ -218,10 +148,10 @@ suite('setup of a node', () => {
       make: () => make({ hold_on_failure: true }, 'hypervisor'),
       failed: nothingLeft,
       async completed(fixture, job) {
-        const row = await rowOf(fixture)
+        const row = await site.rowOf(fixture)
         assert.deepEqual([job.failed_step, row.provision_status], ['hypervisor', 'configure_failed'])
         assert.deepEqual([...fixture.node.areas.keys()].sort(), ['base', 'network'])
-        assert.equal((await heldAddresses(database.db, row.node_id)).length, 3)
+        assert.equal((await site.heldBy(fixture)).length, 3)
       },
     })
   })

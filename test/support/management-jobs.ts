@@ -9,6 +9,7 @@ import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
 import type { ClusterPorts } from '#src/modules/lifecycle/cluster/ports.ts'
 import { decommissionStartJob } from '#src/modules/lifecycle/decommission/decommission.job.ts'
 import type { LeaveDeps, LeaveInput } from '#src/modules/lifecycle/leave/run.ts'
+import { rollbackStartJob } from '#src/modules/lifecycle/rollback/rollback.job.ts'
 import type { SetupDeps, SetupInput } from '#src/modules/lifecycle/setup/input.ts'
 import { nodeSetupStartJob } from '#src/modules/lifecycle/setup/setup.job.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
@@ -51,7 +52,8 @@ export function joiningJob(site: Site, { bmc_ip, node_id }: Node) {
     ...site, bmcs: NO_BMC, store: builtInStore(site.database), names: undefined, setup: config.setup, platform_hosts: [],
     offline_after_ms: 30_000,
   } // biome-ignore format: one record
-  return { bound: bindJob(nodeSetupStartJob, deps), input }
+  // The job that follows one that failed.
+  return { bound: bindJob(nodeSetupStartJob, deps), input, children: [bindJob(rollbackStartJob, leaveDeps(site))] }
 }
 
 export function leavingJob(site: Site, { bmc_ip, node_id, address }: Node & { address: string }) {
@@ -59,9 +61,13 @@ export function leavingJob(site: Site, { bmc_ip, node_id, address }: Node & { ad
     bmc_ip, node_id, state: 'configured', by: 'admin', addresses: [address], names: [], destroy: [], disks: [],
     store_served: false, wipe: 'none', power_off: false, findings: [], role: 'management',
   } // biome-ignore format: one record
-  const deps: LeaveDeps = {
+  return { bound: bindJob(decommissionStartJob, leaveDeps(site)), input }
+}
+
+function leaveDeps(site: Site): LeaveDeps {
+  return {
     ...site, bmcs: NO_BMC, dhcp_server: undefined, dns_server: undefined, ipam_store: undefined, dhcp_lock: (work) => work(),
-    dns_lock: (work) => work(), config, image_port: () => 0, answers: async () => false, wipe_wait_ms: 1, wipe_poll_ms: 1,
+    dns_lock: (work) => work(), config, image_port: () => 0, now: () => Date.now(), answers: async () => false, wipe_wait_ms: 1,
+    wipe_poll_ms: 1,
   } // biome-ignore format: one record
-  return { bound: bindJob(decommissionStartJob, deps), input }
 }

@@ -1,4 +1,4 @@
-// A node as the jobs of its life meet it in a walk: its agent's answers kept in memory, and a name server of one zone.
+// A node as the jobs of its life meet it in a walk: its agent's answers kept in memory.
 import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { agent } from '#src/contract/agent.ts'
@@ -10,7 +10,6 @@ import type { NodeNic } from '#src/contract/nodes/nics.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import { hostStorage } from '#src/contract/storage/host.ts'
 import { claimOf } from '#src/kernel/job-claim.ts'
-import type { AddressPorts } from '#src/modules/address-ports.ts'
 import type { NodeAgents } from '#src/modules/node-agents.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import { send } from './job-harness.ts'
@@ -18,12 +17,11 @@ import { send } from './job-harness.ts'
 export interface SimulatedNode {
   node_ip: string
   fqdn: string
+  nics: NodeNic[]
   /** Document and hash of each area that is applied. */
   areas: Map<string, { hash: string; document: unknown }>
   /** Hash of a network that waits for its confirmation. */
   pending: string | null
-  /** Names and their addresses. */
-  names: Map<string, string>
   /** Claims under which the node was told to change something. */
   claims: Set<string>
   /** The area that the agent cannot bring about. */
@@ -33,7 +31,15 @@ export interface SimulatedNode {
 }
 
 export function simulatedNode(node_ip: string, fqdn: string): SimulatedNode {
-  return { node_ip, fqdn, areas: new Map(), pending: null, names: new Map(), claims: new Set() }
+  const own = node_ip
+    .split('.')
+    .slice(2)
+    .map((octet) => Number(octet).toString(16).padStart(2, '0'))
+    .join(':')
+  const nics = ['eth0', 'eth1', 'eth2', 'eth3'].map((name, index) =>
+    nicOf(name, { macAddress: `52:54:00:${own}:0${index}`, isManagementNIC: index === 0 }),
+  )
+  return { node_ip, fqdn, nics, areas: new Map(), pending: null, claims: new Set() }
 }
 
 export function nicOf(interfaceName: string, more: Partial<NodeNic> = {}): NodeNic {
@@ -54,8 +60,6 @@ export function nicOf(interfaceName: string, more: Partial<NodeNic> = {}): NodeN
     ...more,
   }
 }
-
-export const NICS = [nicOf('eth0', { isManagementNIC: true }), nicOf('eth1'), nicOf('eth2'), nicOf('eth3')]
 
 /** Every change has a point of the walk between its effect and its answer. `more`: what this kind of node answers as well. */
 export function agentsOf(
@@ -80,7 +84,7 @@ export function agentsOf(
         boot_id: 'b1',
         agent_version: '1',
       }),
-      agentNicsList: async () => ({ nics: NICS }),
+      agentNicsList: async () => ({ nics: node.nics }),
       agentBondList: async () => ({
         bonds: [{ name: 'bond0', mode: '802.3ad', miimon: '100', hash: 'layer3+4', rate: 'fast' }],
       }),
@@ -180,21 +184,5 @@ function taskOf(area: string, hash: string | null, status: DesiredTask['status']
     message,
     started_at: '',
     ended_at: null,
-  }
-}
-
-/** A name server that holds whatever it is told. */
-export function namesOf({ names }: SimulatedNode): NonNullable<AddressPorts['names']> {
-  return {
-    publish: ({ hostname, ip_address }) =>
-      send('publish', () => {
-        names.set(hostname, ip_address)
-        return { fqdn: hostname, record_id: hostname, ptr_created: true }
-      }),
-    withdraw: ({ fqdn = '' }) => send('withdraw', () => (names.delete(fqdn) ? [{ fqdn, record_id: fqdn }] : [])),
-    lookup: async (addresses) =>
-      new Map(
-        [...names].filter(([, ip]) => addresses.includes(ip)).map(([fqdn, ip]) => [ip, { fqdn, record_id: fqdn }]),
-      ),
   }
 }

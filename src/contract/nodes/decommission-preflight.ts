@@ -15,7 +15,8 @@ export const PreflightCheck = Type.Object(
 )
 
 export const WipeMode = OneOf(['full', 'data', 'none'], {
-  description: 'Disks to wipe by an image that the machine is started from; none leaves them as they are.',
+  description:
+    'Disks to wipe by an image that the machine is started from: full all that are known, data those of the distributed store, none no disk.',
 })
 
 /** What the caller means to do: the checks are judged by it. */
@@ -70,6 +71,10 @@ export const DecommissionPreflight = Type.Object(
       description:
         'Machines that going on would destroy: those that cannot move, and those for which there is no room.',
     }),
+    wiped_disks: Type.Array(Type.String(), {
+      ...extension,
+      description: 'Serial numbers of the disks that going on would wipe.',
+    }),
     fingerprint: Type.String({ ...extension, description: 'Names this result when the decommission is asked for.' }),
     expires_at: Type.Unsafe<string>({ ...Time, ...extension, description: 'Until when the fingerprint is good.' }),
     unavailable: Type.Array(Unavailable, { ...extension, description: 'Why fields are null.' }),
@@ -103,6 +108,7 @@ export const examplePreflight: DecommissionPreflight = {
   migration_capacity_ok: true,
   non_migratable_vm_names: ['render-gpu'],
   destroyed_vm_names: ['render-gpu'],
+  wiped_disks: ['S5GXNX0T400123'],
   fingerprint: '6f1e0c9b2d4a8873',
   expires_at: '2026-11-20T03:22:45.120Z',
   unavailable: [],

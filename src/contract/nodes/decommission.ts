@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Closed, Done, Id, IpAddress, Nullable, OneOf, Time } from '../common.ts'
 import { defineArea } from '../route.ts'
 import {
-  DecommissionPreflight, DecommissionPreflightRequest, examplePreflight, PreflightWishFields,
+  DecommissionPreflight, DecommissionPreflightRequest, examplePreflight, PreflightWishFields, WipeMode,
 } from './decommission-preflight.ts' // biome-ignore format: one import
 import {
   exampleNodeJob,
@@ -44,6 +44,43 @@ export const Reason = Type.Optional(
   Type.String({ minLength: 1, maxLength: 500, description: 'Why; kept in the audit log.' }),
 )
 
+/** Steps that a person may do instead: each is left as an outstanding action. */
+export const SKIPPABLE_STEPS = [
+  'system-vms', 'node-teardown', 'wipe-boot', 'wipe-wait', 'media-cleanup', 'power-off', 'dhcp-release', 'dns-remove', 'address-release',
+] as const // biome-ignore format: one list
+
+export const SkipSteps = Type.Optional(
+  Type.Array(OneOf([...SKIPPABLE_STEPS]), {
+    maxItems: SKIPPABLE_STEPS.length,
+    description: 'Steps to leave out; each is left to a person as an outstanding action.',
+  }),
+)
+
+const ConfirmPoweredOff = Type.Optional(
+  Type.Boolean({
+    description:
+      'Of a host that is down and whose BMC is silent: the caller has seen that the machine is off. It must also have been silent for 10 minutes.',
+  }),
+)
+
+export const DecommissionRetryRequest = Closed(
+  {
+    reason: Reason,
+    // Without a default: what was acknowledged stays, unless the caller says otherwise.
+    wipe: Type.Optional(WipeMode),
+    force: Type.Optional(Type.Boolean({ default: false, description: 'The machines in vms may be destroyed.' })),
+    vms: Type.Optional(
+      Type.Array(Type.String({ maxLength: 255 }), {
+        maxItems: 1000,
+        description: 'Names of machines on the host that may be destroyed beside those named before.',
+      }),
+    ),
+    skip_steps: SkipSteps,
+    confirm_powered_off: ConfirmPoweredOff,
+  },
+  { title: 'DecommissionRetry' },
+)
+
 export const DecommissionRequest = Closed(
   {
     ...PreflightWishFields,
@@ -57,6 +94,7 @@ export const DecommissionRequest = Closed(
       ),
     }),
     power_off: Type.Optional(Type.Boolean({ default: true, description: 'Switch the machine off at the end.' })),
+    confirm_powered_off: ConfirmPoweredOff,
     reason: Reason,
   },
   { title: 'DecommissionRequest' },
@@ -182,13 +220,11 @@ export const decommission = defineArea({
       method: 'POST',
       path: '/configure/nodes/{nodeIP}/decommission/retry',
       summary: 'Retry decommission of node',
-      description: 'The failed job goes on at the step that failed; all others are looked at again, not repeated.',
+      description:
+        'The failed job goes on at the step that failed. `force` with `vms` gives up machines that came to the host since; 409 when one of them is not there.',
       access: 'admin',
       params: NodePath,
-      body: Closed(
-        { reason: Reason, wipe: Type.Optional({ ...PreflightWishFields.wipe } as typeof PreflightWishFields.wipe) },
-        { title: 'DecommissionRetry' },
-      ),
+      body: DecommissionRetryRequest,
       body_optional: true,
       ok: { 202: NodeJobStatus },
       errors: [400, 404, 409],

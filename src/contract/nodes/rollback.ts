@@ -2,7 +2,7 @@
 import { Type } from 'typebox'
 import { Closed } from '../common.ts'
 import { defineArea } from '../route.ts'
-import { JobChoice, LogPart, NodePath, Reason } from './decommission.ts'
+import { JobChoice, LogPart, NodePath, Reason, SkipSteps } from './decommission.ts'
 import { WipeMode } from './decommission-preflight.ts'
 import { NodeJobLogs, NodeJobStatus } from './lifecycle-views.ts'
 
@@ -23,6 +23,7 @@ export const rollback = defineArea({
       body: Closed(
         {
           wipe: Type.Optional({ ...WipeMode, default: 'data' } as typeof WipeMode),
+          skip_steps: SkipSteps,
           reason: Reason,
         },
         { title: 'RollbackRequest' },

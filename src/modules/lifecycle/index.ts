@@ -17,6 +17,7 @@ import { answersAt } from './leave/addresses.ts'
 import type { LeaveDeps } from './leave/run.ts'
 import { rollbackHandlers } from './rollback/handlers.ts'
 import { rollbackStartJob } from './rollback/rollback.job.ts'
+import { createOutstandingWatcher } from './outstanding-watcher.ts'
 import { nodePreflight } from './setup/preflight.ts'
 import { nodeSetupStartJob } from './setup/setup.job.ts'
 import { nodeSetupStart, nodeSetupStatus } from './setup/start.ts'
@@ -58,6 +59,7 @@ export function lifecycleModule(parts: Parts): Module {
       serve(wipe, { wipeResultReport: wipeResultReport(deps) }),
     ],
     jobs: [bindJob(nodeSetupStartJob, deps), bindJob(decommissionStartJob, leave), bindJob(rollbackStartJob, leave)],
+    watchers: [createOutstandingWatcher(parts)],
   }
 }
 
@@ -69,6 +71,7 @@ function leaveDeps(parts: Parts, cluster: ClusterPorts): LeaveDeps {
     dhcp_lock: createServerLock(database, 'DHCP'),
     dns_lock: createServerLock(database, 'DNS'),
     image_port: () => config.bmc.image_port ?? listening() ?? config.listen.port,
+    now: () => Date.now(),
     answers: answersAt,
     wipe_wait_ms: WIPE_WAIT_MS,
     wipe_poll_ms: WIPE_POLL_MS,

@@ -97,9 +97,12 @@ function afterFailure({ row: { failure_code, failure_reason } }: NodeJobFacts): 
 /** A failed setup is rolled back by a job of its own, unless it is held. */
 function afterSetup(facts: NodeJobFacts, rollback: JobRow | undefined): Next {
   if (rollback?.job_status === 'running') return { action: 'wait', sentence: 'The node is being rolled back.' }
-  if (rollback?.job_status === 'failed')
-    return { action: 'retry', sentence: `Rollback: ${rollback.failure_reason ?? ''}` }
-  if (facts.provision_status === 'configure_failed') {
+  const is_held = facts.provision_status === 'configure_failed'
+  if (is_held && rollback?.job_status === 'failed') {
+    const { failure_code, failure_reason } = rollback
+    return { action: BY_CODE[failure_code ?? ''] ?? 'retry', sentence: `Rollback: ${failure_reason ?? ''}` }
+  }
+  if (is_held) {
     return {
       action: 'rollback',
       sentence: 'The node is held as the failed setup left it; set it up again or roll it back.',

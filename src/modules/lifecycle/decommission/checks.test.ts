@@ -56,7 +56,7 @@ const GOOD: Readings = {
     served_here: [],
   }),
   addresses: read({ held: ['10.0.0.11 (management)'], unknown: [] }),
-  disks: read({ known: ['D1'], unknown: [], shared: [] }),
+  disks: read({ known: ['D1'], data: [], unknown: [], shared: [] }),
   wipe_image: read('wipe.iso'),
 }
 const MANAGEMENT: Readings = { ...GOOD, node: { ...GOOD.node, role: 'management' } }
@@ -159,8 +159,8 @@ const TABLE: Record<string, Row> = {
   'dns-dhcp-role': { base: MANAGEMENT, fail: cluster({ served_here: ['http://10.0.0.11:5380'] }), source: 'cluster' },
   addresses: { warn: { addresses: read({ held: [], unknown: ['10.0.9.9'] }) }, source: 'addresses' },
   disks: {
-    warn: { disks: read({ known: [], unknown: ['D2'], shared: [] }) },
-    fail: { disks: read({ known: ['D1'], unknown: [], shared: ['D1'] }) },
+    warn: { disks: read({ known: [], data: [], unknown: ['D2'], shared: [] }) },
+    fail: { disks: read({ known: ['D1'], data: [], unknown: [], shared: ['D1'] }) },
     source: 'disks',
   },
   'wipe-image': { warn: { wipe_image: read(null) }, source: 'wipe_image' },

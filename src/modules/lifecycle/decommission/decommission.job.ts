@@ -7,8 +7,9 @@ import { addressRelease, dhcpRelease, dnsRemove } from '../leave/addresses.ts'
 import { MANAGEMENT_CHANGES } from '../cluster/ports.ts'
 import { leaveCluster, moveAway } from '../leave/cluster.ts'
 import { fabricRemove, nodeTeardown, powerOff, revoke } from '../leave/node.ts'
+import { fence } from '../leave/fence.ts'
 import { cordon, destroyVms, hostDelete, maintenance, migrate, systemVms } from '../leave/platform.ts'
-import { type LeaveDeps, LeaveInput, LeaveState, type LeaveStep } from '../leave/run.ts'
+import { type LeaveDeps, LeaveInput, LeaveState, type LeaveStep, withSkips } from '../leave/run.ts'
 import { storageDrain, storageRemove } from '../leave/storage.ts'
 import { mediaCleanup, wipeBoot, wipeWait } from '../leave/wipe.ts'
 import { DECOMMISSION_STEPS as TITLES } from './steps.ts'
@@ -46,10 +47,10 @@ export const decommissionStartJob = defineJob<LeaveDeps>()({
     { of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' },
     { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
   ],
-  steps: [
-    admit, cordon, migrate, destroyVms, systemVms, ...moveAway, maintenance, ...leaveCluster, storageDrain, storageRemove, hostDelete, fabricRemove, nodeTeardown({ network: false }),
-    revoke, wipeBoot, wipeWait, mediaCleanup, powerOff, dhcpRelease, dnsRemove, addressRelease, finish,
-  ], // biome-ignore format: in their order
+  steps: withSkips([
+    admit, cordon, fence, migrate, destroyVms, systemVms, ...moveAway, maintenance, ...leaveCluster, storageDrain, storageRemove, hostDelete, fabricRemove, nodeTeardown({ network: false }),
+    revoke, wipeBoot, wipeWait, mediaCleanup, powerOff, dhcpRelease, dnsRemove, addressRelease({ rolls_back: false }), finish,
+  ]), // biome-ignore format: in their order
   // A failure holds the node for a retry; a cancel, which is possible until the host is in maintenance, brings it back into service.
   on_failure: 'undo_cancelled',
   undo: async (run) => {

@@ -24,10 +24,18 @@ export async function readDisks(
   const known = [...new Set(serials.filter((serial) => serial !== null))]
   // What is recorded is all that there is to go by where no agent was ever there.
   const present = node.certificate === null ? [] : await presentDisks(agents, node, budget_ms, signal)
+  const data = present
+    .filter(({ allocated_to }) => allocated_to === 'clusterstore')
+    .flatMap(({ serial }) => serial ?? [])
   const unknown = present.filter(({ serial }) => serial === null || !known.includes(serial))
   const all = [...new Set([...known, ...present.flatMap(({ serial }) => serial ?? [])])]
   const shared = await disksOfOthers(db, node.bmc_ip, all)
-  return { known: known.toSorted(), unknown: unknown.map(({ serial, device }) => serial ?? device).toSorted(), shared }
+  return {
+    known: known.toSorted(),
+    data: data.filter((serial) => known.includes(serial)).toSorted(),
+    unknown: unknown.map(({ serial, device }) => serial ?? device).toSorted(),
+    shared,
+  }
 }
 
 async function presentDisks(agents: DiskDeps['agents'], node: NodeRow, timeout_ms: number, signal: AbortSignal) {

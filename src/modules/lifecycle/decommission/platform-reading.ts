@@ -203,9 +203,10 @@ function vmOf(row: Raw, kind: PlatformVm['kind'], about: About): PlatformVm {
 }
 
 /** Why a machine cannot move to another host while it runs. */
-function reasonToStay(row: Raw, groups: readonly Raw[], { local, equal_target }: About): string | null {
+function reasonToStay(row: Raw, groups: readonly Raw[], { host, local, equal_target }: About): string | null {
   const state = textOf(row, 'state') ?? 'Unknown'
   if (state === 'Error' || state === 'Unknown') return `the platform shows it as ${state}`
+  if (host.state !== 'Up') return `its host is ${host.state}`
   if (local.has(textOf(row, 'id') ?? '')) return 'a disk of it is on storage of this host alone'
   if ((numberOf(row, 'gpucount') ?? 0) > 0 || textOf(row, 'vgpuprofileid') !== null) return 'it has a GPU'
   const dedicated = groups.some((one) => textOf(one, 'type') === 'ExplicitDedication')

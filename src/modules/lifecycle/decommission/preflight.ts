@@ -39,7 +39,7 @@ export function judged(
   wish: PreflightWish,
   steps: readonly string[],
 ): { result: Result; plan: VmPlan | undefined } {
-  const { node, platform, storage, cluster, addresses } = readings
+  const { node, platform, storage, cluster, addresses, disks } = readings
   const plan = 'missing' in platform ? undefined : planVms(platform.read)
   const checks = judge(readings, plan, wish)
   const store = 'missing' in storage ? undefined : storage.read
@@ -54,6 +54,8 @@ export function judged(
     replication_slot: node.role === 'management' ? (slot?.name ?? '') : '',
     store_served_at_admission: store !== undefined && store.pools > 0 && store.daemons_up > 0,
     ...numbersOf(plan, 'missing' in platform ? 0 : platform.read.targets.length),
+    wiped_disks:
+      'missing' in disks || wish.wipe === 'none' ? [] : [...disks.read[wish.wipe === 'data' ? 'data' : 'known']],
     unavailable: unavailable(readings),
   }
   return { result, plan }
@@ -97,6 +99,7 @@ function fingerprintOf(node: NodeRow, result: Result, plan: VmPlan | undefined):
     node.id,
     vms,
     (plan?.destroyed ?? []).map(({ id }) => id).toSorted(),
+    result.wiped_disks,
     result.held_addresses,
     result.replication_slot,
     result.store_served_at_admission,

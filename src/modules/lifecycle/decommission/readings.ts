@@ -56,6 +56,8 @@ export interface AddressReading {
 export interface DiskReading {
   /** Serial numbers of those that are recorded. */
   known: readonly string[]
+  /** Of these, those that the distributed store has, or had. */
+  data: readonly string[]
   unknown: readonly string[]
   /** Recorded for another node as well. */
   shared: readonly string[]

@@ -117,7 +117,6 @@ function inputOf(
   { answer, readings, plan }: Preflight,
   ctx: RequestContext,
 ): LeaveInput {
-  const { disks } = readings
   return {
     bmc_ip: node.bmc_ip,
     node_id: node.node_id,
@@ -126,11 +125,12 @@ function inputOf(
     addresses: [...readings.node.addresses],
     names: [node.fqdn, node.hostname].filter((name) => name !== null),
     destroy: (plan?.destroyed ?? []).map(({ id, name }) => ({ id, name })),
-    disks: 'missing' in disks ? [] : [...disks.read.known],
+    disks: answer.wiped_disks,
     store_served: answer.store_served_at_admission,
     ...(node.role === null ? {} : { role: node.role }),
     wipe: body.wipe ?? 'full',
     power_off: body.power_off ?? true,
+    confirm_powered_off: body.confirm_powered_off ?? false,
     findings: answer.checks.map(({ name, status, message }) => `${status} ${name}: ${message}`),
   }
 }

@@ -2,6 +2,7 @@
 export const DECOMMISSION_STEPS = {
   admit: 'Freeze the plan',
   cordon: 'Take the host out of allocation',
+  fence: 'Make sure that a host that is down is off',
   migrate: 'Move the machines to other hosts',
   'destroy-vms': 'Destroy the machines that were named',
   'system-vms': 'Move system services and routers',
@@ -20,7 +21,6 @@ export const DECOMMISSION_STEPS = {
   'fabric-remove': 'Remove the node from the fabric',
   'node-teardown': 'Remove our configuration from the node',
   revoke: 'Revoke the credentials of the node',
-  enrolments: 'Void what would let the node join again',
   'wipe-boot': 'Start the wipe image',
   'wipe-wait': 'Wait for the report of the wipe',
   'media-cleanup': 'Take the wipe image out of the drive',

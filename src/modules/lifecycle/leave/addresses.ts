@@ -3,11 +3,12 @@
 import { connect } from 'node:net'
 import type { DnsServer, RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { forgetReservation } from '#src/store/dhcp-orders.ts'
+import { jobsById } from '#src/jobs/lookup.ts'
 import { listAddresses, releaseAddress } from '#src/store/ipam.ts'
-import { addressText, dropAddress, heldAddresses } from '#src/store/node-lifecycle.ts'
+import { addressText, dropAddress, heldAddresses, type NodeAddressRow } from '#src/store/node-lifecycle.ts'
 import { macsOf, NODE_OWNER } from '../decommission/address-reading.ts'
 import { DECOMMISSION_STEPS as TITLES } from '../decommission/steps.ts'
-import { isOff } from './node.ts'
+import { hasNoNetwork, isOff } from './node.ts'
 import { type LeaveRun, type LeaveStep, nodeOf } from './run.ts'
 
 const PAGE = { page: 1, page_size: 500 }
@@ -84,25 +85,50 @@ function reverseName(address: string): string {
   return address.includes(':') ? '' : `${address.split('.').toReversed().join('.')}.in-addr.arpa`
 }
 
-export const addressRelease: LeaveStep = {
-  name: 'address-release',
-  title: TITLES['address-release'],
-  holds: async (run) => {
-    if ((await boundAddresses(run)).length === 0) return true
-    return (run.state.still_held ?? []).length > 0 ? 'unknown' : false
-  },
-  run: releaseAll,
-  outstanding: async ({ state }) =>
-    (state.still_held ?? []).map(
-      (address) => `Release ${address}: something still answers there, so it stays allocated.`,
-    ),
+/** `rolls_back`: the installed system may stay, with what its installation gave it. */
+export function addressRelease({ rolls_back }: { rolls_back: boolean }): LeaveStep {
+  const bound = async (run: LeaveRun): Promise<Bound[]> => {
+    const all = await boundAddresses(run)
+    return rolls_back && run.input.wipe !== 'full' ? withoutInstalled(run, all) : all
+  }
+  return {
+    name: 'address-release',
+    title: TITLES['address-release'],
+    holds: async (run) => {
+      if ((await bound(run)).length === 0) return true
+      return (run.state.still_held ?? []).length > 0 ? 'unknown' : false
+    },
+    run: async (run) => releaseAll(run, await bound(run), rolls_back ? await rolledBack(run) : () => false),
+    // By now it may have been released by hand.
+    outstanding: async (run) => {
+      const still = new Set((await bound(run)).map((one) => one.text))
+      const held = (run.state.still_held ?? []).filter((address) => still.has(address))
+      return held.map((address) => `Release ${address}: something still answers there, so it stays allocated.`)
+    },
+  }
+}
+
+/** An address that the installation of the system was given is that of the system, not of its setup. */
+async function withoutInstalled({ deps }: LeaveRun, all: readonly Bound[]): Promise<Bound[]> {
+  const holders = await jobsById(
+    deps.database.db,
+    all.flatMap(({ row }) => row?.job_id ?? []),
+  )
+  return all.filter(({ row }) => holders.get(row?.job_id ?? '')?.type !== 'node.provision')
+}
+
+/** The setup found the node at its own address, which only its record leaves; what it put on the node went with the network. */
+async function rolledBack(run: LeaveRun): Promise<(bound: Bound) => boolean> {
+  const { node_ip } = await nodeOf(run)
+  const is_gone = (await hasNoNetwork(run)) === true
+  return ({ address, row }) => is_gone || address === node_ip || row?.kind === 'management'
 }
 
 interface Bound {
   address: string
   ipam_id: number | null
   text: string
-  row: Parameters<typeof dropAddress>[2] | null
+  row: NodeAddressRow | null
 }
 
 async function boundAddresses(run: LeaveRun): Promise<Bound[]> {
@@ -124,15 +150,16 @@ async function boundAddresses(run: LeaveRun): Promise<Bound[]> {
   ]
 }
 
-/** An address is released when the machine is known to be off, or when nothing answered there twice. */
-async function releaseAll(run: LeaveRun): Promise<void> {
+/** An address is released when it is known to have left the machine, the machine is off, or nothing answered there twice. */
+async function releaseAll(run: LeaveRun, bound: readonly Bound[], hasLeft: (one: Bound) => boolean): Promise<void> {
   const { database, ipam_store, answers } = run.deps
   const node = await nodeOf(run)
   const is_off = (await isOff(run)) === true
   const still_held: string[] = []
-  for (const { address, ipam_id, text, row } of await boundAddresses(run)) {
-    const is_name = row?.kind === 'dns'
-    const silent = is_off || is_name || !((await answers(address, run.signal)) || (await answers(address, run.signal)))
+  for (const one of bound) {
+    const { address, ipam_id, text, row } = one
+    const is_free = is_off || row?.kind === 'dns' || hasLeft(one)
+    const silent = is_free || !((await answers(address, run.signal)) || (await answers(address, run.signal)))
     if (!silent) {
       still_held.push(text)
       continue

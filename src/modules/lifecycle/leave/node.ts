@@ -7,6 +7,7 @@ import { asApiError } from '#src/kernel/http/errors.ts'
 import { lockNode, revokeAgent } from '#src/store/nodes.ts'
 import { DECOMMISSION_STEPS as TITLES } from '../decommission/steps.ts'
 import { readDesired, removeDesired } from '../desired.ts'
+import { ownNics } from '../setup/machine.ts'
 import { type LeaveRun, type LeaveStep, nodeOf } from './run.ts'
 
 export const fabricRemove: LeaveStep = {
@@ -71,6 +72,29 @@ async function switchOff(run: LeaveRun): Promise<void> {
   }
 }
 
+const target = (run: LeaveRun) => ({ agents: run.deps.agents, node: () => nodeOf(run) })
+
+/** Nothing is read or removed through an agent that runs on another machine by now. */
+async function requireOwnMachine(run: LeaveRun): Promise<void> {
+  await ownNics(run.deps, await nodeOf(run), { signal: run.signal, job: run })
+}
+
+async function isEmpty(run: LeaveRun, area: DesiredAreaName): Promise<boolean> {
+  const { verdict, pending } = await readDesired(target(run), run, area)
+  return verdict === 'empty' && pending === null
+}
+
+/** Whether the agent says that nothing of our network is on the node; unknown without its word. */
+export async function hasNoNetwork(run: LeaveRun): Promise<Holds> {
+  if ((await nodeOf(run)).certificate === null) return 'unknown'
+  try {
+    await requireOwnMachine(run)
+    return await isEmpty(run, 'network')
+  } catch (error) {
+    return unknownAfter(run, error)
+  }
+}
+
 /** What depends on others comes first; the network last, for everything else goes through it. */
 const AREAS = DESIRED_AREAS.toReversed()
 
@@ -80,11 +104,6 @@ const AREAS = DESIRED_AREAS.toReversed()
  */
 export function nodeTeardown({ network }: { network: boolean }): LeaveStep {
   const areas = AREAS.filter((area) => network || area !== 'network')
-  const target = (run: LeaveRun) => ({ agents: run.deps.agents, node: () => nodeOf(run) })
-  const isEmpty = async (run: LeaveRun, area: DesiredAreaName): Promise<boolean> => {
-    const { verdict, pending } = await readDesired(target(run), run, area)
-    return verdict === 'empty' && pending === null
-  }
   return {
     name: 'node-teardown',
     title: TITLES['node-teardown'],
@@ -92,6 +111,7 @@ export function nodeTeardown({ network }: { network: boolean }): LeaveStep {
     applies: async (run) => ((await nodeOf(run)).certificate === null ? 'The node has no agent.' : true),
     async holds(run): Promise<Holds> {
       try {
+        await requireOwnMachine(run)
         for (const area of areas) if (!(await isEmpty(run, area))) return false
         return true
       } catch (error) {
@@ -100,6 +120,7 @@ export function nodeTeardown({ network }: { network: boolean }): LeaveStep {
     },
     async run(run) {
       try {
+        await requireOwnMachine(run)
         for (const area of areas) if (!(await isEmpty(run, area))) await removeDesired(target(run), run, area)
       } catch (error) {
         await unknownAfter(run, error)

@@ -276,7 +276,9 @@ async function leaveMaintenance(run: LeaveRun): Promise<void> {
 /** Both flags are sent: left out, the one for local storage counts as true, and a forced deletion stops machines by its own rules. */
 async function deleteHost(run: LeaveRun): Promise<void> {
   const { cloudstack } = run.deps
-  const { host } = await hostNow(run)
+  const { host } = await platformOf(run)
+  // Its answer was lost.
+  if (host === null) return
   const requireEmpty = async (): Promise<void> => {
     const now = await hostNow(run)
     if (now.host.resource_state !== 'Maintenance')

@@ -5,6 +5,8 @@ import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
 import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
 import type { Holds, Run, Step } from '#src/jobs/define.ts'
+import { SKIPPABLE_STEPS } from '#src/contract/nodes/decommission.ts'
+import { outstandingOf } from '#src/jobs/outstanding.ts'
 import { Submissions } from '#src/jobs/submit-once.ts'
 import type { Config } from '#src/kernel/config.ts'
 import { ApiError } from '#src/kernel/errors.ts'
@@ -30,6 +32,7 @@ export interface LeaveDeps {
   config: Pick<Config, 'bmc'>
   /** Port under which images are fetched. */
   image_port: () => number
+  now: () => number
   /** Whether something answers at an address of the node. */
   answers: (address: string, signal: AbortSignal) => Promise<boolean>
   /** How long a report of a wipe is waited for, and how often it is looked for. */
@@ -57,6 +60,10 @@ export const LeaveInput = Type.Object({
   store_served: Type.Boolean(),
   wipe: Type.Union([Type.Literal('full'), Type.Literal('data'), Type.Literal('none')]),
   power_off: Type.Boolean(),
+  /** Steps that an admin leaves to a person. */
+  skip_steps: Type.Optional(Type.Array(Type.String())),
+  /** The caller has seen that the machine is off. */
+  confirm_powered_off: Type.Optional(Type.Boolean()),
   /** What the preflight said, for the audit log. */
   findings: Type.Array(Type.String()),
   role: Type.Optional(Type.String()),
@@ -69,20 +76,50 @@ export const LeaveState = Type.Object({
   wipe_token: Type.String(),
   capability: Type.String(),
   wipe_started_at: Type.Number(),
+  /** Why the machine was not started from the image. */
+  wipe_failed: Type.String(),
   /** Addresses that still answered when they were to be released. */
   still_held: Type.Array(Type.String()),
-  unreached: Type.Boolean(),
   /** Areas that were removed, and that a cancel brings back. */
   taken_off: Type.Array(Type.String()),
   /** Address that the node had as a member. */
   member_address: Type.String(),
   /** Member that its primary database is handed to. */
   successor: Type.String(),
+  /** Of a machine whose power nobody tells: since when nothing of it answers. */
+  silent_since: Type.Number(),
 })
 export type LeaveState = Static<typeof LeaveState>
 
 export type LeaveRun = Run<LeaveDeps, LeaveInput, LeaveState>
 export type LeaveStep = Step<LeaveDeps, LeaveInput, LeaveState>
+
+/** The steps, of which those that may be skipped are left to a person where the input says so. */
+export function withSkips(steps: readonly LeaveStep[]): LeaveStep[] {
+  return steps.map((step) => (SKIPPABLE_STEPS.some((name) => name === step.name) ? skippable(step) : step))
+}
+
+function skippable(step: LeaveStep): LeaveStep {
+  const skips = ({ input }: LeaveRun): boolean => input.skip_steps?.includes(step.name) === true
+  return {
+    ...step,
+    applies: async (run) => skips(run) || ((await step.applies?.(run)) ?? true),
+    // A skipped step is asked all the same: somebody may have done it.
+    holds: async (run) => {
+      if (!skips(run)) return (await step.holds?.(run)) ?? 'unknown'
+      const holds = await Promise.resolve(step.holds?.(run)).catch(() => 'unknown' as const)
+      return holds === true ? true : 'unknown'
+    },
+    run: async (run) => {
+      if (skips(run)) await run.note('WARN', `"${step.title}" is left out, as an admin asked for.`)
+      else await step.run(run)
+    },
+    outstanding: async (run) => {
+      if (skips(run)) return [`"${step.title}" was left out: do it by hand for the machine of BMC ${run.input.bmc_ip}.`]
+      return step.outstanding === undefined ? [] : outstandingOf(step.outstanding, run)
+    },
+  }
+}
 
 export async function nodeOf({ deps, input }: Pick<LeaveRun, 'deps' | 'input'>): Promise<NodeRow> {
   const node = await findNode(deps.database.db, input.bmc_ip)

@@ -6,6 +6,7 @@ import { isIPv6 } from 'node:net'
 import { bootSlot, clearBootOverride, ejectMedia } from '#src/drivers/redfish/media.ts'
 import type { Holds } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { asApiError } from '#src/kernel/http/errors.ts'
 import { grantBootImage, revokeBootImages } from '#src/store/bmcs.ts'
 import { findWipe, openWipe } from '#src/store/wipes.ts'
 import { bmcIsoMountJob } from '../../bmc/mount.job.ts'
@@ -28,10 +29,15 @@ export const wipeBoot: LeaveStep = {
   name: 'wipe-boot',
   title: TITLES['wipe-boot'],
   weight: 3,
-  applies: whyNoWipe,
-  holds: async (run): Promise<Holds> => (run.state.wipe_started_at === undefined ? false : true),
-  run: startImage,
-  outstanding: async (run) => leftDisks(run),
+  applies: hasDisksToWipe,
+  holds: async (run): Promise<Holds> => {
+    if (run.state.wipe_started_at !== undefined) return true
+    return (await whyNoWipe(run)) === undefined ? false : 'unknown'
+  },
+  run: async (run) => {
+    if ((await whyNoWipe(run)) === undefined) await startImage(run)
+  },
+  outstanding: leftDisks,
   timeout_ms: 3 * HOUR_MS,
 }
 
@@ -50,7 +56,9 @@ export const mediaCleanup: LeaveStep = {
   name: 'media-cleanup',
   title: TITLES['media-cleanup'],
   applies: (run) => (run.state.capability === undefined ? 'No image was inserted.' : true),
+  holds: driveIsEmpty,
   run: cleanUp,
+  outstanding: async ({ input }) => [`Eject the wipe image from the virtual drive of BMC ${input.bmc_ip}.`],
 }
 
 /** Address under which BMCs reach this service. */
@@ -58,24 +66,36 @@ function imageAddress({ deps: { config } }: LeaveRun): string | undefined {
   return config.bmc.image_addresses[0]
 }
 
-async function whyNoWipe(run: LeaveRun): Promise<string | true> {
-  const { input, deps } = run
-  if (input.wipe === 'none') return 'The caller wants the disks to stay as they are: they still hold data.'
-  if (run.state.capability !== undefined) return true
-  const reason = await wipeImage(deps.config.bmc).then(
-    (file) => (file === null ? 'No wipe image is configured (bmc.wipe_image)' : undefined),
-    (error: unknown) => (error instanceof ApiError ? error.message : 'The wipe image cannot be read'),
-  )
-  if (reason !== undefined) return `${reason}: the disks are wiped by hand.`
-  if (imageAddress(run) === undefined)
-    return 'No address is configured under which BMCs fetch images (bmc.image_addresses): the disks are wiped by hand.'
-  return true
+/** Of all known disks none may be known, and yet there are some. */
+function hasDisksToWipe({ input }: LeaveRun): string | true {
+  return input.wipe === 'data' && input.disks.length === 0
+    ? 'No disk of the node held data of the distributed store.'
+    : true
 }
 
-function leftDisks({ input }: LeaveRun): string[] {
-  const disks = input.disks.length === 0 ? ['the disks'] : input.disks.map((serial) => `disk ${serial}`)
+/** Undefined: the image can be started. */
+async function whyNoWipe(run: LeaveRun): Promise<string | undefined> {
+  const { input, deps } = run
+  if (input.wipe === 'none') return 'the caller wanted it to stay as it is'
+  if (run.state.wipe_failed !== undefined) return `the wipe image was not started (${run.state.wipe_failed})`
+  if (run.state.capability !== undefined) return undefined
+  const reason = await wipeImage(deps.config.bmc).then(
+    (file) => (file === null ? 'no wipe image is configured (bmc.wipe_image)' : undefined),
+    (error: unknown) =>
+      error instanceof ApiError ? error.message.replace(/\.$/, '') : 'the wipe image cannot be read',
+  )
+  if (reason !== undefined) return reason
+  if (imageAddress(run) === undefined)
+    return 'no address is configured under which BMCs fetch images (bmc.image_addresses)'
+  return undefined
+}
+
+async function leftDisks(run: LeaveRun): Promise<string[]> {
+  const { input } = run
+  const why = (await whyNoWipe(run)) ?? 'the wipe image was not started'
+  const disks = input.disks.length === 0 ? ['The disks'] : input.disks.map((serial) => `Disk ${serial}`)
   return disks.map(
-    (disk) => `Wipe ${disk} of the machine of BMC ${input.bmc_ip} by hand: the wipe image was not started.`,
+    (disk) => `${disk} of the machine of BMC ${input.bmc_ip} not wiped: ${why}. Wipe it by hand, and confirm it.`,
   )
 }
 
@@ -121,6 +141,8 @@ async function startImage(run: LeaveRun): Promise<void> {
     await run.save({ wipe_started_at: Date.now() })
   } catch (error) {
     await unknownAfter(run, error)
+    // A child is started once, so this is for good: the rest goes on, and the disks are left to a person.
+    await run.save({ wipe_failed: asApiError(error, null).message.replace(/\.$/, '') })
   }
 }
 
@@ -142,6 +164,15 @@ async function waitForReport(run: LeaveRun): Promise<void> {
   if (waited_ms >= LONGEST_WAIT_MS) return
   if (waited_ms >= wipe_wait_ms && (await isOff(run)) !== false) return
   await run.repeatAfter(wipe_poll_ms)
+}
+
+/** Unknown while the BMC does not answer. */
+async function driveIsEmpty(run: LeaveRun): Promise<Holds> {
+  try {
+    return !(await bootSlot(await run.deps.bmcs.open(run.input), { signal: run.signal })).inserted
+  } catch (error) {
+    return unknownAfter(run, error)
+  }
 }
 
 async function cleanUp(run: LeaveRun): Promise<void> {

@@ -11,6 +11,7 @@ import type { Database } from '#src/store/database.ts'
 import { requireNode } from '../decommission/handlers.ts'
 import { nodeJobLogsOf, nodeJobStatusOf, readNodeJob } from '../job-view.ts'
 import { jobOfNode } from '../node-jobs.ts'
+import { nodeSetupStartJob } from '../setup/setup.job.ts'
 import { ROLLED_BACK_FROM, rollbackAdmission, rollbackStartJob } from './rollback.job.ts'
 
 interface RollbackDeps {
@@ -47,14 +48,15 @@ async function admitted(
 ): Promise<JobRow> {
   const { db } = database
   const node = await requireNode(db, params.nodeIP)
-  const setup = await lastJob(db, { types: ['node.setup'], node_ip: node.bmc_ip })
+  const setup = await lastJob(db, { types: [nodeSetupStartJob.type], node_ip: node.bmc_ip })
   if (!ROLLED_BACK_FROM.some((state) => state === node.provision_status) || setup?.job_status === 'running')
     throw new ApiError(
       'NODE_STATE',
       `Node ${node.bmc_ip} is ${node.provision_status}; only one whose setup has failed is rolled back.`,
     )
-  const { wipe = 'data' } = body ?? {}
-  const admission = await rollbackAdmission(db, node, { by: ctx.caller.username, wipe })
+  const { wipe = 'data', skip_steps = [] } = body ?? {}
+  const seen = setup === undefined ? {} : await jobs.saved(nodeSetupStartJob, setup)
+  const admission = await rollbackAdmission(db, node, { by: ctx.caller.username, wipe, skip_steps, seen })
   const reason = body?.reason === undefined ? {} : { reason: body.reason }
   return jobs.admit(rollbackStartJob, { ...admission, operation: ctx, metadata: { ...admission.metadata, ...reason } })
 }

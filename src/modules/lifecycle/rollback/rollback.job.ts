@@ -4,12 +4,12 @@ import { defineJob } from '#src/jobs/define.ts'
 import type { AdmissionOf } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Db } from '#src/store/database.ts'
-import { knownDisks, moveNode } from '#src/store/node-lifecycle.ts'
+import { enrolConfigured, heldAddresses, knownDisks, moveNode } from '#src/store/node-lifecycle.ts'
 import { findNode, forgetSystem, type NodeRow } from '#src/store/nodes.ts'
 import { addressRelease, dhcpRelease, dnsRemove } from '../leave/addresses.ts'
 import { serversNow } from '../cluster/database.ts'
 import { holdsAddress } from '../cluster/failover.ts'
-import { memberOf } from '../cluster/ports.ts'
+import { MANAGEMENT_CHANGES, memberOf } from '../cluster/ports.ts'
 import { leaveCluster, moveAway } from '../leave/cluster.ts'
 import { fabricRemove, nodeTeardown, powerOff, revoke } from '../leave/node.ts'
 import { cordon, hostDelete, maintenance } from '../leave/platform.ts'
@@ -21,6 +21,7 @@ import {
   LeaveState,
   type LeaveStep,
   platformOf,
+  withSkips,
 } from '../leave/run.ts'
 import { storageRemove } from '../leave/storage.ts'
 import { mediaCleanup, wipeBoot, wipeWait } from '../leave/wipe.ts'
@@ -71,6 +72,9 @@ const clusterGuard: LeaveStep = {
   retries: 0,
 }
 
+/** A node that was never in service holds neither an address nor the primary database (clusterGuard), so nothing is passed on. */
+const leaving = moveAway.filter(({ name }) => name !== 'vip-move')
+
 const STAYS = 'The installed system stays, so that setup can be repeated at once.'
 
 /** Only where the system itself goes. */
@@ -85,6 +89,7 @@ const finish: LeaveStep = {
   run: (run) =>
     run.fenced(async (trx) => {
       const { node_id } = await moveNode(trx, run.input.bmc_ip, 'rolling_back', 'discovered', run.job_id)
+      await enrolConfigured(trx, run.input.bmc_ip, { benchmark_enabled: false })
       if (run.input.wipe === 'full') await forgetSystem(trx, node_id)
     }),
 }
@@ -94,11 +99,15 @@ export const rollbackStartJob = defineJob<LeaveDeps>()({
   input: LeaveInput,
   state: LeaveState,
   resource_type: 'NODE',
-  limits: [{ of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' }],
-  steps: [
-    admit, vmGuard, clusterGuard, cordon, maintenance, ...moveAway, ...leaveCluster, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
-    ...[revoke, wipeBoot, wipeWait, mediaCleanup, powerOff].map(onlyWhenWiped), addressRelease, finish,
-  ], // biome-ignore format: in their order
+  limits: [
+    { of: ({ bmc_ip }) => `node ${bmc_ip}`, most: 1, refuse: 'NODE_JOB_RUNNING' },
+    { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
+  ],
+  steps: withSkips([
+    admit, vmGuard, clusterGuard, cordon, maintenance, ...leaving, ...leaveCluster, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
+    ...[revoke, wipeBoot, wipeWait, mediaCleanup, powerOff].map(onlyWhenWiped),
+    addressRelease({ rolls_back: true }), finish,
+  ]), // biome-ignore format: in their order
   on_failure: 'stop',
   failed: async (run: LeaveRun, trx) => {
     const held = ['rolling_back', ...ROLLED_BACK_FROM] as const
@@ -110,33 +119,57 @@ export const rollbackStartJob = defineJob<LeaveDeps>()({
   done: ({ input }) => `Node ${input.bmc_ip} is as it was before its setup.`,
 })
 
+interface RollbackWish {
+  by: string
+  role?: string
+  wipe?: LeaveInput['wipe']
+  skip_steps?: LeaveInput['skip_steps']
+  /** What the setup took for address and name of a node of which none were recorded: where to look, not what was done. */
+  seen?: { node_ip?: string; fqdn?: string | null }
+}
+
 /** What a rollback is admitted with, by a person or after a failed setup. */
 export async function rollbackAdmission(
   db: Db,
   node: NodeRow,
-  { by, wipe = 'data' }: { by: string; wipe?: LeaveInput['wipe'] },
+  { by, role = node.role ?? undefined, wipe = 'data', skip_steps = [], seen = {} }: RollbackWish,
 ): Promise<AdmissionOf<LeaveInput>> {
-  const disks = await knownDisks(db, node.node_id)
-  const addresses = [...new Set([...(node.node_ip === null ? [] : [node.node_ip]), ...(node.addresses ?? [])])]
+  const [disks, held] = await Promise.all([knownDisks(db, node.node_id), heldAddresses(db, node.node_id)])
+  const isName = ({ kind }: { kind: string }): boolean => kind === 'dns'
+  const addresses = [
+    node.node_ip,
+    seen.node_ip,
+    ...(node.addresses ?? []),
+    ...textsOf(held.filter((one) => !isName(one))),
+  ]
+  const names = [node.fqdn, node.hostname, seen.fqdn, ...textsOf(held.filter(isName))]
   return {
     input: {
       bmc_ip: node.bmc_ip,
       node_id: node.node_id,
       by,
       state: 'configure_failed',
-      addresses,
-      names: [node.fqdn, node.hostname].filter((name) => name !== null),
+      addresses: known(addresses),
+      names: known(names),
       destroy: [],
       disks: disks.flatMap(({ serial, wwn }) => serial ?? wwn ?? []),
       store_served: false,
       wipe,
       power_off: false,
+      skip_steps,
       findings: [],
+      ...(role === undefined ? {} : { role }),
     },
     description: `Rolling node ${node.bmc_ip} back.`,
     resource_id: node.id,
     resource_name: node.fqdn ?? node.hostname ?? node.bmc_ip,
     node_ip: node.bmc_ip,
-    metadata: { wipe, role: node.role, asked_by: by },
+    metadata: { wipe, skip_steps, role: role ?? null, asked_by: by },
   }
+}
+
+const textsOf = (held: readonly { address: string }[]): string[] => held.map(({ address }) => address)
+
+function known(texts: readonly (string | null | undefined)[]): string[] {
+  return [...new Set(texts.filter((text) => typeof text === 'string'))]
 }

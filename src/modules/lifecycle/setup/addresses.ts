@@ -1,7 +1,7 @@
-// Addresses and names of a node: allocated and published under keys of the job, so that nothing is given twice, and
-// released when the setup is undone.
+// Addresses and names of a node: allocated and published under keys of the job, so that nothing is given twice.
 import { ApiError } from '#src/kernel/errors.ts'
-import { dropAddress, type HeldAddress, heldAddresses, holdAddress } from '#src/store/node-lifecycle.ts'
+import { type HeldAddress, heldAddresses, holdAddress } from '#src/store/node-lifecycle.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 import type { SetupRun, SetupState, WantedAddress } from './input.ts'
 import { nodeOf } from './machine.ts'
 import { placesOf, wantsAddress } from './plan.ts'
@@ -42,6 +42,7 @@ const keyOf = ({ job_id }: Pick<SetupRun, 'job_id'>, role: string): string => `n
 export async function allocateAddresses(run: SetupRun): Promise<void> {
   const { deps, input } = run
   const node = await nodeOf(run)
+  const before = await heldAddresses(deps.database.db, input.node_id)
   const addresses: NonNullable<SetupState['addresses']> = []
   for (const { role, device, prefix_id, address } of run.state.wanted ?? []) {
     const given = await deps.store.allocate(prefix_id, {
@@ -53,10 +54,12 @@ export async function allocateAddresses(run: SetupRun): Promise<void> {
       description: `${role} of node ${input.bmc_ip}`,
       key: keyOf(run, role),
     })
-    const row = typeof given === 'string' ? await ownAddress(run, node.id, address, given) : given
+    const row = typeof given === 'string' ? await ownAddress(run, node, address, given) : given
     addresses.push({ role, address: row.address, ipam_id: row.id })
     const held: HeldAddress = { address: row.address, kind: kindOf(role), interface: device === '' ? null : device, ipam_id: row.id } // biome-ignore format: one record
-    await run.fenced((trx) => holdAddress(trx, input.node_id, run.job_id, held))
+    // What the installation of the system was given stays its own.
+    const holder = before.find(({ address: one, kind }) => one === held.address && kind === held.kind)?.job_id
+    await run.fenced((trx) => holdAddress(trx, input.node_id, holder ?? run.job_id, held))
     await run.note('INFO', `Address ${row.address} is held for ${role}.`, { ipam_id: row.id })
   }
   await run.save({ addresses })
@@ -67,10 +70,11 @@ function kindOf(role: WantedAddress['role']): HeldAddress['kind'] {
 }
 
 /** An address that the node had before this setup is its own; any other holder is a conflict. */
-async function ownAddress(run: SetupRun, owner: string, address: string | null, why: 'no_prefix' | 'full' | 'taken') {
+async function ownAddress(run: SetupRun, node: NodeRow, address: string | null, why: 'no_prefix' | 'full' | 'taken') {
   if (why === 'taken' && address !== null) {
     const [row] = (await run.deps.store.addresses({ address }, ONE_PAGE, run.signal)).rows
-    if (row?.owner_id === owner) return row
+    // An installation names the node by its BMC.
+    if (row?.owner_id === node.id || row?.owner_id === node.bmc_ip) return row
     const holder =
       row === undefined ? 'the address store excludes it' : `${row.owner_kind ?? ''} ${row.owner_id ?? ''} has it`
     throw new ApiError('IPAM_ADDRESS_TAKEN', `Address ${address} cannot be recorded for the node: ${holder.trim()}.`)
@@ -87,17 +91,6 @@ export async function addressesAreHeld({ deps, state, signal }: SetupRun): Promi
     if (!rows.some(({ id }) => id === ipam_id)) return false
   }
   return true
-}
-
-/** Also of a submission whose answer was lost: by its key. */
-export async function releaseAddresses(run: SetupRun): Promise<void> {
-  const { deps, input } = run
-  for (const { role } of run.state.wanted ?? []) await deps.store.releaseKey(keyOf(run, role))
-  for (const row of await heldAddresses(deps.database.db, input.node_id)) {
-    if (row.job_id !== run.job_id || row.kind === 'dns') continue
-    await run.fenced((trx) => dropAddress(trx, input.node_id, row))
-    await run.note('INFO', `Address ${row.address} is released.`)
-  }
 }
 
 export function hasNames({ deps, state }: SetupRun): string | true {
@@ -117,32 +110,14 @@ export async function publishName(run: SetupRun): Promise<void> {
     const zone = fqdn.slice(fqdn.indexOf('.') + 1)
     throw new ApiError('DNS_ZONE_NOT_FOUND', `No zone of the name server holds ${fqdn}; make the zone ${zone}.`)
   }
+  await run.save({ is_published: true })
   await run.note('INFO', `${fqdn} leads to ${ip_address}.`)
 }
 
-/** Asked of the name server itself. */
+/** Asked of the name server itself, once the name of the address was published, too: it comes second. */
 export async function nameIsPublished({ deps, state }: SetupRun): Promise<boolean> {
+  if (state.is_published !== true) return false
   const address = state.node_ip ?? ''
   const found = await deps.names?.lookup([address], undefined)
   return found?.get(address)?.fqdn === state.fqdn?.toLowerCase()
-}
-
-export async function withdrawName(run: SetupRun): Promise<void> {
-  const { deps, state, input } = run
-  const held = (await heldAddresses(deps.database.db, input.node_id)).filter(
-    ({ kind, job_id }) => kind === 'dns' && job_id === run.job_id,
-  )
-  for (const { address } of held) {
-    // Undefined searches every zone, and only this name of the address goes.
-    const zones = zonesOf(address)
-    for (const dns_zone of zones)
-      await deps.names?.withdraw({ ip_address: state.node_ip ?? '', dns_zone, fqdn: address })
-    await run.fenced((trx) => dropAddress(trx, input.node_id, { address, kind: 'dns' }))
-  }
-}
-
-/** Zones that may hold the name, closest first; the server says which exist. */
-function zonesOf(fqdn: string): string[] {
-  const labels = fqdn.split('.')
-  return labels.slice(1, -1).map((_label, at) => labels.slice(at + 1).join('.'))
 }

@@ -1,10 +1,9 @@
 // The node as a host of the compute platform: where it belongs, added once, enabled when all the rest is done.
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { changeOnce } from '#src/jobs/submit-once.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { PLATFORM, platformChange } from '#src/drivers/cloudstack/platform-change.ts'
+import { PLATFORM } from '#src/drivers/cloudstack/platform-change.ts'
 import type { SetupDeps, SetupRun } from './input.ts'
 import { nodeOf } from './machine.ts'
 
@@ -103,46 +102,12 @@ export async function hostIsUp({ deps, state, signal }: SetupRun): Promise<boole
   return host !== undefined && textOf(host, 'state') === 'Up'
 }
 
-/** A host that carries machines has gone live: it is decommissioned, never removed by the way. */
-export async function removeHost(run: SetupRun): Promise<void> {
-  const { deps, state, signal } = run
-  const { cloudstack } = deps
-  const address = state.node_ip ?? ''
-  const host = await hostAt(cloudstack, address, signal)
-  if (host === undefined) return
-  const id = textOf(host, 'id') ?? ''
-  const machines = await cloudstack.call(
-    'listVirtualMachines',
-    { ...WHOLE_SCOPE, hostid: id, page: 1, pagesize: 1 },
-    { signal },
-  )
-  if (rowsOf(machines, 'virtualmachine').length > 0)
-    throw new ApiError('HOST_STATE', `Machines run on host ${address}; decommission the node.`)
-  if (textOf(host, 'resourcestate') !== 'Maintenance')
-    await changeOnce(run, platformChange(cloudstack, run, { name: 'maintenance', command: 'prepareHostForMaintenance', args: { id } })) // biome-ignore format: one call
-  // Sent both: the one that destroys local storage is true where it is left out.
-  await cloudstack.call('deleteHost', { id, forced: false, forcedestroylocalstorage: false }, { signal })
-  if ((await hostAt(cloudstack, address, signal)) !== undefined)
-    throw new ApiError('CHANGE_NOT_SEEN', `The platform still lists host ${address}.`)
-  await run.note('DESTRUCTIVE', `Host ${address} is removed from the platform.`)
-}
-
 export async function enableHost(run: SetupRun): Promise<void> {
   const host = await hostAt(run.deps.cloudstack, run.state.node_ip ?? '', run.signal)
   if (host === undefined) throw new ApiError('HOST_NOT_FOUND', `The platform lists no host ${run.state.node_ip ?? ''}.`)
   await run.deps.cloudstack.call(
     'updateHost',
     { id: textOf(host, 'id') ?? '', allocationstate: 'Enable' },
-    { signal: run.signal },
-  )
-}
-
-export async function disableHost(run: SetupRun): Promise<void> {
-  const host = await hostAt(run.deps.cloudstack, run.state.node_ip ?? '', run.signal)
-  if (host === undefined || textOf(host, 'resourcestate') === 'Disabled') return
-  await run.deps.cloudstack.call(
-    'updateHost',
-    { id: textOf(host, 'id') ?? '', allocationstate: 'Disable' },
     { signal: run.signal },
   )
 }

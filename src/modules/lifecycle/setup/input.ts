@@ -57,6 +57,7 @@ export const SetupState = Type.Object({
   /** Of the node's own address and name, as they were when the setup began. */
   node_ip: Type.String(),
   fqdn: Nullable(Type.String()),
+  is_published: Type.Boolean(),
   submissions: Submissions,
   host_id: Type.String(),
   /** Since when the database of a new member keeps up; 0: it does not. */

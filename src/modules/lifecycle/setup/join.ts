@@ -2,9 +2,9 @@
 // the list of members, and what is made of that list.
 import { ha } from '#src/contract/ha/ha.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { haMembers, removeHaMember, setHaMember } from '#src/store/ha-members.ts'
+import { haMembers, setHaMember } from '#src/store/ha-members.ts'
 import { isCaughtUp, ownSlot, primaryOf, serversOf, slotOf, standbyDocument } from '../cluster/database.ts'
-import { areRolledOut, configuredOf, holders, rollOut } from '../cluster/failover.ts'
+import { areRolledOut, holders, rollOut } from '../cluster/failover.ts'
 import { answersPeers, servicesDocument } from '../cluster/services.ts'
 import { memberOf, otherMembers } from '../cluster/ports.ts'
 import { syncKeys } from '../cluster/keys.ts'
@@ -68,10 +68,6 @@ export const joinSteps: readonly SetupStep[] = [
       await serversOf(run).ensureSlot(address, slotOf(run.input), addressOf(run))
       await run.note('INFO', `The primary database on ${address} has the slot ${slotOf(run.input)}.`)
     },
-    undo: async (run) => {
-      const { address } = await primaryOf(run)
-      await serversOf(run).dropSlot(address, slotOf(run.input), addressOf(run), run.signal)
-    },
   },
   {
     name: 'db-clone',
@@ -100,7 +96,6 @@ export const joinSteps: readonly SetupStep[] = [
       await services.run(run)
       if (!(await answersPeers(run, addressOf(run)))) await run.repeatAfter(run.deps.cluster.poll_ms)
     },
-    undo: services.undo,
   },
   {
     name: 'scripts',
@@ -117,9 +112,6 @@ export const joinSteps: readonly SetupStep[] = [
     applies: joins,
     holds: async (run) => (await memberOf(run))?.address === addressOf(run),
     run: enlist,
-    undo: async (run) => {
-      if ((await memberOf(run)) !== undefined) await run.fenced((trx) => removeHaMember(trx, run.input.bmc_ip))
-    },
   },
   {
     name: 'failover-daemon',
@@ -136,11 +128,6 @@ export const joinSteps: readonly SetupStep[] = [
       await rollOut(run, members, { joining: run.input.bmc_ip })
       // An election takes seconds where nobody had the address before.
       if ((await holders(run, members)).length !== 1) await run.repeatAfter(run.deps.cluster.poll_ms)
-    },
-    undo: async (run) => {
-      const others = await otherMembers(run)
-      await rollOut(run, others, { targets: await configuredOf(run, others) })
-      await area('failover', async () => null).undo(run)
     },
   },
   {

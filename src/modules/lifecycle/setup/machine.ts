@@ -57,10 +57,7 @@ export async function connectAgent(run: SetupRun): Promise<void> {
   const client = deps.agents.client(node, agent.routes, { timeout_ms: CALL_MS, ...asking })
   const { version } = await client.agentHealth({})
   const facts = await client.agentFacts({})
-  const nics = physical(await nicsOf(deps.agents, node, asking))
-  const known = (await knownNics(deps.database.db, input.node_id)).map(({ permanent_mac }) => permanent_mac)
-  if (known.length > 0 && !nics.some(({ permanent_mac }) => known.includes(permanent_mac)))
-    throw new ApiError('NODE_IDENTITY', `The agent of node ${input.bmc_ip} runs on a machine with none of its NICs (${known.join(', ')}).`) // biome-ignore format: one sentence
+  const nics = await ownNics(deps, node, asking)
   const disks = await disksOf(run, node)
   await run.fenced(async (trx) => {
     await recordNics(trx, input.node_id, nics)
@@ -76,6 +73,19 @@ export async function connectAgent(run: SetupRun): Promise<void> {
     nics: nics.length,
     disks: disks.length,
   })
+}
+
+/** The physical NICs that the agent reports. Throws NODE_IDENTITY when it runs on a machine with none of those on record. */
+export async function ownNics(
+  { agents, database }: Pick<SetupRun['deps'], 'agents' | 'database'>,
+  node: NodeRow,
+  asking: Parameters<typeof nicsOf>[2],
+): Promise<{ name: string; permanent_mac: string }[]> {
+  const nics = physical(await nicsOf(agents, node, asking))
+  const known = (await knownNics(database.db, node.node_id)).map(({ permanent_mac }) => permanent_mac)
+  if (known.length > 0 && !nics.some(({ permanent_mac }) => known.includes(permanent_mac)))
+    throw new ApiError('NODE_IDENTITY', `The agent of node ${node.bmc_ip} runs on a machine with none of its NICs (${known.join(', ')}).`) // biome-ignore format: one sentence
+  return nics
 }
 
 function physical(nics: readonly NodeNic[]): { name: string; permanent_mac: string }[] {

@@ -1,13 +1,15 @@
-// nodeSetupStart: from a machine with an agent to a hypervisor or a management node, step by step (node-lifecycle.md 6).
-import { defineJob } from '#src/jobs/define.ts'
+// nodeSetupStart: from a machine with an agent to a hypervisor or a management node, step by step (node-lifecycle.md 6). A setup that
+// fails undoes nothing itself: the rollback that follows it reads what is there, whatever the setup believes to have done.
+import { defineJob, followUp } from '#src/jobs/define.ts'
 import { enrolConfigured, moveNode } from '#src/store/node-lifecycle.ts'
 import { findNode } from '#src/store/nodes.ts'
 import { MANAGEMENT_CHANGES } from '../cluster/ports.ts'
-import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, releaseAddresses, wantsAddresses, withdrawName } from './addresses.ts' // biome-ignore format: one line
+import { rollbackAdmission, rollbackStartJob } from '../rollback/rollback.job.ts'
+import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, wantsAddresses } from './addresses.ts' // biome-ignore format: one line
 import { area, type SetupStep } from './area-step.ts'
 import { baseOf, bridgesOf, hypervisorOf, networkOf, platformAgentOf } from './documents.ts'
 import { discoverGpus, hasGpus } from './gpus.ts'
-import { disableHost, enableHost, hostIsEnabled, hostIsUp, registerHost, removeHost } from './host.ts'
+import { enableHost, hostIsEnabled, hostIsUp, registerHost } from './host.ts'
 import { SetupInput, type SetupDeps, type SetupRun, SetupState } from './input.ts'
 import { joinSteps } from './join.ts'
 import { checkBmc, connectAgent, hasBmc } from './machine.ts'
@@ -33,7 +35,6 @@ const steps: readonly SetupStep[] = [
     applies: wantsAddresses,
     holds: addressesAreHeld,
     run: allocateAddresses,
-    undo: releaseAddresses,
   },
   {
     name: 'dns',
@@ -41,7 +42,6 @@ const steps: readonly SetupStep[] = [
     applies: hasNames,
     holds: nameIsPublished,
     run: publishName,
-    undo: withdrawName,
   },
   {
     name: 'network-apply',
@@ -103,7 +103,6 @@ const steps: readonly SetupStep[] = [
     applies: hasPlatform,
     holds: hostIsUp,
     run: registerHost,
-    undo: removeHost,
   },
   { name: 'fabric', title: 'Join the fabric', applies: notConfigured('fabric'), run: async () => {} },
   { name: 'gpu', title: 'Discover GPUs', applies: hasGpus, run: discoverGpus },
@@ -113,7 +112,6 @@ const steps: readonly SetupStep[] = [
     applies: hasPlatform,
     holds: hostIsEnabled,
     run: enableHost,
-    undo: disableHost,
   },
   ...joinSteps,
   {
@@ -127,7 +125,6 @@ const steps: readonly SetupStep[] = [
       const { bmc_ip, role, benchmark_enabled } = run.input
       return run.fenced((trx) => enrolConfigured(trx, bmc_ip, { role, benchmark_enabled }))
     },
-    undo: (run) => run.fenced((trx) => enrolConfigured(trx, run.input.bmc_ip, { benchmark_enabled: false })),
   },
   {
     name: 'finish',
@@ -149,11 +146,12 @@ export const nodeSetupStartJob = defineJob<SetupDeps>()({
     { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
   ],
   steps,
-  on_failure: ({ hold_on_failure }) => (hold_on_failure ? 'stop' : 'undo'),
-  async failed({ input: { bmc_ip, hold_on_failure }, job_id }, trx, _publish, left) {
-    const is_clean = !hold_on_failure && left.length === 0
-    await moveNode(trx, bmc_ip, ['configuring', 'configured'], is_clean ? 'discovered' : 'configure_failed', job_id)
-    return undefined
+  on_failure: 'stop',
+  async failed({ input: { bmc_ip, role, hold_on_failure }, state, caller, job_id }, trx) {
+    const node = await moveNode(trx, bmc_ip, ['configuring', 'configured'], 'configure_failed', job_id)
+    if (hold_on_failure) return undefined
+    const admission = await rollbackAdmission(trx, node, { by: caller.username, role, seen: state })
+    return followUp('rollback', rollbackStartJob, 'rollbackStart', admission)
   },
   done: ({ input }) => `Node ${input.bmc_ip} is in service as ${input.role}.`,
 })

@@ -62,7 +62,7 @@ export function wipeResultReport(deps: WipeDeps) {
       )
       if (!taken.report.authenticated) return
       if (openDisks({ ...row, report: JSON.stringify(taken.report) }, '').length === 0)
-        await closeOutstanding(trx, row.job_id, ['wipe-wait'], 'wipe image')
+        await closeOutstanding(trx, row.job_id, ['wipe-boot', 'wipe-wait'], 'wipe image')
       await deps.jobs.signal(row.job_id, WIPE_REPORTED, {}, trx)
     })
     return RECEIVED
