@@ -149,6 +149,7 @@ const PAGED: List[] = [
   { route: 'GET /compute/vms/usage-history', key: 'virtual_machines', command: 'listVirtualMachines',
     filter: () => ({ start_date: '2026-01-01T00:00:00Z', end_date: '2026-01-01T00:01:00Z' }), expected: whole('vms') },
   { route: 'POST /compute/vms/snapshots/list', key: 'vm_snapshots', command: 'listVMSnapshot', fill: many('vmsnapshots'), expected: whole('vmsnapshots') },
+  { route: 'POST /compute/volumes/snapshots/list', key: 'volume_snapshots', command: 'listSnapshots', fill: many('snapshots'), expected: whole('snapshots') },
   { route: 'GET /compute/vms/isos', key: 'isos', command: 'listIsos',
     fill: (state) => multiply(state, 'templates', ROWS, () => ({}), state.tables.templates.get(wellKnown.isos['virtio-win'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => one.iso && one.isready) },

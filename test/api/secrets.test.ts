@@ -145,6 +145,12 @@ test('callers come and go: tokens, passwords, sessions, tickets and the sign-in 
   plant('session cookie', cookie.slice(cookie.indexOf('=') + 1))
   const csrf = plantAt('authLogin answer.csrf_token', login.body.csrf_token)
   const session = { token: null, headers: { cookie, 'x-csrf-token': csrf } }
+  const by_token = await ask('POST', '/auth/sessions', { token: made.body.token }, { token: null })
+  assert.equal(by_token.status, 201, by_token.text)
+  planted.add('sessionCreate body.token')
+  plantAt('sessionCreate answer.csrf_token', by_token.body.csrf_token)
+  const code = plantAt('sessionCreate body.code', 'gpl_planted-code')
+  assert.equal((await ask('POST', '/auth/sessions', { code }, { token: null })).status, 401)
   const changed = await ask(
     'POST',
     '/auth/me/password',

@@ -75,7 +75,9 @@ export const sessionRoutes = {
     access: 'public',
     body: Closed({
       token: Type.Optional(Line({ minLength: 1, maxLength: 200, description: 'API token.' })),
-      code: Type.Optional(Line({ minLength: 1, maxLength: 200, description: 'What the sign-in link ends with.' })),
+      code: Type.Optional(
+        Line({ minLength: 1, maxLength: 200, description: 'What the sign-in link ends with.', 'x-secret': true }),
+      ),
     }),
     ok: { 201: Session },
     errors: [400, 401, 403, 500],
