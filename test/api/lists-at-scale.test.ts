@@ -20,8 +20,8 @@ const ROWS = 20_000
 const READ_THROUGH = 2100
 const HOUR_MS = 3_600_000
 const OLD_SPACE_MB = 192
-/** All volumes at once are 16 MB, all machines 30. */
-const PAGES_MB = 8
+/** All volumes at once are 16 MB, all machines 30; three pages are read at a time, and a collection leaves some of the last ones. */
+const PAGES_MB = 12
 /** Texts of machines that the driver keeps, and what it made of them. */
 const CACHE_MB = 12
 /** Watchers look once; after that nobody else asks the platform. */
