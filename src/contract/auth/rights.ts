@@ -3,7 +3,7 @@ import { type Static, Type } from 'typebox'
 import { Nullable, OneOf } from '../common.ts'
 
 /** Text of one line: the database refuses NUL, and people are misled by the other control characters. */
-export function Line(options: { minLength?: number; maxLength: number; description?: string }) {
+export function Line(options: { minLength?: number; maxLength: number; description?: string; 'x-secret'?: true }) {
   return Type.String({ pattern: '^[^\\u0000-\\u001f\\u007f]*$', ...options })
 }
 
