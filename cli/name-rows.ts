@@ -149,6 +149,7 @@ export const NAME_ROWS: readonly NameRow[] = [
       'nodeSetup', 'bmc', 'haMember', 'kvm',
     ],
   },
+  { ...node, fields: ['nodeIP'], id: 'bmc_ip', only: ['decommission', 'rollback', 'nodeSetupStart'] },
   {
     ...node, fields: ['X-Target-Node', 'nodeIP'], id: 'node_ip',
     read: { operation: 'nodeGet', resource_type: 'NODE' },

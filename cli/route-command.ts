@@ -5,11 +5,12 @@ import { askAllNodes, openNode } from './all-nodes.ts'
 import { type Answer, call, callAllPages, type CallOptions } from './call.ts'
 import { knownColumns } from './columns.ts'
 import { commandName } from './command-names.ts'
+import { ACKNOWLEDGE, acknowledgement, confirmDecommission, DECOMMISSION } from './decommission-confirm.ts'
 import { chooseTarget, connect, type Connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
 import { ConnectionError, failureLines } from './failures.ts'
 import { type Field, fieldsOf, flagOf } from './fields.ts'
-import { collectInput, type RouteInput } from './input.ts'
+import { collectInput, type Given, type RouteInput } from './input.ts'
 import { resultSchema, showResult } from './job-result.ts'
 import { resolveNames, type RouteTable } from './names.ts'
 import { printAnswer } from './output.ts'
@@ -46,7 +47,7 @@ export function addRouteCommand(
   area: Area,
   program: Program,
 ): void {
-  const fields = fieldsOf(operation, route, area)
+  const fields = inputsOf(operation, route, area)
   const { command: name, alias } = commandName(operation, area)
   const hidden = route.hidden === true || route.access === 'cluster' || route.access === 'callback'
   const command = group.command(name, { hidden }).summary(route.summary)
@@ -64,7 +65,7 @@ export function addRouteCommand(
     const options = command.optsWithGlobals()
     try {
       const common = commonOptions(options)
-      const given = givenFields(fields, keys, command.args, command.opts())
+      const given = acknowledged(operation, givenFields(fields, keys, command.args, command.opts()))
       const input = await collectInput(route, fields, given, common.body, program.terminal)
       await runRoute(operation, route, fields, input, common, program)
     } catch (error) {
@@ -74,6 +75,22 @@ export function addRouteCommand(
       )
     }
   })
+}
+
+/** A decommission is acknowledged by what is typed, unless it is given. */
+function inputsOf(operation: string, route: RouteSpec, area: Area): Field[] {
+  const fields = fieldsOf(operation, route, area)
+  if (operation !== DECOMMISSION) return fields
+  return fields.map((field) => (field.name === ACKNOWLEDGE ? { ...field, required: false } : field))
+}
+
+function acknowledged(operation: string, given: Given): Given {
+  if (operation !== DECOMMISSION) return given
+  const entries = [...given].map(([field, texts]) => {
+    const bare = field.name === ACKNOWLEDGE && typeof texts !== 'boolean'
+    return [field, bare ? texts.map(acknowledgement) : texts] as const
+  })
+  return new Map(entries)
 }
 
 async function runRoute(
@@ -91,6 +108,8 @@ async function runRoute(
   if (operation === 'nodeHealthRead' && fleet !== undefined && openNode(fields, input) !== undefined)
     return runJson({ connection, route: fleet, fields: [], input: { ...input, params: {} }, options, program })
   await resolveNames(input, fields, { connection, routes: program.routes })
+  if (operation === DECOMMISSION)
+    await confirmDecommission(input, { connection, routes: program.routes }, { terminal, shows: !options.json })
   switch (route.kind) {
     case 'sse':
       return followStream(connection, route, input, options, terminal)
@@ -159,7 +178,7 @@ function callOptions(options: CommonOptions): CallOptions {
 async function runOnce({ connection, route, input, options, program }: JsonRun): Promise<void> {
   const perform = options.all ? callAllPages : call
   const answer = await perform(connection, route, input, callOptions(options))
-  const job_id = runningJob(answer)
+  const job_id = runningJob(route, answer)
   if (job_id === undefined) return printAnswer(program.terminal, answer, route.ok[answer.status], options)
   if (options.wait_ms !== undefined) return showResult(connection, job_id, options, program)
   await printAnswer(program.terminal, answer, route.ok[answer.status], options)
@@ -168,9 +187,11 @@ async function runOnce({ connection, route, input, options, program }: JsonRun):
 }
 
 /** The job that goes on after this answer. */
-function runningJob({ value }: Answer): string | undefined {
-  if (!isRecord(value) || !['IN_PROGRESS', 'running'].includes(String(value.status))) return undefined
-  return textOf(value.job_id)
+function runningJob(route: RouteSpec, { value }: Answer): string | undefined {
+  if (!isRecord(value)) return undefined
+  // The jobs of nodes are answered as records of their own.
+  if (value.job_status === 'running' && routeEffect(route) === 'change') return textOf(value.job_id) ?? textOf(value.id)
+  return ['IN_PROGRESS', 'running'].includes(String(value.status)) ? textOf(value.job_id) : undefined
 }
 
 async function followStream(

@@ -4,7 +4,8 @@ import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
 import type { Reply } from '../support/http.ts'
-import { control } from '../support/platform-calls.ts'
+import { runHere } from '../cli/in-process.ts'
+import { control, ended } from '../support/platform-calls.ts'
 
 let site: BmcSite
 let node: string
@@ -61,26 +62,69 @@ test('the same findings have the same fingerprint, and a new machine another one
   vms.put(elsewhere)
 })
 
-test('machines that cannot move are named and need force', async () => {
+/** A disk of the machine lies on storage of its host alone, so that it cannot move; until what it answers is called. */
+function putOnLocalStorage(): () => void {
   const { vms, storagepools, volumes } = site.lab.platform.state.tables
   const stopped = vms.get(wellKnown.vms['legacy-crm']) ?? assert.fail()
   const ceph = storagepools.get(wellKnown.storage_pools['ceph-rbd']) ?? assert.fail()
-  const local = {
-    ...ceph,
-    id: 'f3b8a2de-3f0e-4d1a-8b7e-0d9f5a1c7e42',
-    name: 'local-kvm-02',
-    scope: 'HOST',
-    ipaddress: '10.0.0.12',
-  }
+  const id = 'f3b8a2de-3f0e-4d1a-8b7e-0d9f5a1c7e42'
+  const local = { ...ceph, id, name: 'local-kvm-02', scope: 'HOST', ipaddress: '10.0.0.12' } as const
   storagepools.put(local)
   const disk = volumes.by('vm', stopped.id)[0] ?? assert.fail()
   volumes.put({ ...disk, storageid: local.id })
+  return () => {
+    volumes.put(disk)
+    storagepools.remove(local.id)
+  }
+}
+
+test('machines that cannot move are named and need force', async () => {
+  const putBack = putOnLocalStorage()
   const reply = await preflight()
   assert.ok(reply.body.non_migratable_vm_names.includes('legacy-crm'), reply.text)
   assert.equal(reply.body.requires_force, true)
   assert.equal(statusOf(reply, 'non-migratable-vms'), 'warn')
-  volumes.put(disk)
-  storagepools.remove(local.id)
+  putBack()
+})
+
+test('on the command line nothing starts before the names of what is destroyed are typed, or its fingerprint is given', async () => {
+  const putBack = putOnLocalStorage()
+  const run = (args: string[], stdin = '') =>
+    runHere(site.lab, ['node', 'decommission', 'kvm-02.example.internal', '--wipe', 'none', ...args], stdin)
+  const jobs = async (): Promise<number> => (await site.lab.call('GET', '/jobs?job_type=decommission')).body.count
+  /** It waits for the platform, whose time stands still. */
+  const cancel = async (): Promise<void> => {
+    const reply = await site.lab.call('POST', `/configure/nodes/${node}/decommission/cancel`)
+    assert.equal(reply.status, 202, reply.text)
+    assert.equal((await ended(site.lab, reply.body.id)).failure_code, 'JOB_CANCELLED')
+  }
+  const refused = [
+    [await run([], 'legacy-crm\n'), /this destroys legacy-crm: repeat it with --force/],
+    [await run(['--force']), /legacy-crm was not typed; nothing was started/],
+    [await run(['--force'], 'legacy-cmr\n'), /legacy-crm was not typed; nothing was started/],
+    [await run(['--force', '--acknowledge', '0123456789abcdef']), /what was found has changed since 0123456789abcdef/],
+  ] as const
+  for (const [{ code, stdout, stderr }, message] of refused) {
+    assert.notEqual(code, 0)
+    assert.match(stderr, message)
+    assert.match(stdout, /^warn +non-migratable-vms +.*legacy-crm/m)
+    assert.match(stdout, /^destroyed machines +legacy-crm$/m)
+  }
+  assert.equal(await jobs(), 0)
+
+  const typed = await run(['--force', '--reason', 'old'], 'legacy-crm\n')
+  assert.equal(typed.code, 0, typed.stderr)
+  assert.match(
+    typed.stderr,
+    /This machine is destroyed: legacy-crm. Type its name: \s*follow it: groundplane job follow /,
+  )
+  await cancel()
+  const { body } = await preflight({ force: true, wipe: 'none' })
+  const acknowledged = await run(['--force', '--acknowledge', body.fingerprint])
+  assert.equal(acknowledged.code, 0, acknowledged.stderr)
+  assert.equal(await jobs(), 2)
+  await cancel()
+  putBack()
 })
 
 test('a platform that does not answer fails its checks and leaves its numbers unknown', async () => {

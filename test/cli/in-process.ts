@@ -9,8 +9,13 @@ import { sampleAreas } from './sample-areas.ts'
 process.env['TZ'] = 'UTC'
 
 /** Over the whole contract. */
-export function runHere(service: { url: string; token: string }, args: readonly string[]): Promise<CliResult> {
-  return run(args, areas, { env: { GROUNDPLANE_URL: service.url, GROUNDPLANE_TOKEN: service.token } })
+export function runHere(
+  service: { url: string; token: string },
+  args: readonly string[],
+  stdin?: string,
+): Promise<CliResult> {
+  const env = { GROUNDPLANE_URL: service.url, GROUNDPLANE_TOKEN: service.token }
+  return run(args, areas, { env, ...(stdin === undefined ? {} : { stdin }) })
 }
 
 /** Over the sample areas. */
