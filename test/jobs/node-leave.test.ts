@@ -31,7 +31,7 @@ import { findBootImage, recordFetch } from '#src/store/bmcs.ts'
 import { holdAddress, recordNics } from '#src/store/node-lifecycle.ts'
 import { findWipe } from '#src/store/wipes.ts'
 import { FAST } from '../support/bmc-site.ts'
-import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashEverywhere, ended, failEverywhere, lastOf, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -285,7 +285,7 @@ suite('leaving nodes', () => {
     // As after a freeze of a minute: another process has taken the job.
     await site.database.pool.query('update job set executor = $2 where id = $1', [id, second.replica_id])
     await site.database.pool.query('select pg_notify($1, $2)', [JOB_NOTIFY, id])
-    const job = await ended(second, id).finally(() => second.stop())
+    const job = await lastOf(second, id)
     await gone(fixture, job, 'the second process')
     thaw()
     await until('what the first process was doing is over', () => is_over && first.engine.running() === 0)

@@ -102,14 +102,14 @@ export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<str
     const { point } = crash
     if (point === undefined) {
       walking = undefined
-      const job = await ended(first, id).finally(() => first.stop())
+      const job = await lastOf(first, id)
       await check(walk, fixture, job, 'no crash')
       return points
     }
     await first.die()
     walking = undefined
     const second = await startJobProcess(place)
-    const job = await ended(second, id).finally(() => second.stop())
+    const job = await lastOf(second, id)
     await check(walk, fixture, job, `crash at ${point}`)
     points.push(point)
   }
@@ -203,6 +203,15 @@ async function runOnce<Fixture>(
     // A failed job may be followed by one that sets things right.
     for (const { id } of (await readJobFacts(process.database.db, job.id)).children) await ended(process, id)
     return job
+  } finally {
+    await process.stop()
+  }
+}
+
+/** Waits for the end of the job, the last one of this process, and stops the process, however that ends. */
+export async function lastOf(process: JobProcess, id: string): Promise<JobRow> {
+  try {
+    return await ended(process, id)
   } finally {
     await process.stop()
   }

@@ -24,7 +24,7 @@ type Known = (typeof alerts)['routes'] &
   (typeof vmMetrics)['routes'] &
   (typeof vms)['routes']
 
-export type KnownOperation = keyof Known & string
+export type KnownOperation = keyof Known
 export type Answer<Op extends KnownOperation> = Result<Known[Op]>
 export type InputOf<Op extends KnownOperation> = CallInput<Known[Op]>
 
