@@ -5,6 +5,7 @@ import { wellKnown } from '../../lab/site.ts'
 import { ok, refused } from '../support/address-steps.ts'
 import { ipamTests } from '../support/address-suite-ipam.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 let lab: Lab
@@ -88,7 +89,14 @@ test('a lease that its client gave back stays in the history, and counts in the 
   ok(await lab.call('POST', '/ddi/dhcp/scopes', scope), 201)
   const answer = lab.addresses.clients.obtain('remembered', mac)
   assert.equal(answer?.type, 'ACK')
-  const held = await until('the collector has seen it', async () => {
+  // The statistics count what the server says now, so they do not tell whether the collector has looked since.
+  await until('the collector has seen it', () =>
+    onDatabase(lab.database.connection, async (client) => {
+      const { rowCount } = await client.query(`select 1 from dhcp_lease where scope = 'remembered'`)
+      return rowCount === 1
+    }),
+  )
+  const held = await until('it has noted the peak', async () => {
     const now = await statistics()
     return now.peak_utilization === 25 && now
   })
