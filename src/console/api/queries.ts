@@ -1,6 +1,6 @@
 // Answers of read operations, cached by [operation, input]. Nothing asks again by a clock: the stream says what has changed.
 import { type QueryKey, QueryClient, type UseQueryResult, useQuery } from '@tanstack/react-query'
-import { type AnyInput, type Answer, call, callAny, CallError, type InputOf, type KnownOperation } from './call.ts'
+import { type Answer, call, CallError, type InputOf, type KnownOperation } from './call.ts'
 
 export const queries = new QueryClient({
   defaultOptions: {
@@ -24,14 +24,6 @@ export function useCall<Op extends KnownOperation>(
   return useQuery({
     queryKey: [operation, input],
     queryFn: ({ signal }) => call(operation, input, { signal }),
-    enabled,
-  })
-}
-
-export function useAnyCall(operation: string, input: AnyInput, node?: string, enabled = true): UseQueryResult<unknown> {
-  return useQuery({
-    queryKey: node === undefined ? [operation, input] : [operation, input, node],
-    queryFn: ({ signal }) => callAny(operation, input, node === undefined ? { signal } : { signal, node }),
     enabled,
   })
 }

@@ -12,32 +12,17 @@ import { plain, typeOf, valuesOf } from '../form/values.ts'
 import { columnsOf, nameOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
 import { useMe } from '../session/session.ts'
+import { AreaLinks } from './area-links.tsx'
 import { FilterBar, type FilterField } from './filter-bar.tsx'
 import { Facts, useFilter } from './panel.tsx'
 
 export function ListsPage() {
   const me = useMe()
   const lists = Object.entries(operations).filter(([name, row]) => isPlainList(row) && whyNot(me, name) === null)
-  const areas = [...new Set(lists.map(([, { area }]) => area))]
   return (
     <>
       <h1>Lists</h1>
-      <div className="panels">
-        {areas.map((area) => (
-          <section key={area} className="panel" aria-label={area}>
-            <h2>{area}</h2>
-            <ul className="links">
-              {lists
-                .filter(([, row]) => row.area === area)
-                .map(([name, { summary }]) => (
-                  <li key={name}>
-                    <Link href={`/lists/${name}`}>{summary}</Link>
-                  </li>
-                ))}
-            </ul>
-          </section>
-        ))}
-      </div>
+      <AreaLinks found={lists} path="/lists" />
     </>
   )
 }

@@ -10,6 +10,7 @@ import { Problem } from '../form/problem.tsx'
 import { Prose } from '../form/prose.tsx'
 import { type Texts, textsOf, valuesOf } from '../form/values.ts'
 import { useMe } from '../session/session.ts'
+import { AreaLinks } from './area-links.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { useDetails } from './lists.tsx'
 import { useFilter } from './panel.tsx'
@@ -21,7 +22,6 @@ export function OperationsPage() {
   const found = Object.entries(operations).filter(([name, { summary, area }]) =>
     `${name} ${summary} ${area}`.toLowerCase().includes(text),
   )
-  const areas = [...new Set(found.map(([, { area }]) => area))]
   return (
     <>
       <h1>Operations</h1>
@@ -29,22 +29,7 @@ export function OperationsPage() {
       <p role="status" className="help">
         {found.length} operations
       </p>
-      <div className="panels">
-        {areas.map((area) => (
-          <section key={area} className="panel" aria-label={area}>
-            <h2>{area}</h2>
-            <ul className="links">
-              {found
-                .filter(([, row]) => row.area === area)
-                .map(([name, { summary }]) => (
-                  <li key={name}>
-                    <Link href={`/operations/${name}`}>{summary}</Link> <span className="help">{whyNot(me, name)}</span>
-                  </li>
-                ))}
-            </ul>
-          </section>
-        ))}
-      </div>
+      <AreaLinks found={found} path="/operations" beside={(name) => <span className="help">{whyNot(me, name)}</span>} />
     </>
   )
 }
