@@ -2,7 +2,12 @@
 import { agentFailover } from '#src/contract/nodes/agent-failover.ts'
 import type { DatabaseDocument } from '#src/contract/nodes/desired-documents.ts'
 import { ApiError } from '#src/kernel/errors.ts'
-import { comparePositions, type DatabaseCluster, type DatabaseServer } from '#src/store/database-cluster.ts'
+import {
+  comparePositions,
+  type DatabaseCluster,
+  type DatabaseServer,
+  type StandbyView,
+} from '#src/store/database-cluster.ts'
 import { type HaMemberRow, haMembers } from '#src/store/ha-members.ts'
 import { findNode } from '#src/store/nodes.ts'
 import type { ReplicationSlot } from '#src/store/replication.ts'
@@ -10,6 +15,7 @@ import type { ClusterRun } from './ports.ts'
 
 /** Replay that is this far behind counts as caught up. */
 export const LAG_BYTES = 16 * 1024 * 1024
+export const hasCaughtUp = ({ streaming, behind_bytes }: StandbyView): boolean => streaming && behind_bytes < LAG_BYTES
 const RUN_MS = 120_000
 
 /** Replication slot of a management node. */
@@ -51,16 +57,19 @@ export async function standbyDocument(run: Pick<ClusterRun, 'deps' | 'input' | '
 }
 
 export async function ownSlot(run: ClusterRun): Promise<ReplicationSlot | undefined> {
-  const { address } = await primaryOf(run)
-  return (await serversOf(run).slots(address)).find(({ name }) => name === slotOf(run.input))
+  return slotOn(run, await primaryOf(run))
+}
+
+async function slotOn(run: ClusterRun, primary: DatabaseServer): Promise<ReplicationSlot | undefined> {
+  return (await serversOf(run).slots(primary.address)).find(({ name }) => name === slotOf(run.input))
 }
 
 /** As the primary sees it: it streams from its own slot, and is hardly behind. */
 export async function isCaughtUp(run: ClusterRun, address: string): Promise<boolean> {
   const primary = await primaryOf(run)
   const standbys = await serversOf(run).standbys(primary.address)
-  const is_close = standbys.some((one) => one.address === address && one.streaming && one.behind_bytes < LAG_BYTES)
-  const slot = await ownSlot(run)
+  const is_close = standbys.some((one) => one.address === address && hasCaughtUp(one))
+  const slot = await slotOn(run, primary)
   return is_close && slot?.active === true && slot.client_address === address
 }
 
@@ -75,9 +84,7 @@ export interface Switchover {
 export async function switchoverFrom(run: ClusterRun, from: HaMemberRow): Promise<Switchover> {
   const members = (await haMembers(run.deps.database.db)).filter(({ bmc_ip }) => bmc_ip !== from.bmc_ip)
   const standbys = await serversOf(run).standbys(from.address)
-  const to = members.find(({ address }) =>
-    standbys.some((one) => one.address === address && one.streaming && one.behind_bytes < LAG_BYTES),
-  )
+  const to = members.find(({ address }) => standbys.some((one) => one.address === address && hasCaughtUp(one)))
   if (to === undefined)
     throw new ApiError('NODE_STATE', `No standby has caught up with the primary database on ${from.address}; set another management node up first.`) // biome-ignore format: one sentence
   return { from, to, others: members.filter((one) => one !== to) }

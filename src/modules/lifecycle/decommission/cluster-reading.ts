@@ -4,7 +4,7 @@ import type { Config } from '#src/kernel/config.ts'
 import type { Db } from '#src/store/database.ts'
 import { type HaMemberRow, haMembers } from '#src/store/ha-members.ts'
 import { allNodes, isOnline, type NodeRow } from '#src/store/nodes.ts'
-import { LAG_BYTES, slotOf } from '../cluster/database.ts'
+import { hasCaughtUp, LAG_BYTES, slotOf } from '../cluster/database.ts'
 import type { ClusterPorts } from '../cluster/ports.ts'
 import type { ClusterReading } from './readings.ts'
 
@@ -50,9 +50,7 @@ async function readServers(
   const slot = slots.find(({ name }) => name === slotOf(own))
   return {
     database: primary.address === own.address ? 'primary' : 'standby',
-    has_caught_up_standby: standbys.some(
-      ({ address, streaming, behind_bytes }) => address !== own.address && streaming && behind_bytes < LAG_BYTES,
-    ),
+    has_caught_up_standby: standbys.some((one) => one.address !== own.address && hasCaughtUp(one)),
     slot:
       slot === undefined
         ? null

@@ -30,5 +30,3 @@ export const DECOMMISSION_STEPS = {
   'address-release': 'Release the addresses of the node',
   finish: 'Mark the node as free',
 } as const
-
-export type DecommissionStep = keyof typeof DECOMMISSION_STEPS

@@ -65,6 +65,14 @@ async function takeOff(run: LeaveRun, area: DesiredAreaName): Promise<void> {
   }
 }
 
+async function isTakenOff(run: LeaveRun, area: DesiredAreaName): Promise<Holds> {
+  try {
+    return (await readDesired(ownTarget(run), run, area)).verdict === 'empty'
+  } catch (error) {
+    return unknownAfter(run, error)
+  }
+}
+
 const ownTarget = (run: LeaveRun) => targetOf(run, run.input.bmc_ip)
 
 /** Cleanly: a daemon that is killed leaves its addresses on the node. */
@@ -107,10 +115,7 @@ const drainApi: LeaveStep = {
   async holds(run) {
     const { address } = await ownMember(run)
     if (await answersPeers(run, address)) return 'unknown'
-    return readDesired(ownTarget(run), run, 'services').then(
-      ({ verdict }) => verdict === 'empty',
-      (error: unknown) => unknownAfter(run, error),
-    )
+    return isTakenOff(run, 'services')
   },
   run: (run) => takeOff(run, 'services'),
   undo: async (run) => {
@@ -173,10 +178,7 @@ const dbDetach: LeaveStep = {
     if ((await serversOf(run).standbys(primary.address)).some((one) => one.address === address)) return false
     // One that was the primary is stopped, and its folder stays for the wipe.
     if (run.state.successor !== undefined) return true
-    return readDesired(ownTarget(run), run, 'database').then(
-      ({ verdict }) => verdict === 'empty',
-      (error: unknown) => unknownAfter(run, error),
-    )
+    return isTakenOff(run, 'database')
   },
   run: (run) => takeOff(run, 'database'),
   outstanding: async ({ input }) => [`Stop the database on node ${input.bmc_ip}, which does not answer.`],
