@@ -5,14 +5,13 @@ import { timeText } from './cells.ts'
 import type { Connection } from './connection.ts'
 import { EXIT, NameError } from './failures.ts'
 import { showResult } from './job-result.ts'
+import { UUID } from './names.ts'
 import { isRecord, type Json, listOf, textOf } from './records.ts'
 import { connectAs, type Program } from './route-command.ts'
 import {
   addConnectionOptions, addOutputOptions, addTimeout, type CommonOptions, commonOptions,
 } from './route-options.ts' // biome-ignore format: one list
 import { oneLine, printLine } from './terminal.ts'
-
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 export function addJobCommands(group: Command, program: Program): void {
   for (const name of ['wait', 'follow'] as const) {

@@ -62,7 +62,7 @@ async function resolved(
   return idOf(value, row, source, settled)
 }
 
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
 async function idOf(text: string, row: NameRow, source: NameSource, settled: Readonly<Json>): Promise<string> {
   if (text.startsWith('id:')) return text.slice('id:'.length)

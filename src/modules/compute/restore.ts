@@ -1,6 +1,7 @@
 // POST /compute/vms/restore: four sources, four commands of the platform, each with its own precondition.
 import type { vmMoves } from '#src/contract/compute/moves.ts'
 import { vmCan } from '#src/contract/compute/vm-can.ts'
+import { volumeSnapshotCan } from '#src/contract/compute/volume-snapshots.ts'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
@@ -16,9 +17,9 @@ import { type PlatformDeps, submitCall } from '../platform-rows.ts'
 import { IMAGES, isUsableImage } from './ownership.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
-import { readVmSnapshot, requireRevertible, revertCall } from './vm-snapshots.ts'
+import { readVmSnapshot, requireRevertible, requireSnapshotState, revertCall } from './vm-snapshots.ts'
 import { diskOffering, readVolume, requireNoSnapshots } from './volume-lookup.ts'
-import { readVolumeSnapshot, requireSnapshotState } from './volume-snapshots.ts'
+import { readVolumeSnapshot } from './volume-snapshots.ts'
 
 type Body = Input<(typeof vmMoves.routes)['vmRestore']>['body']
 
@@ -171,7 +172,7 @@ async function fromVolumeSnapshot(cloudstack: CloudStack, body: Body, ctx: Reque
       `Volume ${volume.name} of snapshot ${body.snapshot_id} is attached to no virtual machine; attach it first.`,
     )
   const vm = await machineOf(cloudstack, volume.virtual_machine_id, body, ctx)
-  requireSnapshotState(snapshot, 'revert')
+  requireSnapshotState(snapshot, volumeSnapshotCan.revert)
   requireState(vm, vmCan.restoreVolume)
   const postcondition = unverified('The platform shows disks, but nothing of what is on them.')
   return { vm, command: 'revertSnapshot', args: { id: body.snapshot_id }, postcondition }

@@ -81,12 +81,13 @@ export function requireRevertible(snapshot: VmSnapshot, vm: VirtualMachine): voi
   requireSnapshotState(snapshot, ['Ready'])
 }
 
-function requireSnapshotState(snapshot: VmSnapshot, states: readonly string[]): void {
-  if (states.includes(snapshot.state)) return
-  throw new ApiError(
-    'SNAPSHOT_STATE',
-    `Snapshot ${snapshot.name} is ${snapshot.state}; this needs ${states.join(' or ')}.`,
-  )
+/** Of a machine, or of one volume. */
+export function requireSnapshotState(
+  { name, state }: Pick<VmSnapshot, 'name' | 'state'>,
+  states: readonly string[],
+): void {
+  if (states.includes(state)) return
+  throw new ApiError('SNAPSHOT_STATE', `Snapshot ${name} is ${state}; this needs ${states.join(' or ')}.`)
 }
 
 function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotCreate'>> {

@@ -13,6 +13,7 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type JobRowSpec, type PlatformDeps, platformRows, submitCall } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
+import { requireSnapshotState } from './vm-snapshots.ts'
 import { readVolume, requireVolumeState } from './volume-lookup.ts'
 
 type Routes = typeof volumeSnapshots.routes
@@ -56,12 +57,6 @@ export async function readVolumeSnapshot(
   throw new ApiError('SNAPSHOT_NOT_FOUND', `Snapshot ${id} not found.`)
 }
 
-export function requireSnapshotState({ name, state }: VolumeSnapshot, operation: keyof typeof volumeSnapshotCan): void {
-  const states: readonly string[] = volumeSnapshotCan[operation]
-  if (states.includes(state)) return
-  throw new ApiError('SNAPSHOT_STATE', `Snapshot ${name} is ${state}; this needs ${states.join(' or ')}.`)
-}
-
 function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'volumeSnapshotCreate'>> {
   return {
     mode: 'create',
@@ -94,7 +89,7 @@ function revertVolume(deps: PlatformDeps) {
   return submitCall(deps, async ({ body }: In<'volumeSnapshotRevert'>, ctx: RequestContext) => {
     const snapshot = await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
     const volume = await readVolume(cloudstack, snapshot.volume_id ?? '', ctx)
-    requireSnapshotState(snapshot, 'revert')
+    requireSnapshotState(snapshot, volumeSnapshotCan.revert)
     if (volume.virtual_machine_id !== null)
       requireState(await readVm(cloudstack, volume.virtual_machine_id, ctx), vmCan.restoreVolume)
     return {
@@ -122,7 +117,7 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'volumeSnapshotDelet
     slow: true,
     about: async ({ body }, ctx) => {
       const snapshot = await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
-      requireSnapshotState(snapshot, 'delete')
+      requireSnapshotState(snapshot, volumeSnapshotCan.delete)
       const words = `snapshot ${snapshot.name} of volume ${snapshot.volume_name ?? snapshot.volume_id}`
       return {
         resource_id: snapshot.id,

@@ -3,6 +3,7 @@ import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 import type { BytesAnswer } from '#src/contract/answers.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { acceptedEncoding } from '#src/kernel/http/compression.ts'
 import { buildConsole, type BuiltFile } from './build.ts'
 
 export interface ConsoleFiles {
@@ -58,7 +59,7 @@ export function createConsoleFiles(): ConsoleFiles {
       const headers = { 'content-security-policy': ASSET_POLICY, 'cache-control': FOR_GOOD, vary: 'accept-encoding' }
       const { media_type, body, compressed } = asset
       // Without it the answer is compressed on its way, as every other.
-      if (!/\bbr\b(?!\s*;\s*q=0(\.0*)?\b)/i.test(accept_encoding)) return { media_type, body, headers }
+      if (acceptedEncoding(accept_encoding) !== 'br') return { media_type, body, headers }
       return { media_type, body: compressed, headers: { ...headers, 'content-encoding': 'br' } }
     },
   }
