@@ -71,6 +71,8 @@ suite('a management node joins and leaves', { skip: pairRefused() || standbyPair
     ports = {
       ...portsOf(cluster, database, nodes[0]?.address ?? ''),
       virtual_addresses: [`${VIP}/24`],
+      // The notify script of the daemons writes there.
+      data_dir: tempFolder('gp-management-data-'),
       servers,
       settle_ms: 500,
       poll_ms: 200,
