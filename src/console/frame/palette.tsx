@@ -112,7 +112,8 @@ function useMachines(text: string): Hit[] {
     enabled: keyword.length > 1,
     staleTime: 10_000,
   })
-  if (keyword.length < 2) return []
+  // What was found for an earlier text would move the machine that is meant from under the selection.
+  if (keyword.length < 2 || keyword !== text.trim()) return []
   return (found.data?.virtual_machines ?? []).map(({ id, name, state }) => ({
     href: `/vms/${id}`,
     title: name,
