@@ -1,86 +1,28 @@
 // The console in a real browser (Debian's Chromium): signing in, live rows, plans and reasons, rights, lost connections, and what
 // every page must hold: no complaint of axe, no break of the policy, no request to elsewhere.
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { after, before, test } from 'node:test'
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
-import { freeTcpPort } from '../support/free-port.ts'
-import { type Lab, startLab } from '../support/start-lab.ts'
-import { tempFolder } from '../support/temp-folder.ts'
+import type { Page } from 'playwright-core'
+import { checkAxe, type ConsoleBrowser, lamp, settled, skip, startConsoleBrowser } from '../support/console-browser.ts'
+import type { Lab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
-const CHROMIUM = '/usr/bin/chromium'
-const skip = existsSync(CHROMIUM) ? false : 'Chromium is not installed (scripts/install-peers)'
 const PASSWORD = 'correct horse battery'
 const MACHINES = 20_000
 
 let lab: Lab
-let browser: Browser
-/** What any page of any test asked of another origin, or did against its policy. */
-const broken: string[] = []
+let started: ConsoleBrowser
 before(async () => {
   if (skip !== false) return
-  // A port of its own, so that a page finds the service again after a restart.
-  lab = await startLab({ size: { vms: MACHINES }, config: { listen: { port: await freeTcpPort() } } })
-  const folder = tempFolder('gp-browser-')
-  browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    env: { PATH: process.env.PATH ?? '', HOME: folder },
-    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'],
-  })
+  started = await startConsoleBrowser({ size: { vms: MACHINES } })
+  lab = started.lab
 })
-after(async () => {
-  await browser?.close()
-  await lab?.close()
-})
+after(() => started?.close())
 
-async function newContext(): Promise<BrowserContext> {
-  const context = await browser.newContext({
-    viewport: { width: 1440, height: 900 },
-    locale: 'en-GB',
-    timezoneId: 'UTC',
-  })
-  // Nothing here is about speed: a busy machine may take long to draw a page.
-  context.setDefaultTimeout(120_000)
-  context.on('request', (request) => {
-    if (!request.url().startsWith(`${lab.url}/`)) broken.push(`request to ${request.url()}`)
-  })
-  context.on('console', (message) => {
-    if (/Content Security Policy|Trusted/i.test(message.text())) broken.push(message.text())
-  })
-  context.on('weberror', (error) => broken.push(String(error.error())))
-  return context
-}
-
-async function linkFor(token: string): Promise<string> {
-  const { createSignInCode } = await import('#src/modules/auth/first-admin.ts')
-  const { openDatabase } = await import('#src/store/database.ts')
-  const { createLog } = await import('#src/kernel/log.ts')
-  const database = openDatabase({
-    connection: lab.database.connection,
-    pool_size: 1,
-    log: createLog({ level: 'error' }),
-  })
-  try {
-    return `${lab.url}/console/#code=${await createSignInCode({ database }, token)}`
-  } finally {
-    await database.close()
-  }
-}
-
-/** A page of somebody with these rights, who came by a sign-in link. */
-async function pageFor(rights?: { role: string; tenant_id?: string }): Promise<Page> {
-  const made = rights && (await lab.call('POST', '/auth/tokens', { name: `a ${rights.role}`, ...rights }))
-  if (made) assert.equal(made.status, 201, made.text)
-  const page = await (await newContext()).newPage()
-  await page.goto(await linkFor(made === undefined ? lab.token : String(made.body.token)))
-  await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
-  return page
-}
-
-const open = (page: Page, path: string): Promise<unknown> => page.goto(`${lab.url}/console${path}`)
-const lamp = (page: Page): Promise<unknown> => page.locator('.lamp[data-state="live"]').waitFor()
+const newContext = () => started.newContext()
+const linkFor = (token: string) => started.linkFor(token)
+const pageFor = (rights?: { role: string; tenant_id?: string }) => started.pageFor(rights)
+const open = (page: Page, path: string) => started.open(page, path)
 
 async function oneMachine(state: string): Promise<{ id: string; name: string }> {
   const { body } = await lab.call('POST', '/compute/vms/list', { state, page_size: 1 })
@@ -333,32 +275,18 @@ test('a service that restarts is missed and found again, with what was typed and
   await page.context().close()
 })
 
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 const PAGES = [
   '/', '/timeline', '/jobs', '/vms', '/nodes', '/lists', '/lists/tenantList', '/lists/alertList', '/operations',
   '/operations/vmProvision', '/operations/nodeList', '/me', '/no-such-page',
 ] // biome-ignore format: one list
 
 test('axe finds nothing on any page, light and dark', { skip }, async () => {
-  const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   const page = await pageFor()
   const machine = await oneMachine('Running')
-  const check = async (what: string): Promise<void> => {
-    await page.evaluate(axe)
-    // The other theme has other colours, and nothing else.
-    for (const [theme, rules] of Object.entries({ light: WCAG, dark: ['color-contrast'] })) {
-      await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
-      const found = await page.evaluate(
-        `axe.run({ runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>
-          violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ')))`,
-      )
-      assert.deepEqual(found, [], `${what}, ${theme}`)
-    }
-  }
+  const check = (what: string) => checkAxe(page, what)
   for (const path of [...PAGES, `/vms/${machine.id}`]) {
     await open(page, path)
-    await page.getByRole('heading', { level: 1 }).waitFor()
-    await until('nothing waits', async () => (await page.locator('.waiting').count()) === 0)
+    await settled(page)
     await check(path)
   }
   await openList(page, `?keyword=${machine.name}`)
@@ -375,5 +303,5 @@ test('axe finds nothing on any page, light and dark', { skip }, async () => {
 })
 
 test('nothing was asked of another origin, and the policy of the page was never broken', { skip }, () => {
-  assert.deepEqual(broken, [])
+  assert.deepEqual(started.broken, [])
 })
