@@ -194,6 +194,43 @@ export function dnsTests(call: Caller, bench: () => AddressBench): void {
     ok(await call('DELETE', `${ZONES}/${name}?confirm=${name}`))
   })
 
+  test('a search finds names and values in any case, right after each change, and nothing that spans two records', async () => {
+    const name = 'search.example'
+    ok(await call('POST', ZONES, { name, type: 'Primary' }), 201)
+    const model = new Map<string, string>()
+    const found = async (text: string): Promise<string[]> => {
+      const path = `${RECORDS}?zone_name=${name}&record_type=TXT&search=${encodeURIComponent(text)}`
+      const { records, total_count } = ok(await call('GET', path)).data
+      assert.equal(total_count, records.length)
+      return records.map((row: { name: string; value: string }) => `${row.name}=${row.value}`)
+    }
+    const expected = (text: string): string[] =>
+      [...model.values()].filter((row) => `${row.replace('=', `.${name}=`)}`.toLowerCase().includes(text.toLowerCase()))
+    const agrees = async (): Promise<void> => {
+      for (const text of ['AB', 'ü', 'search.EXAMPLE', 'b=c', 'x'])
+        assert.deepEqual((await found(text)).toSorted(), expected(text).toSorted(), text)
+    }
+    await agrees()
+    const words = ['ab', 'a', 'x1', 'a.b', 'zz']
+    const ids: string[] = []
+    for (const [index, word] of words.entries()) {
+      const value = `b=c ${'Ü'.repeat(index % 3)} ${word.toUpperCase()}`
+      const body = { zone: name, name: word, type: 'TXT', value }
+      ids.push(ok(await call('POST', RECORDS, body), 201).record_id)
+      model.set(ids[index] ?? '', `${word}=${value}`)
+      await agrees()
+    }
+    for (const [index, id_of] of ids.entries()) {
+      const path = `${RECORDS}/${name}/${id_of}`
+      if (index % 2 === 0) ok(await call('DELETE', path))
+      else ok(await call('PUT', path, { zone: name, record_id: id_of, name: `moved-${index}`, value: 'x' }))
+      model.delete(id_of)
+      if (index % 2 === 1) model.set(id_of, `moved-${index}=x`)
+      await agrees()
+    }
+    ok(await call('DELETE', `${ZONES}/${name}?confirm=${name}`))
+  })
+
   test('a record is deleted with its reverse record', async () => {
     ok(await call('DELETE', `${RECORDS}/${ZONE}/${id}?delete_ptr=true`))
     assert.equal(await bench().resolve(`www.${ZONE}`, 'A'), undefined)

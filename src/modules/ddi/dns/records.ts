@@ -2,6 +2,7 @@
 import type { dns } from '#src/contract/ddi/dns.ts'
 import type { BulkResult, DnsRecord } from '#src/contract/ddi/dns-records.ts'
 import type { Input } from '#src/contract/route.ts'
+import type { RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
@@ -22,21 +23,15 @@ export function dnsRecordList(deps: DnsDeps) {
         ? await server.zoneHeads(ctx.signal)
         : [await requireHead(deps, query.zone_name, ctx.signal)]
     const type = record_type?.toUpperCase()
-    const text = search === undefined ? undefined : new RegExp(search.replaceAll(/[\\^$.*+?()[\]{}|]/g, '\\$&'), 'i')
-    const wanted = []
+    const wanted: Found[] = []
     for (const zone of zones) {
-      for (const record of await contents.of(zone)) {
-        const fits = text === undefined || text.test(record.fqdn) || text.test(record.value)
-        if (fits && (type === undefined || record.type === type)) wanted.push({ zone: zone.name, record })
-      }
+      const found = await (search === undefined ? contents.of(zone) : contents.search(zone, search))
+      wanted.push({ zone: zone.name, found: type === undefined ? found : found.filter((one) => one.type === type) })
     }
-    const rows = wanted.slice((page - 1) * page_size, page * page_size)
+    const rows = pageOf(wanted, (page - 1) * page_size, page_size)
     const records: DnsRecord[] = []
-    for (const { zone } of zones.map((one) => ({ zone: one.name }))) {
-      const own = rows.filter((row) => row.zone === zone).map((row) => row.record)
-      if (own.length > 0) records.push(...(await recordViews(deps, zone, own)))
-    }
-    const count = wanted.length
+    for (const { zone, found } of rows) records.push(...(await recordViews(deps, zone, found)))
+    const count = wanted.reduce((sum, { found }) => sum + found.length, 0)
     return {
       success: true,
       message: `${count} ${count === 1 ? 'record' : 'records'}.`,
@@ -49,6 +44,21 @@ export function dnsRecordList(deps: DnsDeps) {
       },
     }
   }
+}
+
+interface Found {
+  zone: string
+  found: readonly RecordData[]
+}
+
+function pageOf(zones: readonly Found[], from: number, size: number): Found[] {
+  let before = 0
+  return zones.flatMap(({ zone, found }) => {
+    const begin = from - before
+    before += found.length
+    const own = found.slice(Math.max(0, begin), Math.max(0, begin + size))
+    return own.length === 0 ? [] : [{ zone, found: own }]
+  })
 }
 
 export function dnsRecordGet(deps: DnsDeps) {

@@ -15,7 +15,7 @@ export function dnsSearch(deps: DnsDeps): SearchSource[] {
     }),
     searchSource('dns_record', dns, 'dnsRecordGet', async ({ text, limit, signal }) => {
       const inZones = (await server.zoneHeads(signal)).map(async (zone) =>
-        (await contents.of(zone)).map((record) => ({ zone: zone.name, record })),
+        (await contents.search(zone, text)).map((record) => ({ zone: zone.name, record })),
       )
       const all = (await Promise.all(inZones)).flat()
       const found = bestOf(all, limit, ({ record }) => rankOfRecord(record, text))

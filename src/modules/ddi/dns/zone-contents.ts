@@ -1,19 +1,26 @@
 // The records of a zone, read once for each serial: name servers have no pages, and lists and searches are walked page by page.
 import { LRUCache } from 'lru-cache'
 import type { DnsServer, RecordData, ZoneHead } from '#src/drivers/ddi/dns-server.ts'
+import { patched, searched, type SearchText, searchTextOf } from './search-text.ts'
 
 export interface ZoneContents {
   /** Sorted by name, type and value. */
   of(zone: ZoneHead): Promise<readonly RecordData[]>
+  /** Those with the text in their name or value, in any case, in the same order. */
+  search(zone: ZoneHead, text: string): Promise<readonly RecordData[]>
   /** After a change of ours, which raised the serial by one: these names are read again, and not the whole zone. */
   changed(zone: string, fqdns: readonly string[]): void
   /** After one of which that is not known. */
   forget(zone: string): void
 }
 
-interface Cached {
-  serial: number
+interface Contents {
   records: readonly RecordData[]
+  text: SearchText
+}
+
+interface Cached extends Contents {
+  serial: number
   /** Changes of ours since, and the names that they touched. */
   changes: number
   names: ReadonlySet<string>
@@ -28,25 +35,30 @@ export function createZoneContents(server: DnsServer): ZoneContents {
     maxSize: MOST_RECORDS,
     sizeCalculation: ({ records }) => records.length + 1,
   })
-  const current = async ({ name, serial }: ZoneHead): Promise<readonly RecordData[]> => {
+  const current = async ({ name, serial }: ZoneHead): Promise<Contents> => {
     const cached = cache.get(name)
     const is_known =
       cached !== undefined && cached.serial + cached.changes === serial && cached.names.size <= MOST_NAMES
-    if (is_known && cached.changes === 0) return cached.records
-    const records = is_known ? await refreshed(server, name, cached) : sorted(await server.records(name))
-    if (serial !== null) cache.set(name, { serial, records, changes: 0, names: new Set() })
-    return records
+    if (is_known && cached.changes === 0) return cached
+    const now = is_known ? await refreshed(server, name, cached) : contentsOf(await server.records(name))
+    if (serial !== null) cache.set(name, { serial, ...now, changes: 0, names: new Set() })
+    return now
   }
   /** A large zone takes seconds to read: whoever wants it meanwhile waits for the same answer, also when the first has gone. */
-  const reading = new Map<string, Promise<readonly RecordData[]>>()
+  const reading = new Map<string, Promise<Contents>>()
+  const read = (zone: ZoneHead): Promise<Contents> => {
+    // Without a serial nobody knows whether an answer that is under way is that of now.
+    if (zone.serial === null) return current(zone)
+    const key = `${zone.name} ${zone.serial}`
+    const under_way = reading.get(key) ?? current(zone).finally(() => reading.delete(key))
+    reading.set(key, under_way)
+    return under_way
+  }
   return {
-    of(zone) {
-      // Without a serial nobody knows whether an answer that is under way is that of now.
-      if (zone.serial === null) return current(zone)
-      const key = `${zone.name} ${zone.serial ?? ''}`
-      const under_way = reading.get(key) ?? current(zone).finally(() => reading.delete(key))
-      reading.set(key, under_way)
-      return under_way
+    of: async (zone) => (await read(zone)).records,
+    async search(zone, text) {
+      const now = await read(zone)
+      return searched(now.text, text).flatMap((index) => now.records[index] ?? [])
     },
     changed(zone, fqdns) {
       const cached = cache.get(zone)
@@ -58,16 +70,23 @@ export function createZoneContents(server: DnsServer): ZoneContents {
 }
 
 /** The touched names, and the zone's own with its start of authority, as they are now. */
-async function refreshed(server: DnsServer, zone: string, { records, names }: Cached): Promise<RecordData[]> {
-  const touched = new Set([...names, zone])
-  const now = await Promise.all([...touched].map((fqdn) => server.records(zone, { fqdn })))
-  const next = records.filter((record) => !touched.has(record.fqdn))
-  for (const record of now.flat().filter(({ fqdn }) => touched.has(fqdn))) next.splice(placeOf(record, next), 0, record)
+async function refreshed(server: DnsServer, zone: string, { records, text, names }: Cached): Promise<Contents> {
+  const touched = [...new Set([...names, zone])]
+  const now = await Promise.all(touched.map((fqdn) => server.records(zone, { fqdn })))
+  const next = { records: [...records], text }
+  for (const [index, fqdn] of touched.entries()) {
+    const of_name = sorted((now[index] ?? []).filter((record) => record.fqdn === fqdn))
+    const from = placeOf(`${fqdn} `, next.records)
+    let to = from
+    while (next.records[to]?.fqdn === fqdn) to += 1
+    next.text = patched(next.text, from, to, of_name)
+    next.records.splice(from, to - from, ...of_name)
+  }
   return next
 }
 
-function placeOf(record: RecordData, among: readonly RecordData[]): number {
-  const key = order(record)
+/** Of the first that does not come before the key. */
+function placeOf(key: string, among: readonly RecordData[]): number {
   let [low, high] = [0, among.length]
   while (low < high) {
     const middle = (low + high) >> 1
@@ -80,6 +99,11 @@ function placeOf(record: RecordData, among: readonly RecordData[]): number {
 
 function order(record: RecordData): string {
   return `${record.fqdn} ${record.type} ${record.value}`
+}
+
+function contentsOf(unsorted: RecordData[]): Contents {
+  const records = sorted(unsorted)
+  return { records, text: searchTextOf(records) }
 }
 
 function sorted(records: RecordData[]): RecordData[] {
