@@ -105,8 +105,14 @@ function problemLines(error: ClientError, fieldFlag: (path: string) => string | 
     const flag = fieldFlag(field.path)
     lines.push(`  ${oneLine(field.path)}${flag === undefined ? '' : ` (${flag})`}: ${oneLine(field.message)}`)
   }
+  lines.push(...upstreamLines(problem.upstream_message).map((line) => `  ${oneLine(line)}`))
   if (status === 401) lines.push('  Sign in with: groundplane login URL')
   const request = problem.request_id === undefined ? '' : `, request ${oneLine(String(problem.request_id))}`
   lines.push(`  ${oneLine(code)} (status ${status}${request})`)
   return lines
+}
+
+/** What a subsystem itself said, where the caller may read it. */
+export function upstreamLines(message: unknown): string[] {
+  return typeof message === 'string' && message !== '' ? [`the subsystem itself says: ${message}`] : []
 }

@@ -4,7 +4,7 @@ import type { RouteSpec } from '#src/contract/route.ts'
 import { call } from './call.ts'
 import type { Connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
-import { ConnectionError, EXIT, JobError } from './failures.ts'
+import { ConnectionError, EXIT, JobError, upstreamLines } from './failures.ts'
 import type { RouteTable } from './names.ts'
 import type { Progress } from './progress.ts'
 import { isRecord, type Json, parseJson, textOf } from './records.ts'
@@ -59,6 +59,7 @@ function ended(job: Json, job_id: string): Json {
   const code = textOf(job.failure_code)
   throw new JobError(reason, EXIT.failed, [
     ...(step === undefined ? [] : [`failed step: ${step}`]),
+    ...upstreamLines(job.upstream_message),
     ...outstanding.map((action) => `still to do: ${action}`),
     `${code === undefined ? '' : `${code}, `}job ${job_id}`,
   ])

@@ -16,7 +16,7 @@ const RequestId = Type.String({ description: 'Quote it when you report a problem
 export const UpstreamMessage = Type.Optional(
   Type.String({
     description:
-      'What the compute platform itself said, without secrets and inner addresses. Only admins and operators without tenant see it.',
+      'What the compute platform itself said, without secrets and inner addresses; where no host had a place for a machine, also what each has free and what rules it out. Only admins and operators without tenant see it.',
     'x-extension': true,
   }),
 )

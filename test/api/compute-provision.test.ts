@@ -207,6 +207,84 @@ test('capacity that goes between check and start fails the job with the same cod
   assert.deepEqual([job.job_status, job.failure_code], ['failed', 'CAPACITY_EXCEEDED'])
 })
 
+test('where no host takes a machine, those who run the platform read what each has free and what rules it out', async () => {
+  const { hosts, serviceofferings } = lab.platform.state.tables
+  const small = serviceofferings.get(wellKnown.service_offerings.small)
+  const known = wellKnown.hosts
+  const [first, second, third] = [known['kvm-01'], known['kvm-02'], known['kvm-03']].map((id) => hosts.get(id))
+  assert.ok(small !== null && first && second && third)
+  serviceofferings.put({ ...small, id: seededId('offering', 'fast'), name: 'fast', hosttags: 'fast' })
+  for (const host of hosts.values()) hosts.put({ ...host, resourcestate: 'Disabled' })
+  hosts.put({ ...first, resourcestate: 'Maintenance', hosttags: 'fast' })
+  hosts.put({ ...second, state: 'Down', resourcestate: 'Enabled', hosttags: 'gpu' })
+  hosts.put({ ...third, resourcestate: 'Enabled', hosttags: '', memory_bytes: 2 ** 20, cpunumber: 1, cpuspeed: 500 })
+  const order = { ...ORDER, name: 'homeless', service_offering_id: seededId('offering', 'fast') }
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...order, domain_id: wellKnown.domains.acme })
+  assert.equal(reply.status, 200, reply.text)
+  const job = await ended(reply.body.job_id)
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'CAPACITY_EXCEEDED'])
+  assert.match(job.failure_reason, /needs \d+ MHz of CPU and \d+ MiB of memory/)
+  const { upstream_message } = (await lab.call('GET', `/jobs/${reply.body.job_id}`)).body
+  assert.match(upstream_message, /^No destination found for [^.]+\. Hosts: /)
+  assert.match(upstream_message, /kvm-01 \(\d+ MHz, \d+ MiB free\): is in Maintenance[;,]/)
+  assert.match(upstream_message, /kvm-02 \(\d+ MHz, \d+ MiB free\): is Down, .*has no tag fast[;.]/)
+  assert.match(
+    upstream_message,
+    /kvm-03 \([^)]*\): .*too little CPU \(needs \d+ MHz\), too little memory \(needs \d+ MiB\), has no tag fast/,
+  )
+  const token = await tenantToken(wellKnown.domains.acme)
+  const theirs = await lab.call('GET', `/jobs/${reply.body.job_id}`, undefined, { token })
+  assert.deepEqual([theirs.status, theirs.body.failure_code], [200, 'CAPACITY_EXCEEDED'], theirs.text)
+  assert.doesNotMatch(theirs.text, /kvm-0|free\)/)
+})
+
+test('a start for which no host is left is explained in the same way, anti-affinity and UEFI included', async () => {
+  const { hosts, vms, affinitygroups } = lab.platform.state.tables
+  const [group] = affinitygroups.filter((one) => one.type === 'host anti-affinity')
+  assert.ok(group !== undefined)
+  const members = vms.filter((vm) => vm.accountid === group.accountid && vm.state === 'Running' && vm.hostid !== null)
+  const [other] = members
+  const [vm] = vms.filter((one) => one.accountid === group.accountid && one.state === 'Stopped')
+  assert.ok(other !== undefined && vm !== undefined)
+  vms.put({ ...other, affinitygroupids: [group.id] })
+  vms.put({
+    ...vm,
+    affinitygroupids: [group.id],
+    boottype: 'UEFI',
+    bootmode: 'LEGACY',
+    details: { ...vm.details, UEFI: 'LEGACY' },
+  })
+  for (const host of hosts.values())
+    hosts.put({
+      ...host,
+      ...(host.id === other.hostid ? {} : { resourcestate: 'Maintenance' }),
+      ueficapability: host.id === other.hostid,
+    })
+  const reply = await lab.call('POST', '/compute/vms/start', { virtual_machine_id: vm.id })
+  const job_id = reply.headers.get('x-correlation-id') ?? ''
+  const job = await ended(job_id)
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'CAPACITY_EXCEEDED'], reply.text)
+  const { upstream_message } = (await lab.call('GET', `/jobs/${job_id}`)).body
+  assert.match(
+    upstream_message,
+    new RegExp(`Hosts: kvm-0\\d \\([^)]*\\): ${other.name} of affinity group ${group.name} runs there[;.]`),
+  )
+  assert.match(upstream_message, /is in Maintenance, cannot start machines with UEFI/)
+})
+
+test('GPUs that are taken are counted host by host, and not for a tenant', async () => {
+  const { gpudevices } = lab.platform.state.tables
+  for (const device of gpudevices.values()) gpudevices.put({ ...device, state: 'Allocated', virtualmachineid: NOBODY })
+  const order = { ...ORDER, service_offering_id: wellKnown.service_offerings['gpu-a2'] }
+  const reply = await lab.call('POST', '/compute/vms/provision', order)
+  assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
+  assert.match(reply.body.detail, /Hosts: .*kvm-01 \(\d+ MHz, \d+ MiB, 0 GPUs free\): too few GPUs \(needs 1\)/)
+  const token = await tenantToken(wellKnown.domains.acme)
+  const theirs = await lab.call('POST', '/compute/vms/provision', order, { token })
+  assert.deepEqual([theirs.status, theirs.body.code], [409, 'CAPACITY_EXCEEDED'], theirs.text)
+  assert.doesNotMatch(theirs.text, /kvm-0|Hosts/)
+})
+
 test('a template that cannot be used is 400 in our words', async () => {
   const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, template_id: wellKnown.vms.wiki })
   assert.deepEqual([reply.status, reply.body.code], [400, 'RESOURCE_NOT_FOUND'], reply.text)

@@ -159,6 +159,25 @@ test('a machine of another network is refused before anything is acquired', asyn
   assert.equal(await sent('associateIpAddress'), 0)
 })
 
+test('a network of another owner than the request names is refused by its name and tenant', async () => {
+  const acme_net = wellKnown.networks['acme-net']
+  for (const owner of [
+    { domain_id: wellKnown.domains.globex },
+    { domain_id: wellKnown.domains.acme, account: 'globex' },
+    { project_id: wellKnown.project },
+  ]) {
+    const reply = await lab.call('POST', IPS, { zone_id, network_id: acme_net, ...owner })
+    assert.deepEqual([reply.status, reply.body.code], [400, 'COMPUTE_REJECTED'], reply.text)
+    assert.match(
+      reply.body.message,
+      /^Network acme-net belongs to tenant acme: acquire the address with `domain_id` and `account`/,
+    )
+  }
+  assert.equal(await sent('associateIpAddress'), 0)
+  const made = await lab.call('POST', IPS, { zone_id, network_id: acme_net, domain_id: wellKnown.domains.acme })
+  assert.equal(made.body.success, true, made.text)
+})
+
 test('without free addresses or above the limit the code says which', async () => {
   await control(lab, 'fail', {
     command: 'associateIpAddress',

@@ -11,6 +11,7 @@ import {
 } from '#src/jobs/submit-once.ts' // biome-ignore format: one import
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
+import { withHostReport } from './host-report.ts'
 import { withSettingsLock } from './settings-lock.ts'
 
 export interface CallDeps {
@@ -137,10 +138,22 @@ async function submit(run: CallRun): Promise<void> {
 }
 
 async function submitCall(run: CallRun): Promise<void> {
-  const { made } = await submitOnce(run, changeOf(run))
+  const { made } = await withPlaces(run, () => submitOnce(run, changeOf(run)))
   if (run.input.creates && made !== null) await run.about({ id: made })
 }
 
 async function follow(run: CallRun): Promise<void> {
-  if (run.state.platform_result === undefined) await followSubmission(run, changeOf(run))
+  if (run.state.platform_result === undefined) await withPlaces(run, () => followSubmission(run, changeOf(run)))
+}
+
+/** A start for which the planner finds no host is explained by what each host has free. */
+async function withPlaces<T>(run: CallRun, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { command, args } = run.input
+    if (command !== 'startVirtualMachine') throw error
+    const { cloudstack } = run.deps
+    throw await withHostReport(cloudstack, error, args['id'], { args, signal: run.signal })
+  }
 }

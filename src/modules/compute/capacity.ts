@@ -3,21 +3,20 @@
 import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { type Capacity, clusterCapacity } from '#src/drivers/cloudstack/lookups.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
+import { described, lackingRoom } from './cluster-room.ts'
+import { freeGpus, hostReport } from './host-report.ts'
 
 const DEFAULT_THRESHOLD = 0.85
-const MIB = 1024 * 1024
-const GIB = 1024 * MIB
+const GIB = 1024 ** 3
 const ALLOCATED_STORAGE = 3
-const MEMORY = 0
-const CPU = 1
 
-interface Need {
-  cpu_mhz: number | null
-  memory_bytes: number | null
-  storage_bytes: number
+interface Size {
+  cpu_cores: number | null
+  cpu_speed_mhz: number | null
+  memory_mb: number | null
+  offering: Raw | undefined
 }
 
 /** Throws CAPACITY_EXCEEDED before anything was made. What cannot be known does not refuse. */
@@ -25,29 +24,29 @@ export async function requireCapacity(cloudstack: CloudStack, body: VmProvision,
   const offering = (await cloudstack.lookups.serviceOfferings()).find(
     (row) => textOf(row, 'id') === body.service_offering_id,
   )
-  const need = needOf(body, offering)
+  const size = sizeOf(body, offering)
   // A machine that is not started takes disk space only.
   const starts = body.start !== false
   await Promise.all([
-    starts ? requireCluster(cloudstack, body, need, caller) : undefined,
-    starts && offering !== undefined ? requireGpus(cloudstack, offering, caller) : undefined,
-    requireStorage(cloudstack, body.zone_id, need.storage_bytes, caller),
+    starts ? requireCluster(cloudstack, body, size, caller) : undefined,
+    starts ? requireGpus(cloudstack, body, size, caller) : undefined,
+    requireStorage(cloudstack, body, caller),
   ])
 }
 
-function needOf(body: VmProvision, offering: Raw | undefined): Need {
-  const cores = body.cpu_cores ?? (offering === undefined ? null : integerOf(offering, 'cpunumber'))
-  const speed_mhz = body.cpu_speed_mhz ?? (offering === undefined ? null : integerOf(offering, 'cpuspeed'))
-  const memory_mb = body.memory_mb ?? (offering === undefined ? null : integerOf(offering, 'memory'))
-  const data_gb = (body.data_disks ?? []).reduce((sum, disk) => sum + (disk.size_gb ?? 0), 0)
+function sizeOf(body: VmProvision, offering: Raw | undefined): Size {
+  const of_offering = (name: string) => (offering === undefined ? null : integerOf(offering, name))
   return {
-    cpu_mhz: cores === null || speed_mhz === null ? null : cores * speed_mhz,
-    memory_bytes: memory_mb === null ? null : memory_mb * MIB,
-    storage_bytes: ((body.root_disk_size_gb ?? 0) + (body.disk_size_gb ?? 0) + data_gb) * GIB,
+    cpu_cores: body.cpu_cores ?? of_offering('cpunumber'),
+    cpu_speed_mhz: body.cpu_speed_mhz ?? of_offering('cpuspeed'),
+    memory_mb: body.memory_mb ?? of_offering('memory'),
+    offering,
   }
 }
 
-async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: Need, caller: Caller): Promise<void> {
+async function requireCluster(cloudstack: CloudStack, body: VmProvision, size: Size, caller: Caller): Promise<void> {
+  const { cpu_cores, cpu_speed_mhz, memory_mb } = size
+  const need = { cpu_mhz: cpu_cores === null || cpu_speed_mhz === null ? null : cpu_cores * cpu_speed_mhz, memory_mb }
   const clusters = (await cloudstack.lookups.clusters()).filter(
     (row) =>
       textOf(row, 'zoneid') === body.zone_id &&
@@ -56,7 +55,7 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: N
       (body.pod_id === undefined || textOf(row, 'podid') === body.pod_id) &&
       (body.hypervisor === undefined || textOf(row, 'hypervisortype')?.toLowerCase() === body.hypervisor.toLowerCase()),
   )
-  const answers = await Promise.allSettled(clusters.map((cluster) => roomIn(cloudstack, cluster, need)))
+  const answers = await Promise.allSettled(clusters.map((cluster) => lackingRoom(cloudstack, cluster, need)))
   const lacking: string[] = []
   for (const answer of answers) {
     if (answer.status === 'rejected') continue
@@ -68,7 +67,8 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, need: N
   if (clusters.length === 0) return
   const wanted = `The virtual machine needs ${described(need)}, and no cluster of the zone has that below its thresholds`
   const rooms = isTenant(caller) ? '' : `: ${lacking.join('; ')}`
-  throw new ApiError('CAPACITY_EXCEEDED', `${wanted}${rooms}. Choose a smaller size or add capacity.`)
+  const hosts = await hostsFor(cloudstack, body, size, caller)
+  throw new ApiError('CAPACITY_EXCEEDED', `${wanted}${rooms}. Choose a smaller size or add capacity.${hosts}`)
 }
 
 /** Clusters, hosts and storage belong to no tenant: who is limited to one learns nothing of them. */
@@ -76,53 +76,11 @@ function isTenant(caller: Caller): boolean {
   return caller.tenant_id !== null
 }
 
-function described({ cpu_mhz, memory_bytes }: Need): string {
-  const parts = [
-    ...(cpu_mhz === null ? [] : [`${cpu_mhz} MHz of CPU`]),
-    ...(memory_bytes === null ? [] : [`${Math.round(memory_bytes / MIB)} MiB of memory`]),
-  ]
-  return parts.join(' and ')
-}
-
-const CPU_THRESHOLD = 'cluster.cpu.allocated.capacity.disablethreshold'
-const MEMORY_THRESHOLD = 'cluster.memory.allocated.capacity.disablethreshold'
-
-/** How much is left when it is too little; undefined when the machine fits. */
-async function roomIn(cloudstack: CloudStack, cluster: Raw, need: Need): Promise<string | undefined> {
-  const cluster_id = textOf(cluster, 'id') ?? ''
-  const { setting } = cloudstack.lookups
-  const [enabled, capacity, cpu, memory] = await Promise.all([
-    setting('cluster.threshold.enabled', cluster_id),
-    clusterCapacity(cloudstack.call, cluster_id),
-    setting(CPU_THRESHOLD, cluster_id),
-    setting(MEMORY_THRESHOLD, cluster_id),
-  ])
-  if (enabled === 0) return undefined
-  const left_mhz = roomBelow(capacity.get(CPU), cpu ?? DEFAULT_THRESHOLD)
-  const left_bytes = roomBelow(capacity.get(MEMORY), memory ?? DEFAULT_THRESHOLD)
-  if ((need.cpu_mhz ?? 0) <= left_mhz && (need.memory_bytes ?? 0) <= left_bytes) return undefined
-  const left = described({ cpu_mhz: whole(left_mhz), memory_bytes: whole(left_bytes), storage_bytes: 0 })
-  return `${textOf(cluster, 'name')} has ${left}`
-}
-
-/** Used, which holds what is reserved, plus requested may come to the threshold; what is not known has room for all. */
-function roomBelow(capacity: Capacity | undefined, threshold: number): number {
-  if (capacity === undefined || capacity.total <= 0) return Number.POSITIVE_INFINITY
-  return Math.max(0, capacity.total * threshold - capacity.used)
-}
-
-function whole(amount: number): number | null {
-  return Number.isFinite(amount) ? Math.floor(amount) : null
-}
-
-async function requireStorage(
-  cloudstack: CloudStack,
-  zone_id: string,
-  requested: number,
-  caller: Caller,
-): Promise<void> {
+async function requireStorage(cloudstack: CloudStack, body: VmProvision, caller: Caller): Promise<void> {
+  const data_gb = (body.data_disks ?? []).reduce((sum, disk) => sum + (disk.size_gb ?? 0), 0)
+  const requested = ((body.root_disk_size_gb ?? 0) + (body.disk_size_gb ?? 0) + data_gb) * GIB
   if (requested === 0) return
-  const content = await cloudstack.call('listCapacity', { zoneid: zone_id, type: ALLOCATED_STORAGE })
+  const content = await cloudstack.call('listCapacity', { zoneid: body.zone_id, type: ALLOCATED_STORAGE })
   let used = 0
   let total = 0
   for (const row of rowsOf(content, 'capacity')) {
@@ -139,24 +97,31 @@ async function requireStorage(
 }
 
 /** GPUs come with the service offering, and all of a machine's GPUs come from one host. */
-async function requireGpus(cloudstack: CloudStack, offering: Raw, caller: Caller): Promise<void> {
-  const profile_id = textOf(offering, 'vgpuprofileid')
+async function requireGpus(cloudstack: CloudStack, body: VmProvision, size: Size, caller: Caller): Promise<void> {
+  const { offering } = size
+  const profile_id = offering === undefined ? null : textOf(offering, 'vgpuprofileid')
+  if (offering === undefined || profile_id === null) return
   const wanted = integerOf(offering, 'gpucount') ?? 1
-  if (profile_id === null) return
-  const free = new Map<string, number>()
-  for await (const device of cloudstack.listAll(
-    'listGpuDevices',
-    { vgpuprofileid: profile_id },
-    { key: 'gpudevice', read: (row) => row },
-  )) {
-    if (textOf(device, 'state') !== 'Free' || textOf(device, 'managedstate') !== 'Managed') continue
-    const host_id = textOf(device, 'hostid') ?? ''
-    free.set(host_id, (free.get(host_id) ?? 0) + 1)
-  }
+  const free = await freeGpus(cloudstack, profile_id, undefined)
   if ([...free.values()].some((count) => count >= wanted)) return
-  const most = Math.max(0, ...free.values())
   throw new ApiError(
     'CAPACITY_EXCEEDED',
-    `Service offering ${textOf(offering, 'name')} needs ${wanted} free GPUs of one host, and ${isTenant(caller) ? 'none has as many' : `the one with most has ${most}`}. Stop a machine that has some or choose another offering.`,
+    `Service offering ${textOf(offering, 'name')} needs ${wanted} free GPUs of one host, and none has as many. Stop a machine that has some or choose another offering.${await hostsFor(cloudstack, body, size, caller)}`,
   )
+}
+
+/** What each host has free and why it is none, for those who run the platform. */
+async function hostsFor(cloudstack: CloudStack, body: VmProvision, size: Size, caller: Caller): Promise<string> {
+  if (isTenant(caller)) return ''
+  const { zone_id, host_id, cluster_id, pod_id } = body
+  const report = await hostReport(cloudstack, {
+    ...size,
+    zone_id,
+    host_id,
+    cluster_id,
+    pod_id,
+    uefi: body.boot_type === 'UEFI',
+    affinity_group_ids: body.affinity_group_ids ?? [],
+  })
+  return ` ${report}`
 }

@@ -14,6 +14,7 @@ import {
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import { untilAnswered } from '#src/kernel/lost-answers.ts'
+import { withHostReport } from './host-report.ts'
 
 export const ProvisionInput = Type.Object({
   name: Type.String(),
@@ -126,7 +127,7 @@ async function submit(run: ProvisionRun): Promise<void> {
   try {
     await submitOnce(run, deployment(run))
   } catch (error) {
-    throw (await leavesMachine(run, error)) ?? error
+    throw await leavesMachine(run, await explained(run, error))
   }
   await run.about({ id: vmIdOf(run) })
 }
@@ -135,15 +136,19 @@ async function follow(run: ProvisionRun): Promise<void> {
   try {
     await followSubmission(run, deployment(run))
   } catch (error) {
-    throw (await leavesMachine(run, error)) ?? error
+    throw await leavesMachine(run, await explained(run, error))
   }
 }
 
+function explained({ deps, input, state, signal }: ProvisionRun, error: unknown): Promise<unknown> {
+  return withHostReport(deps.cloudstack, error, vmIdOf({ input, state }), { args: input.args, signal })
+}
+
 /** The platform makes a machine before it refuses it, and keeps one that did not start: then the error names it. */
-async function leavesMachine(run: ProvisionRun, error: unknown): Promise<ApiError | undefined> {
-  if (!(error instanceof ApiError || error instanceof UpstreamError)) return undefined
+async function leavesMachine(run: ProvisionRun, error: unknown): Promise<unknown> {
+  if (!(error instanceof ApiError || error instanceof UpstreamError)) return error
   const vm = await machine(run)
-  if (vm === undefined) return undefined
+  if (vm === undefined) return error
   const { code, message, upstream_message } = asApiError(error, run.input.args['domainid'] ?? run.caller.tenant_id)
   const id = vmIdOf(run)
   await run.about({ id })

@@ -46,6 +46,8 @@ export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx
   if (!zones.some((zone) => textOf(zone, 'id') === body.zone_id)) throw missing('zone_id', body.zone_id)
   if (vpc !== undefined && network !== undefined && textOf(network, 'vpcid') !== textOf(vpc, 'id'))
     throw invalidField('body.network_id', 'is no tier of the VPC')
+  if (network !== undefined) requireOwner('Network', network, body)
+  if (vpc !== undefined) requireOwner('VPC', vpc, body)
   const owner = await ownerOf(cloudstack, body, ctx, network ?? vpc)
   // A tier is named by its VPC: the address belongs to the VPC until static NAT ties it to the tier.
   const place = textOf(network ?? {}, 'vpcid') ?? textOf(vpc ?? {}, 'id')
@@ -57,6 +59,28 @@ export async function placeOf(cloudstack: CloudStack, body: PublicIpAcquire, ctx
     vpc_id: place ?? undefined,
     tenant_id: textOf(project ?? network ?? vpc ?? {}, 'domainid') ?? textOf(owner, 'domainid'),
   }
+}
+
+/** An isolated network, or a VPC, serves its own account or project alone; the error of the platform would not say whose it is. */
+function requireOwner(kind: string, at: Raw, { project_id, domain_id, account }: PublicIpAcquire): void {
+  const shared = kind === 'Network' && textOf(at, 'type') !== 'Isolated'
+  if (shared || (project_id ?? domain_id) === undefined) return
+  const project = textOf(at, 'projectid')
+  const [tenant_id, owner] = [textOf(at, 'domainid'), textOf(at, 'account')]
+  const fits =
+    project === null
+      ? project_id === undefined && tenant_id === domain_id && (account ?? owner) === owner
+      : project === project_id
+  if (fits) return
+  const whose =
+    project === null
+      ? `tenant ${textOf(at, 'domain')}${owner === textOf(at, 'domain') ? '' : ` (account ${owner})`}`
+      : `project ${textOf(at, 'project') ?? project}`
+  const way = project === null ? '`domain_id` and `account`' : '`project_id`'
+  throw new ApiError(
+    'COMPUTE_REJECTED',
+    `${kind} ${textOf(at, 'name')} belongs to ${whose}: acquire the address with ${way} of that owner, or leave them out.`,
+  )
 }
 
 /** Left out where the network or VPC says whose the address is; a tenant alone stands for its first account. */

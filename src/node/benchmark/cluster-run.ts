@@ -31,7 +31,8 @@ const NEAR_FULL = 0.8
 /** Throws when the pool does not exist or a run could fill it. */
 export async function requirePool(tools: ClusterTools, pool: string): Promise<PoolRoom> {
   const room = await poolRoom(tools, pool)
-  if (room === null) throw refused('pool_name', 'there is no such pool, or it is so new that the cluster has no figures of it yet')
+  if (room === null)
+    throw refused('pool_name', 'there is no such pool, or it is so new that the cluster has no figures of it yet')
   if (room.used >= NEAR_FULL) throw refused('pool_name', `the pool is ${Math.round(room.used * 100)} % full`)
   return room
 }
