@@ -29,6 +29,18 @@ export interface ConsoleBrowser {
 export async function startConsoleBrowser(options: LabOptions = {}): Promise<ConsoleBrowser> {
   // A port of its own, so that a page finds the service again after a restart.
   const lab = await startLab({ ...options, config: { ...options.config, listen: { port: await freeTcpPort() } } })
+  const started = await browserFor(lab)
+  return {
+    ...started,
+    async close() {
+      await started.close()
+      await lab.close()
+    },
+  }
+}
+
+/** In front of a lab that is there. */
+export async function browserFor(lab: Lab): Promise<ConsoleBrowser> {
   const browser = await launch()
   const broken: string[] = []
   const newContext = () => contextOf(browser, lab, broken)
@@ -51,7 +63,6 @@ export async function startConsoleBrowser(options: LabOptions = {}): Promise<Con
     },
     async close() {
       await browser.close()
-      await lab.close()
     },
   }
 }

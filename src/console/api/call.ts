@@ -2,27 +2,61 @@
 import type { alerts } from '#src/contract/alerts.ts'
 import type { appEvents } from '#src/contract/app-events.ts'
 import type { auth } from '#src/contract/auth.ts'
+import type { bmcBios } from '#src/contract/bmc/bios.ts'
+import type { bmcMachine } from '#src/contract/bmc/machine.ts'
+import type { bmcPower } from '#src/contract/bmc/power.ts'
+import type { bmcRecords } from '#src/contract/bmc/records.ts'
 import type { CallInput, Result } from '#src/contract/route.ts'
 import type { vmMetrics } from '#src/contract/compute/metrics.ts'
 import type { vms } from '#src/contract/compute/vms.ts'
+import type { gpu } from '#src/contract/gpu.ts'
+import type { infrastructure } from '#src/contract/infrastructure.ts'
 import type { jobs } from '#src/contract/jobs.ts'
+import type { kvmPower } from '#src/contract/kvm/power.ts'
 import type { monitoring } from '#src/contract/network/monitoring.ts'
+import type { decommission } from '#src/contract/nodes/decommission.ts'
 import type { nodeHealth } from '#src/contract/nodes/health.ts'
+import type { nodeSetup } from '#src/contract/nodes/lifecycle-setup.ts'
+import type { nodeNics } from '#src/contract/nodes/nics.ts'
 import type { nodeRegistry } from '#src/contract/nodes/registry.ts'
+import type { rollback } from '#src/contract/nodes/rollback.ts'
+import type { benchmarks } from '#src/contract/storage/benchmark.ts'
+import type { hostStorage } from '#src/contract/storage/host.ts'
 import type { timeline } from '#src/contract/timeline.ts'
 import { csrfToken, sessionEnded } from '../session/session.ts'
 import { operationRow } from './contract.ts'
 
-type Known = (typeof alerts)['routes'] &
-  (typeof appEvents)['routes'] &
-  (typeof auth)['routes'] &
-  (typeof jobs)['routes'] &
-  (typeof monitoring)['routes'] &
-  (typeof nodeHealth)['routes'] &
-  (typeof nodeRegistry)['routes'] &
-  (typeof timeline)['routes'] &
-  (typeof vmMetrics)['routes'] &
-  (typeof vms)['routes']
+type Known = RoutesOf<
+  | typeof alerts
+  | typeof appEvents
+  | typeof auth
+  | typeof benchmarks
+  | typeof bmcBios
+  | typeof bmcMachine
+  | typeof bmcPower
+  | typeof bmcRecords
+  | typeof decommission
+  | typeof gpu
+  | typeof hostStorage
+  | typeof infrastructure
+  | typeof jobs
+  | typeof kvmPower
+  | typeof monitoring
+  | typeof nodeHealth
+  | typeof nodeNics
+  | typeof nodeRegistry
+  | typeof nodeSetup
+  | typeof rollback
+  | typeof timeline
+  | typeof vmMetrics
+  | typeof vms
+>
+/** The routes of all areas together. */
+type RoutesOf<A extends { routes: object }> = (A extends unknown ? (routes: A['routes']) => void : never) extends (
+  routes: infer All,
+) => void
+  ? All
+  : never
 
 export type KnownOperation = keyof Known
 export type Answer<Op extends KnownOperation> = Result<Known[Op]>

@@ -28,6 +28,19 @@ export function useCall<Op extends KnownOperation>(
   })
 }
 
+/** Of an operation that a node answers; nothing is asked while the address of the node is not known. */
+export function useNodeCall<Op extends KnownOperation>(
+  operation: Op,
+  node: string | null,
+  input: InputOf<Op> = {},
+): UseQueryResult<Answer<Op>> {
+  return useQuery({
+    queryKey: [operation, input, node],
+    queryFn: ({ signal }) => call(operation, input, { signal, node: node ?? '' }),
+    enabled: node !== null,
+  })
+}
+
 export function operationOf(key: QueryKey): string {
   return String(key[0])
 }

@@ -1,5 +1,6 @@
 // Form fields out of a schema: label, help, limits and choices are those of the contract.
 import { useId, useState } from 'react'
+import { listed } from '../api/answers.ts'
 import { callAny, type FieldError } from '../api/call.ts'
 import { inWords, operations } from '../api/contract.ts'
 import type { Schema } from '../api/contract-types.ts'
@@ -173,5 +174,5 @@ async function choicesFor(name: string): Promise<Choice[]> {
   if (operation === undefined || row === undefined) return []
   const page = row.paged ? { page_size: CHOICES } : {}
   const answer = await callAny(operation, row.method === 'GET' ? { query: page } : { body: page })
-  return (answer as Record<string, Choice[]>)[plural] ?? []
+  return (listed(operation, answer)?.rows ?? []) as unknown as Choice[]
 }

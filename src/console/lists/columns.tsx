@@ -15,8 +15,8 @@ export interface Column {
 
 /** What names a thing to people comes first, then how it is. */
 const FIRST = [
-  'name', 'display_name', 'hostname', 'fqdn', 'username', 'address', 'ip_address', 'cidr', 'title', 'action', 'type',
-  'state', 'status', 'health', 'job_status', 'level', 'role',
+  'name', 'display_name', 'hostname', 'fqdn', 'username', 'address', 'ip_address', 'ip', 'cidr', 'title', 'action', 'type',
+  'mac', 'value', 'state', 'status', 'health', 'job_status', 'level', 'role',
 ] // biome-ignore format: one list
 const MOST = 7
 
@@ -47,6 +47,6 @@ export function columnsOf(schema: Schema): Column[] {
 
 /** By what a row is named, for its link and for readers of the screen. */
 export function nameOf(row: Row): string {
-  const name = [...FIRST.slice(0, 10), 'id', 'node_id', 'bmc_ip'].map((field) => row[field]).find((value) => value)
+  const name = [...FIRST.slice(0, 11), 'id', 'node_id', 'bmc_ip'].map((field) => row[field]).find((value) => value)
   return typeof name === 'string' || typeof name === 'number' ? String(name) : 'without a name'
 }

@@ -3,6 +3,7 @@ import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query'
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
+import { listed } from '../api/answers.ts'
 import { type AnyInput, callAny } from '../api/call.ts'
 import { operationRow } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
@@ -38,8 +39,7 @@ export function useCount(operation: string, filter: Record<string, unknown>) {
     queryFn: ({ signal }) => callAny(operation, input, { signal }),
     placeholderData: keepPreviousData,
   })
-  const answer = first.data as { count?: number } | undefined
-  return { count: answer?.count, error: first.error, refetch: first.refetch }
+  return { count: listed(operation, first.data)?.count, error: first.error, refetch: first.refetch }
 }
 
 export function Rows(props: RowsProps) {
@@ -134,7 +134,7 @@ const MOVES: Record<string, (at: number, count: number) => number> = {
 
 /** A drag over 20,000 rows asks for the pages that it ends on. */
 function usePages({ operation, filter }: RowsProps, from: number, to: number): (index: number) => Row | undefined {
-  const { list, paged } = operationRow(operation)
+  const { paged } = operationRow(operation)
   const shown = paged ? { first: Math.floor(from / PAGE) + 1, last: Math.floor(to / PAGE) + 1 } : { first: 1, last: 1 }
   const [rested, setRested] = useState(shown)
   useEffect(() => {
@@ -154,7 +154,7 @@ function usePages({ operation, filter }: RowsProps, from: number, to: number): (
   })
   return (index) => {
     const answer = pages[paged ? Math.floor(index / PAGE) + 1 - shown.first : 0]?.data
-    return (answer as Record<string, Row[]> | undefined)?.[list ?? '']?.[paged ? index % PAGE : index]
+    return listed(operation, answer)?.rows[paged ? index % PAGE : index]
   }
 }
 

@@ -57,7 +57,7 @@ export function JobPage({ id }: { id: string }) {
   )
 }
 
-function Runbook({ job }: { job: JobDetail }) {
+export function Runbook({ job }: { job: JobDetail }) {
   const done = new Map(job.steps.map((step) => [step.name, step]))
   const names = [...new Set([...job.planned_steps, ...done.keys()])]
   return (

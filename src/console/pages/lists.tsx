@@ -1,8 +1,9 @@
 // Every list of the contract, with columns out of its schema: a new area has its pages on the day it is there.
-import { useEffect, useState } from 'react'
-import { Link } from 'wouter'
-import { inWords, objectFields, operationDetails, operationRow, operations } from '../api/contract.ts'
+import { useLocation } from 'wouter'
+import { listed } from '../api/answers.ts'
+import { inWords, objectFields, operationRow, operations } from '../api/contract.ts'
 import type { OperationDetails, OperationRow, Schema } from '../api/contract-types.ts'
+import { useDetails } from '../api/details.ts'
 import { queries } from '../api/queries.ts'
 import { whyNot } from '../api/why-not.ts'
 import { Dialog } from '../form/dialog.tsx'
@@ -14,7 +15,9 @@ import { Rows } from '../lists/rows.tsx'
 import { useMe } from '../session/session.ts'
 import { AreaLinks } from './area-links.tsx'
 import { FilterBar, type FilterField } from './filter-bar.tsx'
+import { OperationButtons } from './operation-buttons.tsx'
 import { Facts, useFilter } from './panel.tsx'
+import { rowOperations } from './row-operations.ts'
 
 export function ListsPage() {
   const me = useMe()
@@ -29,22 +32,6 @@ export function ListsPage() {
 
 function isPlainList({ list, on_node }: OperationRow): boolean {
   return list !== null && !on_node
-}
-
-export function useDetails(operation: string): { details: OperationDetails | undefined; error: unknown } {
-  const [found, setFound] = useState<{ operation: string; details?: OperationDetails; error?: unknown }>()
-  useEffect(() => {
-    let stale = false
-    operationDetails(operation).then(
-      (details) => stale || setFound({ operation, details }),
-      (error: unknown) => stale || setFound({ operation, error }),
-    )
-    return () => {
-      stale = true
-    }
-  }, [operation])
-  const now = found?.operation === operation ? found : undefined
-  return { details: now?.details, error: now?.error }
 }
 
 export function ListPage({ operation }: { operation: string }) {
@@ -68,9 +55,10 @@ export function ListPage({ operation }: { operation: string }) {
   )
 }
 
-function GenericList({ operation, details }: { operation: string; details: OperationDetails }) {
+export function GenericList({ operation, details }: { operation: string; details: OperationDetails }) {
   const { method, summary } = operationRow(operation)
   const [filter, setFilter] = useFilter()
+  const [location] = useLocation()
   const { row: row_id, ...given } = filter
   const request = objectFields(method === 'GET' ? details.query : details.body) ?? {}
   const item = plain(details.item ?? {})
@@ -83,7 +71,7 @@ function GenericList({ operation, details }: { operation: string; details: Opera
         operation={operation}
         filter={valuesOf(request, given)}
         columns={columnsOf(item)}
-        hrefOf={(row) => `/lists/${operation}${search(rowId(row))}`}
+        hrefOf={(row) => `${location}${search(rowId(row))}`}
         empty={<p>{Object.keys(given).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
       />
       {row_id !== undefined && <RowDialog operation={operation} id={row_id} close={() => setFilter('row', '')} />}
@@ -93,16 +81,15 @@ function GenericList({ operation, details }: { operation: string; details: Opera
 
 /** Only what was read already: a row that is not on the screen is found by the filter. */
 function RowDialog({ operation, id, close }: { operation: string; id: string; close(): void }) {
-  const { list } = operationRow(operation)
-  const known = queries.getQueriesData<Record<string, Row[]>>({ queryKey: [operation] })
-  const row = known.flatMap(([, answer]) => answer?.[list ?? ''] ?? []).find((one) => rowId(one) === id)
+  const known = queries.getQueriesData({ queryKey: [operation] })
+  const row = known.flatMap(([, answer]) => listed(operation, answer)?.rows ?? []).find((one) => rowId(one) === id)
   return (
     <Dialog title={row === undefined ? id : nameOf(row)} close={close}>
       {row === undefined ? (
         <p>It is not among the rows that were read. Filter the list for it.</p>
       ) : (
         <>
-          <RowOperations operation={operation} row={row} />
+          <OperationButtons operations={rowOperations(operation, row)} />
           <Facts thing={row} />
         </>
       )}
@@ -110,31 +97,7 @@ function RowDialog({ operation, id, close }: { operation: string; id: string; cl
   )
 }
 
-/** What the contract can do with such a thing: operations of its area that need one id, which this row has. */
-function RowOperations({ operation, row }: { operation: string; row: Row }) {
-  const me = useMe()
-  const { area, list } = operationRow(operation)
-  const own_name = `${(list ?? '').replace(/s$/, '')}_id`
-  const valueFor = (name: string): unknown => row[name] ?? (name === own_name || name === 'id' ? row.id : undefined)
-  const found = Object.entries(operations).flatMap(([name, one]) => {
-    const [id_name] = one.ids
-    const value = one.area === area && one.ids.length === 1 && id_name !== undefined ? valueFor(id_name) : undefined
-    return value === undefined || value === null
-      ? []
-      : [{ name, ...one, search: `${id_name}=${encodeURIComponent(String(value))}` }]
-  })
-  return (
-    <ul className="links">
-      {found.map(({ name, summary, search }) => (
-        <li key={name}>
-          <Link href={`/operations/${name}?${search}`}>{summary}</Link> <span className="help">{whyNot(me, name)}</span>
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-const KEYS = ['id', 'uuid', 'node_id', 'bmc_ip', 'name', 'address', 'ip_address', 'job_id']
+const KEYS = ['id', 'uuid', 'node_id', 'bmc_ip', 'name', 'address', 'ip_address', 'ip', 'job_id']
 
 function rowId(row: Row): string {
   const value = KEYS.map((name) => row[name]).find((one) => one !== undefined && one !== null)

@@ -1,13 +1,10 @@
-// Nodes with their health: which are not well, and why; and one node with every area that is checked.
-import { Link } from 'wouter'
-import { operations } from '../api/contract.ts'
-import { useCall } from '../api/queries.ts'
-import { whyNot } from '../api/why-not.ts'
+// Nodes: which are there, how each is, and where it stands in its life.
 import { columnOf } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
-import { State, Time } from '../lists/value.tsx'
-import { useMe } from '../session/session.ts'
-import { Facts, Loaded, Panel } from './panel.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { hrefOfNode } from './node/node.ts'
+import { OperationButtons } from './operation-buttons.tsx'
+import { useFilter } from './panel.tsx'
 
 const COLUMNS = [
   columnOf('bmc_ip', 'BMC'),
@@ -21,71 +18,28 @@ const COLUMNS = [
 ]
 
 export function NodesPage() {
+  const [filter, setFilter] = useFilter()
   return (
     <>
       <h1>Nodes</h1>
+      <FilterBar
+        filter={filter}
+        set={setFilter}
+        fields={[
+          { name: 'keyword', label: 'Name or address' },
+          { name: 'role', label: 'Role', options: ['compute', 'management'] },
+          { name: 'provision_status', label: 'Life' },
+        ]}
+      />
+      <OperationButtons operations={[{ operation: 'nodeRegister', label: 'Register node' }]} />
       <Rows
         label="Nodes"
         operation="nodeList"
-        filter={{}}
+        filter={filter}
         columns={COLUMNS}
-        hrefOf={({ bmc_ip }) => `/nodes/${encodeURIComponent(String(bmc_ip))}`}
-        empty={<p>No node is registered yet.</p>}
+        hrefOf={({ bmc_ip }) => hrefOfNode(String(bmc_ip))}
+        empty={<p>{Object.keys(filter).length > 0 ? 'No node matches.' : 'No node is registered yet.'}</p>}
       />
     </>
-  )
-}
-
-export function NodePage({ bmc }: { bmc: string }) {
-  const node = useCall('nodeGet', { params: { bmcIP: bmc } })
-  const health = useCall('nodeHealthRead', { params: { bmcIP: bmc } })
-  return (
-    <>
-      <h1>{node.data?.fqdn ?? bmc}</h1>
-      <Panel title="Health" query={health}>
-        {({ health: all, checked_at, areas }) => (
-          <>
-            <p>
-              <State text={all} />{' '}
-              {checked_at === null ? (
-                'not checked yet'
-              ) : (
-                <>
-                  checked <Time at={checked_at} />
-                </>
-              )}
-            </p>
-            <ul className="findings">
-              {areas.map(({ area, health: one, reasons }) => (
-                <li key={area}>
-                  <State text={one} /> <strong>{area}</strong> {reasons.join(' ')}
-                </li>
-              ))}
-            </ul>
-          </>
-        )}
-      </Panel>
-      <NodeOperations bmc={bmc} />
-      <Loaded query={node}>{(record) => <Facts thing={record} />}</Loaded>
-    </>
-  )
-}
-
-/** Every operation of the contract that names a node by its BMC. */
-function NodeOperations({ bmc }: { bmc: string }) {
-  const me = useMe()
-  const found = Object.entries(operations).filter(([, { ids }]) => ids.length === 1 && ids[0] === 'bmcIP')
-  return (
-    <details>
-      <summary>{found.length} operations on this node</summary>
-      <ul className="links">
-        {found.map(([name, { summary }]) => (
-          <li key={name}>
-            <Link href={`/operations/${name}?bmcIP=${encodeURIComponent(bmc)}`}>{summary}</Link>{' '}
-            <span className="help">{whyNot(me, name)}</span>
-          </li>
-        ))}
-      </ul>
-    </details>
   )
 }

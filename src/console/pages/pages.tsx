@@ -6,7 +6,8 @@ import { JobPage, JobsPage } from './jobs.tsx'
 import { ListPage, ListsPage } from './lists.tsx'
 import { MachinePage } from './machine.tsx'
 import { MachinesPage } from './machines.tsx'
-import { NodePage, NodesPage } from './nodes.tsx'
+import { NodePage } from './node/node-page.tsx'
+import { NodesPage } from './nodes.tsx'
 import { OperationPage, OperationsPage } from './operations.tsx'
 import { Overview } from './overview.tsx'
 
@@ -21,7 +22,9 @@ export function Pages() {
       <Route path="/vms" component={MachinesPage} />
       <Route path="/vms/:id">{({ id }) => <MachinePage id={id} />}</Route>
       <Route path="/nodes" component={NodesPage} />
-      <Route path="/nodes/:bmc">{({ bmc }) => <NodePage bmc={decodeURIComponent(bmc)} />}</Route>
+      <Route path="/nodes/:bmc/:part?">
+        {({ bmc, part }) => <NodePage bmc={decodeURIComponent(bmc)} part={part} />}
+      </Route>
       <Route path="/lists" component={ListsPage} />
       <Route path="/lists/:operation">{({ operation }) => <ListPage operation={operation} />}</Route>
       <Route path="/operations" component={OperationsPage} />

@@ -14,6 +14,9 @@ const MACHINES_A_REQUEST = 500
 /** After these the list itself is another one. */
 const CHANGES_LIST = /^vm(Provision|Destroy|Expunge|Recover|Import|Unmanage)/
 
+/** What is read of the job of a node, and of the node. */
+const NODE_JOB_AREAS = ['nodes', 'node-lifecycle', 'decommission', 'rollback']
+
 const changed_machines = new Set<string>()
 const changed_areas = new Set<string>()
 let list_changed = false
@@ -39,7 +42,7 @@ function take({ event, data }: StreamEvent): void {
     if (data.status !== 'IN_PROGRESS')
       changed(String(data.resource_type), String(data.resource_uuid), String(data.action))
   }
-  if (event === 'job') later('jobs')
+  if (event === 'job') later('jobs', ...(data.node_ip === '' ? [] : NODE_JOB_AREAS))
   if (event === 'ha') later('ha', 'health')
   if (event === 'overflow') void queries.invalidateQueries()
 }

@@ -58,18 +58,26 @@ export function contractDetails(): Record<string, OperationDetails> {
 
 /** Of an answer with one list and its count: the name of the list. */
 function listName(route: RouteSpec): string | null {
-  if (routeEffect(route) !== 'read' || (route.params?.required?.length ?? 0) > 0) return null
+  const asked = [...requiredOf(route.params), ...requiredOf(route.query)]
+  if (routeEffect(route) !== 'read' || asked.length > 0) return null
   if (route.method !== 'GET' && requiredOf(route.body).length > 0) return null
-  const { properties = {} } = (route.ok[firstStatus(route)] ?? {}) as Partial<TObject>
+  const properties = answerOf(route)
   const lists = Object.entries(properties).filter(([, schema]) => isListOfObjects(schema))
-  return 'count' in properties && lists.length === 1 ? (lists[0]?.[0] ?? null) : null
+  const is_counted = 'count' in properties || 'total_count' in properties
+  return is_counted && lists.length === 1 ? (lists[0]?.[0] ?? null) : null
 }
 
 /** What the columns of a list are made of. */
 function itemOf(route: RouteSpec): TSchema | null {
   const list = listName(route)
+  return list === null ? null : ((answerOf(route)[list] as { items?: TSchema } | undefined)?.items ?? null)
+}
+
+/** Members of the answer, without the envelope that addresses have around theirs. */
+function answerOf(route: RouteSpec): Record<string, TSchema> {
   const { properties = {} } = (route.ok[firstStatus(route)] ?? {}) as Partial<TObject>
-  return list === null ? null : ((properties[list] as { items?: TSchema } | undefined)?.items ?? null)
+  const { properties: enveloped } = ('success' in properties ? (properties.data ?? {}) : {}) as Partial<TObject>
+  return enveloped ?? properties
 }
 
 /** Keyset lists ignore the number of the page. */
