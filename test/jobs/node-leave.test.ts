@@ -29,9 +29,10 @@ import { wipeResultReport } from '#src/modules/lifecycle/wipe/result.ts'
 import { JOB_NOTIFY } from '#src/store/database.ts'
 import { findBootImage, recordFetch } from '#src/store/bmcs.ts'
 import { holdAddress, recordNics } from '#src/store/node-lifecycle.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 import { findWipe } from '#src/store/wipes.ts'
 import { FAST } from '../support/bmc-site.ts'
-import { crashEverywhere, ended, failEverywhere, lastOf, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashInTurn, ended, failEverywhere, lastOf, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
@@ -56,15 +57,8 @@ suite('leaving nodes', () => {
     await site.close()
   })
 
-  /** What a setup left that died right before its end. */
-  async function leftovers() {
-    const { row, ...fixture } = await site.addNode('configure_failed')
-    const { hosts } = site.simulator.state.tables
-    const model = hosts.get(wellKnown.hosts['kvm-01']) ?? assert.fail()
-    const { node_ip, fqdn, areas } = fixture.node
-    hosts.put({ ...model, id: randomUUIDv7(), name: fqdn, ipaddress: node_ip, resourcestate: 'Disabled' })
-    for (const area of ['network', 'base', 'hypervisor', 'platform-agent'])
-      areas.set(area, { hash: '0'.repeat(64), document: {} })
+  /** An address of its own and one for storage, and the names of the first. */
+  async function giveAddresses({ row, node: { node_ip, fqdn } }: WalkNode & { row: NodeRow }): Promise<void> {
     const [storage, own] = (await site.store.prefixes({}, { page: 1, page_size: 5 })).rows
     const owner = { status: 'active', dns_name: null, owner_kind: 'node', owner_id: row.id, description: '' } as const
     for (const [prefix, kind, address] of [
@@ -86,6 +80,18 @@ suite('leaving nodes', () => {
       ttl: undefined,
       create_ptr: true,
     })
+  }
+
+  /** What a setup left that died right before its end. */
+  async function leftovers() {
+    const { row, ...fixture } = await site.addNode('configure_failed')
+    const { hosts } = site.simulator.state.tables
+    const model = hosts.get(wellKnown.hosts['kvm-01']) ?? assert.fail()
+    const { node_ip, fqdn, areas } = fixture.node
+    hosts.put({ ...model, id: randomUUIDv7(), name: fqdn, ipaddress: node_ip, resourcestate: 'Disabled' })
+    for (const area of ['network', 'base', 'hypervisor', 'platform-agent'])
+      areas.set(area, { hash: '0'.repeat(64), document: {} })
+    await giveAddresses({ ...fixture, row })
     const { input } = await rollbackAdmission(site.database.db, row, { by: 'test' })
     return { fixture, input, bound: bindJob(rollbackStartJob, site.leaveDeps(fixture)), connection: site.connection }
   }
@@ -104,9 +110,9 @@ suite('leaving nodes', () => {
     },
   }
 
-  test('a process killed at any point of a rollback is followed by one that leaves nothing of the node', async () => {
+  test('processes that are killed at each point of a rollback, one after the other, leave nothing of the node', async () => {
     // A step that ended and the next one that started are one state of everything outside.
-    const points = await crashEverywhere({ ...rollback, points: /:(started|sent|saved)$/ })
+    const points = await crashInTurn({ ...rollback, points: /:(started|sent|saved)$/ })
     for (const point of [
       'remove:network',
       'remove:platform-agent',
@@ -160,6 +166,7 @@ suite('leaving nodes', () => {
 
   async function leaving() {
     const { row, ...walk_node } = await site.addNode('decommissioning')
+    await giveAddresses({ ...walk_node, row })
     const { tables } = site.simulator.state
     const { node_ip, fqdn } = walk_node.node
     const model = tables.hosts.get(wellKnown.hosts['kvm-01']) ?? assert.fail()
@@ -243,9 +250,22 @@ suite('leaving nodes', () => {
     for (const effect of [/InsertMedia$/, /ComputerSystem.Reset$/])
       assert.equal(asked.filter((command) => effect.test(command)).length, 1, `${where}: ${effect}`)
     assert.equal((await findWipe(site.database.db, job.id))?.authenticated, true, where)
+    const { children } = await readJobFacts(site.database.db, job.id)
+    for (const { id } of children)
+      assert.deepEqual((await readJobFacts(site.database.db, id)).outstanding, [], `${where}: the image was fetched`)
     // It takes up room on the other hosts.
     vms.remove(fixture.movable)
   }
+
+  /** Of the decommission itself: the job that starts the image has a walk of its own. */
+  const STEPS = decommissionStartJob.steps.map(({ name }) => name).join('|')
+  const POINTS = new RegExp(`^(${STEPS}):(started|saved|child)$|:sent$`)
+
+  test('processes that are killed at each point of a decommission, one after the other, free the node and do nothing twice', async () => {
+    const points = await crashInTurn({ make: leaving, completed: gone, failed: gone, points: POINTS })
+    for (const point of ['updateHost:sent', 'migrateVirtualMachine:sent', 'destroyVirtualMachine:sent', 'prepareHostForMaintenance:sent', 'deleteHost:sent', 'wipe-boot:child', 'changeReservations:sent', 'changeRecords:sent', 'finish:started']) // biome-ignore format: one list
+      assert.ok(points.includes(point), `${point} is a point`)
+  })
 
   test('a decommission frozen while it moves a machine, and woken after another process has ended it, does nothing more', async () => {
     const { fixture, input, connection } = await leaving()

@@ -9,7 +9,15 @@ import { ApiError } from '#src/kernel/errors.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
-import { admit, type Crash, crashAtNew, type JobProcess, startJobProcess, testKeyring } from './job-process.ts'
+import {
+  admit,
+  type Crash,
+  crashAgain,
+  crashAtNew,
+  type JobProcess,
+  startJobProcess,
+  testKeyring,
+} from './job-process.ts'
 import { type Connection, createTestDatabase, type TestDatabase } from './test-database.ts'
 import { until } from './until.ts'
 
@@ -112,6 +120,38 @@ export async function crashEverywhere<Fixture>(walk: Walk<Fixture>): Promise<str
     const job = await lastOf(second, id)
     await check(walk, fixture, job, `crash at ${point}`)
     points.push(point)
+  }
+}
+
+/**
+ * Kills at each point in turn within one and the same job: every process but the last one dies, and each goes on where the one
+ * before it died. For jobs whose fixture is dear. Answers the points.
+ */
+export async function crashInTurn<Fixture>(walk: Walk<Fixture>): Promise<string[]> {
+  const deaths = new Map<string, number>()
+  await using database = databaseOfWalk()
+  const { fixture, bound, input, children = [], ...made } = await walk.make()
+  const place = { ...(await database.of(made)), keyring: testKeyring(), bound: [bound, ...children] }
+  let id: string | undefined
+  for (;;) {
+    const crash = crashAgain(deaths, walk.points)
+    const process = await startJobProcess({ ...place, crash })
+    walking = crash
+    const job_id = (id ??= (await admit(process, bound, input)).id)
+    await until(
+      'the planted crash, or the end',
+      async () =>
+        crash.point === undefined ? isOver(await process.engine.find(job_id)) : process.engine.running() === 0,
+      END_MS,
+    )
+    if (crash.point === undefined) {
+      walking = undefined
+      const job = await lastOf(process, job_id)
+      await check(walk, fixture, job, `crashes at ${[...deaths.keys()].join()}`)
+      return [...deaths.keys()]
+    }
+    await process.die()
+    walking = undefined
   }
 }
 

@@ -147,6 +147,19 @@ export function crashAtNew(died_at: Set<string>, counted = /./): Crash {
   })
 }
 
+/** A step saves so often, and what follows each of the savings differs. */
+const DEATHS_AFTER_SAVING = 3
+
+/** Ends one process of a job after the other, each at the first point that has not ended enough of them yet. */
+export function crashAgain(deaths: Map<string, number>, counted = /./): Crash {
+  return crashWhere((reached) => {
+    const died = deaths.get(reached) ?? 0
+    if (!counted.test(reached) || died >= (reached.endsWith(':saved') ? DEATHS_AFTER_SAVING : 1)) return false
+    deaths.set(reached, died + 1)
+    return true
+  })
+}
+
 function crashWhere(dies: (reached: string) => boolean): Crash {
   let point: string | undefined
   const requireAlive = (): void => {

@@ -20,6 +20,8 @@ const MountInput = Type.Object({
   /** Address of the image, with the secret of this job. */
   url: Type.String(),
   iso_file: Type.String(),
+  /** The job that the image is granted to; this one when left out. */
+  granted_to: Type.Optional(Type.String()),
 })
 const MountState = Type.Object({
   ...Polling,
@@ -66,9 +68,13 @@ export const bmcIsoMountJob = defineJob<BmcJobDeps>()({
     },
   ],
   on_failure: 'undo',
-  undo: (run) => revokeBootImages(run.deps.database.db, run.job_id),
+  undo: (run) => revokeBootImages(run.deps.database.db, grantedTo(run)),
   done: ({ input }) => `The machine of ${input.bmc_ip} starts from ${input.iso_file}.`,
 })
+
+function grantedTo({ input, job_id }: Pick<MountRun, 'input' | 'job_id'>): string {
+  return input.granted_to ?? job_id
+}
 
 async function tell(run: MountRun, sentence: string): Promise<void> {
   const steps = run.state.steps ?? []
@@ -88,7 +94,7 @@ async function check(run: MountRun): Promise<void> {
   )
   await answer.arrayBuffer()
   if (answer.status !== 206 && answer.status !== 200) throw unreachable(run, `HTTP ${answer.status}`)
-  await run.fenced((trx) => forgetFetches(trx, run.job_id))
+  await run.fenced((trx) => forgetFetches(trx, grantedTo(run)))
   await tell(run, `The image ${run.input.iso_file} can be fetched.`)
 }
 
@@ -223,11 +229,11 @@ async function waitForStart(run: MountRun): Promise<void> {
 }
 
 async function checkFetch(run: MountRun): Promise<void> {
-  let found = await fetchOf(run.deps.database.db, run.job_id)
+  let found = await fetchOf(run.deps.database.db, grantedTo(run))
   while (found === undefined) {
     if (Date.now() >= (run.state.deadline ?? 0)) return tell(run, 'Nobody has fetched the image yet.')
     await pauseBeforePoll(run)
-    found = await fetchOf(run.deps.database.db, run.job_id)
+    found = await fetchOf(run.deps.database.db, grantedTo(run))
   }
   await run.save({ fetched: true })
   await run.note('INFO', 'The image was fetched.', {

@@ -132,7 +132,13 @@ async function startImage(run: LeaveRun): Promise<void> {
       { disks: input.disks },
     )
     await run.startChild(CHILD, bmcIsoMountJob, {
-      input: { bmc_ip: input.bmc_ip, by: input.by, url: `${base}/boot/${capability}/${iso_file}`, iso_file },
+      input: {
+        bmc_ip: input.bmc_ip,
+        by: input.by,
+        url: `${base}/boot/${capability}/${iso_file}`,
+        iso_file,
+        granted_to: job_id,
+      },
       description: `Starting the wipe image on the machine of ${input.bmc_ip}.`,
       node_ip: input.bmc_ip,
       also: (trx) => grantBootImage(trx, { capability, job_id, file: iso_file, hours: IMAGE_HOURS }),
