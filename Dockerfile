@@ -19,7 +19,8 @@ COPY migrations ./migrations
 RUN printf '#!/bin/sh\nexec node /opt/groundplane/bin/cli.ts "$@"\n' >/usr/local/bin/groundplane \
  && chmod 755 /usr/local/bin/groundplane
 ENV NODE_ENV=production NODE_COMPILE_CACHE=/var/lib/groundplane/compile
-USER groundplane
+# By number: Kubernetes cannot tell whether a name is root.
+USER 10001:10001
 # Node as process 1 reaps no orphans and needs its own signal handlers; run with --init (compose.yaml does).
 # A small young generation keeps thousands of idle event streams cheap.
 ENV NODE_OPTIONS=--max-semi-space-size=16
