@@ -2,6 +2,7 @@
 // once when it is rejected.
 import { Agent, type Dispatcher, errors } from 'undici'
 import { UpstreamError, type UpstreamFailure } from '#src/kernel/errors.ts'
+import { boundMediaMemory } from '#src/kernel/media-memory.ts'
 import { createSession, type Session } from './session.ts'
 import type { NvrSettings, Observe } from './settings.ts'
 
@@ -55,10 +56,10 @@ export function createTransport(settings: NvrSettings, observe: Observe): NvrTra
       bodyTimeout: PAUSE_MS,
     })
   // Those that read a stream slowly must not hold up the calls, nor the login.
-  const [calls, streams] = [agentOf(CALLS_AT_ONCE), agentOf(null)]
+  const [calls, streams] = [agentOf(CALLS_AT_ONCE), boundMediaMemory(agentOf(null))]
   const session = createSession(settings, streams)
   const ask = async (
-    agent: Agent,
+    agent: Dispatcher,
     operation: string,
     path: string,
     request: NvrRequest,
@@ -118,7 +119,7 @@ async function authorized(
 }
 
 function send(
-  agent: Agent,
+  agent: Dispatcher,
   { origin }: NvrSettings,
   path: string,
   request: NvrRequest,

@@ -4,6 +4,7 @@ import { Agent, type Dispatcher, errors } from 'undici'
 import type { ProxyAnswer, UpstreamTls } from '#src/contract/answers.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import { ApiError, UpstreamError, type UpstreamFailure } from '../errors.ts'
+import { boundMediaMemory } from '../media-memory.ts'
 
 const RANGE_HEADERS = ['range', 'if-range'] as const
 const CONDITION_HEADERS = ['if-none-match', 'if-modified-since'] as const
@@ -51,23 +52,25 @@ export function createProxy(): Proxy {
 }
 
 interface Agents {
-  of(tls: UpstreamTls | undefined): Agent
+  of(tls: UpstreamTls | undefined): Dispatcher
   close(): Promise<void>
 }
 
 /** One for all plain upstreams and public CAs, and one more for each CA of our own. */
 function createAgents(): Agents {
-  const agents = new Map<string, Agent>()
+  const agents = new Map<string, Dispatcher>()
   return {
     of(tls) {
       const key = tls === undefined ? '' : `${tls.servername} ${tls.ca}`
       const agent =
         agents.get(key) ??
-        new Agent({
-          connect: { timeout: CONNECT_TIMEOUT_MS, ...tls },
-          headersTimeout: HEADERS_TIMEOUT_MS,
-          bodyTimeout: BODY_TIMEOUT_MS,
-        })
+        boundMediaMemory(
+          new Agent({
+            connect: { timeout: CONNECT_TIMEOUT_MS, ...tls },
+            headersTimeout: HEADERS_TIMEOUT_MS,
+            bodyTimeout: BODY_TIMEOUT_MS,
+          }),
+        )
       agents.set(key, agent)
       return agent
     },
@@ -77,7 +80,7 @@ function createAgents(): Agents {
 
 /** What an upstream rejects for its credentials is asked once more with new ones, where there are any. */
 async function askAuthorized(
-  agent: Agent,
+  agent: Dispatcher,
   path: string,
   answer: ProxyAnswer,
   call: ProxyCall,
@@ -90,7 +93,7 @@ async function askAuthorized(
 }
 
 async function ask(
-  agent: Agent,
+  agent: Dispatcher,
   path: string,
   { origin, headers, subsystem }: ProxyAnswer,
   { route, operation, signal }: ProxyCall,
