@@ -6,17 +6,27 @@ import { startRedfish } from '../../lab/redfish/server.ts'
 import { FAST } from '../support/bmc-site.ts'
 import type { Reply } from '../support/http.ts'
 import { type KvmSite, putKvm, startKvmSite } from '../support/kvm-site.ts'
+import { type StartedPrograms, watchStartedPrograms } from '../support/started-programs.ts'
 import { onDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
 const NAMES = ['one', 'two', 'three', 'four', 'wrong', 'busy', 'planted', 'other'] as const
 type Name = (typeof NAMES)[number]
 const PASSWORD = 'planted-os-password-4f7a'
+/** Something that whoever starts the service keeps in its environment: a key of the platform, for instance. */
+const INHERITED = 'planted-inherited-secret-77c2'
 let site: KvmSite<Name>
+let programs: StartedPrograms
 before(async () => {
+  process.env['PLANTED_SECRET'] = INHERITED
+  programs = watchStartedPrograms()
   site = await startKvmSite({ names: NAMES })
 })
-after(() => site?.close())
+after(async () => {
+  delete process.env['PLANTED_SECRET']
+  programs.stop()
+  await site?.close()
+})
 
 const WAIT = { headers: { prefer: 'wait=60' } }
 const codeOf = ({ status, body }: Reply): string => `${status} ${body?.code}`
@@ -100,6 +110,19 @@ test('a machine is revealed, installed from its own image, registered with addre
   assert.deepEqual(answers.pool.disks, [one.state.machine.disks[0]?.serial, one.state.machine.disks[1]?.wwn])
   assert.match(answers.user.password_hash, /^\$6\$/)
   assert.equal(JSON.stringify(answers).includes(PASSWORD), false)
+})
+
+test('no program that is started for an installation shows a secret in its arguments or environment', () => {
+  const { shown } = programs
+  assert.ok(
+    shown.some((text) => /xorriso\n/.test(text) && text.includes('answers.json')),
+    'the tool was started',
+  )
+  const secrets = [INHERITED, PASSWORD, site.lab.token, site.lab.platform.secret_key, site.kvms.one.password]
+  assert.deepEqual(
+    secrets.filter((secret) => shown.some((text) => text.includes(secret))),
+    [],
+  )
 })
 
 test('an address comes from the IPAM prefix, a password is made and shown once, and the machine that is on is switched off first', async () => {

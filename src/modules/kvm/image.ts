@@ -1,11 +1,11 @@
 // Makes the image of one node: the template with an answer file in it. Only that file is ours; boot records and partitions are
 // those of the template, and everything is read back before the image is used.
-import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, readFile, rename, rm, stat, statfs, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ApiError } from '#src/kernel/errors.ts'
+import { linuxHost } from '#src/kernel/host.ts'
 
 export interface IsoTools {
   /** Runs xorriso and answers what it prints. */
@@ -127,17 +127,19 @@ function broken(why: string, cause?: unknown): ApiError {
   )
 }
 
-/** `xorriso`: found on the PATH when it is a bare name. */
+/** Its environment is not ours, which may hold keys of the platform. */
 export function xorrisoRunner(xorriso: string): IsoTools['run'] {
-  return (args, signal) =>
-    new Promise((resolve, reject) => {
-      const options = { timeout: TIMEOUT_MS, maxBuffer: MAX_OUTPUT_BYTES, ...(signal === undefined ? {} : { signal }) }
-      execFile(xorriso, [...args], options, (error, stdout) => {
-        if (error === null) return resolve(stdout)
-        if (signal?.aborted === true) return reject(signal.reason as Error)
-        if (error.code !== 'ENOENT') return reject(broken('xorriso failed', error))
-        const sentence = `The program ${xorriso} is not there: install xorriso, or set installer.xorriso.`
-        reject(new ApiError('INSTALLER_NOT_CONFIGURED', sentence, { cause: error }))
-      })
-    })
+  const host = linuxHost()
+  const limits = { timeout_ms: TIMEOUT_MS, max_bytes: MAX_OUTPUT_BYTES }
+  return async (args, signal) => {
+    const run = await host.run(xorriso, args, { ...limits, ...(signal === undefined ? {} : { signal }) })
+    if (run.outcome === 'exited' && run.exit_code === 0) return run.stdout
+    signal?.throwIfAborted()
+    if (run.outcome !== 'missing')
+      throw broken('xorriso failed', new Error(`${run.outcome} ${run.exit_code}: ${run.stderr}`))
+    throw new ApiError(
+      'INSTALLER_NOT_CONFIGURED',
+      `The program ${xorriso} is not there: install xorriso, or set installer.xorriso.`,
+    )
+  }
 }
