@@ -1,8 +1,9 @@
 // Recordings over HTTP: what there is, clips and HLS as they come, files with ranges, and paths that lead nowhere else.
 import assert from 'node:assert/strict'
-import { type IncomingMessage, request } from 'node:http'
+import { type IncomingMessage, request, type RequestListener } from 'node:http'
 import { after, afterEach, before, test } from 'node:test'
 import { type CameraLab, startCameraLab } from '../support/camera-lab.ts'
+import { startFakeNvr, withLoginAndCamera } from '../support/fake-nvr.ts'
 import type { Reply } from '../support/http.ts'
 import { until } from '../support/until.ts'
 
@@ -75,6 +76,58 @@ test('the summary has the newest day first, in the time zone of the caller, and 
   const reply = await gate('recording/summary?timezone=Mars/Base')
   refused(reply, 'CAM_INVALID_REQUEST_PAYLOAD')
   assert.match(reply.body.detail, /Mars\/Base.*Europe\/Berlin/)
+  // No zone, and version 0.16 fails when it is asked for one of these.
+  for (const none of ['%2B02:00', '-0330', '%00']) refused(await gate(`recording/summary?timezone=${none}`), 'CAM_INVALID_REQUEST_PAYLOAD') // biome-ignore format: one line
+})
+
+/** As a real NVR was recorded to date segments around the end of summer time, in UTC and (wrongly: 01:30 UTC in hour 03) in Berlin. */
+const RECORDED_HOURS: Record<string, [day: string, hours: string[]][]> = {
+  UTC: [
+    ['2026-10-25', ['23', '22', '01', '00']],
+    ['2026-10-24', ['22', '21']],
+  ],
+  'Asia/Kolkata': [
+    ['2026-10-26', ['05', '04']],
+    ['2026-10-25', ['07', '06', '04', '03']],
+  ],
+  'Europe/Berlin': [
+    ['2026-10-25', ['03', '02', '00', '23']],
+    ['2026-10-24', ['23']],
+    ['2026-10-26', ['00']],
+  ],
+}
+
+test('each hour of a summary is that of the clock on the wall, also on the day on which the clock is set back', async (t) => {
+  const handle: RequestListener = (request, response) => {
+    const { searchParams } = new URL(`http://nvr${request.url}`)
+    const days = RECORDED_HOURS[searchParams.get('timezone') ?? ''] ?? []
+    const figures = { events: 1, motion: 9, objects: null, duration: 10 }
+    const rows = days.map(([day, hours]) => ({ day, events: hours.length, hours: hours.map((hour) => ({ hour, ...figures })) }))
+    response.end(JSON.stringify(searchParams.get('timezone') === 'Asia/Kathmandu' ? [{ day: 'soon', hours: [{ hour: '1' }] }] : rows))
+  } // biome-ignore format: long records
+  const fake = await startFakeNvr(withLoginAndCamera(handle), { host: '127.0.0.3', port: Number(new URL(lab.nvr.url).port) }) // biome-ignore format: one line
+  t.after(async () => {
+    await lab.useNvr(lab.nvr)
+    fake.close()
+  })
+  await lab.useNvr(fake)
+  const hoursIn = async (zone: string): Promise<string[]> => {
+    const { body, text } = await gate(`recording/summary?timezone=${zone}`)
+    assert.ok(Array.isArray(body), text)
+    return body.flatMap(({ day, hours }: { day: string; hours: { hour: string; duration: number }[] }) =>
+      hours.map(({ hour, duration }) => `${day} ${hour} ${duration}`),
+    )
+  }
+  assert.deepEqual(await hoursIn('Europe/Berlin'), [
+    '2026-10-26 00 10', '2026-10-25 23 10', '2026-10-25 02 20', '2026-10-25 00 10', '2026-10-24 23 10',
+  ]) // biome-ignore format: a list
+  assert.deepEqual((await hoursIn('America/St_Johns')).slice(0, 2), ['2026-10-25 21 10', '2026-10-25 20 10'])
+  const [newest] = (await gate('recording/summary?timezone=europe/berlin')).body
+  assert.deepEqual(newest, {
+    day: '2026-10-26', events: 1, hours: [{ hour: '00', events: 1, motion: 9, objects: null, duration: 10 }],
+  }) // biome-ignore format: one record
+  // What has no date is no answer.
+  refused(await gate('recording/summary?timezone=Asia/Kathmandu'), 'NVR_ERROR', 502)
 })
 
 test('previews lead to files of this API, and a window without any is an empty list', async () => {

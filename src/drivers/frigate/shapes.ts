@@ -101,11 +101,11 @@ export const SegmentRow = Type.Object({
   objects: Optional(Figure),
 })
 export const SummaryDay = Type.Object({
-  day: Text,
+  day: Type.String({ pattern: '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])$' }),
   events: Optional(Figure),
   hours: Type.Array(
     Type.Object({
-      hour: Text,
+      hour: Type.String({ pattern: '^([01]\\d|2[0-3])$' }),
       events: Optional(Figure),
       motion: Optional(Figure),
       objects: Optional(Figure),
@@ -113,6 +113,7 @@ export const SummaryDay = Type.Object({
     }),
   ),
 })
+export type SummaryDay = Static<typeof SummaryDay>
 export const PreviewRow = Type.Object({ camera: Text, src: Text, type: Text, start: Figure, end: Figure })
 export const MotionRow = Type.Object({ start_time: Figure, motion: Figure, camera: Text })
 export const FaceLibrary = Type.Record(Text, Names)

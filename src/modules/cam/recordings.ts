@@ -1,5 +1,5 @@
 // Recordings: what there is by segment, hour and day, previews of it, clips made on the way, HLS, and the tree of files.
-import type { RecordingSegment, RecordingSummaryEntry, cameraRecordings } from '#src/contract/cam/recordings.ts'
+import type { RecordingSegment, cameraRecordings } from '#src/contract/cam/recordings.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import { decimal } from '#src/drivers/frigate/reads.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
@@ -8,6 +8,7 @@ import { requireCamera } from './camera-lookup.ts'
 import { openClip } from './clips.ts'
 import type { CamDeps } from './deps.ts'
 import { fileProxy, hlsProxy } from './media-proxy.ts'
+import { summaryZone } from './summary.ts'
 import { windowOf } from './windows.ts'
 
 type Routes = typeof cameraRecordings.routes
@@ -67,12 +68,10 @@ export function recordingHandlers(deps: CamDeps): Handlers<Routes, RequestContex
       return (await nvr.segments(id, { ...window }, signal)).map(segmentOf)
     },
     async cameraRecordingSummaryGet({ params, query: { timezone = 'UTC' } }, { signal }) {
-      checkTimeZone(timezone)
+      const zone = summaryZone(timezone)
       const nvr = await currentNvr()
       const id = await requireCamera(nvr, params.id, signal)
-      const days = (await nvr.summary(id, { timezone }, signal)).map(dayOf)
-      // Its own order is that of the periods between changes of the clock.
-      return days.sort((a, b) => (a.day < b.day ? 1 : -1))
+      return zone.daysOf(await nvr.summary(id, { timezone: zone.asked }, signal))
     },
     cameraFileGet: fileProxy(deps),
   }
@@ -90,16 +89,7 @@ function clipWindow({ query }: Input<Routes['cameraClipGet']>): { start: number;
   return { start, end }
 }
 
-function checkTimeZone(timezone: string): void {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone })
-  } catch {
-    throw invalidField('query.timezone', `${JSON.stringify(timezone)} is no IANA time zone, such as Europe/Berlin`)
-  }
-}
-
 type Segment = Awaited<ReturnType<Awaited<ReturnType<CamDeps['currentNvr']>>['segments']>>[number]
-type SummaryDay = Awaited<ReturnType<Awaited<ReturnType<CamDeps['currentNvr']>>['summary']>>[number]
 
 function segmentOf({ id, start_time, end_time, duration, segment_size, motion, objects }: Segment): RecordingSegment {
   return {
@@ -110,19 +100,5 @@ function segmentOf({ id, start_time, end_time, duration, segment_size, motion, o
     segment_size_mb: segment_size ?? null,
     motion: motion ?? null,
     objects: objects ?? null,
-  }
-}
-
-function dayOf({ day, events, hours }: SummaryDay): RecordingSummaryEntry {
-  return {
-    day,
-    events: events ?? 0,
-    hours: hours.map((hour) => ({
-      hour: hour.hour,
-      events: hour.events ?? 0,
-      motion: hour.motion ?? null,
-      objects: hour.objects ?? null,
-      duration: hour.duration ?? 0,
-    })),
   }
 }
