@@ -44,8 +44,13 @@ export async function appendLine(trx: Trx, job_id: string, line: AuditLine): Pro
 
 /** A line that a person or a callback causes, not the process that runs the job. */
 export async function noteFrom(trx: Trx, job_id: string, line: AuditLine): Promise<void> {
-  await trx.selectFrom('job').select('id').where('id', '=', job_id).forUpdate().execute()
+  await lockJob(trx, job_id)
   await appendLine(trx, job_id, line)
+}
+
+/** Comes before every other lock of what is the job's: its steps, too, take the job first. */
+export async function lockJob(trx: Trx, job_id: string): Promise<void> {
+  await trx.selectFrom('job').select('id').where('id', '=', job_id).forUpdate().execute()
 }
 
 /** Null: the job has written no line. */

@@ -32,17 +32,16 @@ export function findWipe(db: Db, job_id: string): Promise<WipeRow | undefined> {
   return db.selectFrom('wipe').selectAll().where('job_id', '=', job_id).executeTakeFirst()
 }
 
-/** The newest of the node that still takes reports, locked. */
-export function lockOpenWipe(trx: Trx, node_id: number): Promise<WipeRow | undefined> {
-  return trx
-    .selectFrom('wipe')
-    .selectAll()
-    .where('node_id', '=', node_id)
-    .where('open_until', '>', sql<Date>`now()`)
-    .orderBy('created_at', 'desc')
-    .limit(1)
-    .forUpdate()
-    .executeTakeFirst()
+/** Job of the newest wipe of the node that still takes reports. */
+export async function openWipeOf(db: Db, node_id: number): Promise<string | undefined> {
+  const open = db.selectFrom('wipe').select('job_id').where('node_id', '=', node_id)
+  const newest = open.where('open_until', '>', sql<Date>`now()`).orderBy('created_at', 'desc').limit(1)
+  return (await newest.executeTakeFirst())?.job_id
+}
+
+/** The caller has locked its job. */
+export function lockWipe(trx: Trx, job_id: string): Promise<WipeRow> {
+  return trx.selectFrom('wipe').selectAll().where('job_id', '=', job_id).forUpdate().executeTakeFirstOrThrow()
 }
 
 /** Undefined fields stay as they are. */

@@ -185,12 +185,42 @@ test('a machine that came after the preflight stops the job untouched, until a r
   const done = await statusOf(node)
   assert.equal(done.provision_status, 'discovered')
   assert.match(done.next_action, /^confirm_wipe: .*not wiped: the caller wanted it to stay as it is/)
-  const confirmed = await call('POST', node, 'decommission/confirm-wipe', { evidence: 'kept for the next owner' })
+  // What the step that starts the image writes, while a person confirms: neither of them fails.
+  const confirmed = await besideTheStep(job_id, () =>
+    call('POST', node, 'decommission/confirm-wipe', { evidence: 'kept for the next owner' }),
+  )
   assert.equal(confirmed.status, 200, confirmed.text)
   assert.deepEqual((await statusOf(node)).outstanding_actions, [])
   assert.equal((await call('GET', node, 'decommission/evidence')).body.verdict, 'stated')
   assert.equal((await call('POST', node, 'decommission/retry')).body.code, 'NODE_STATE')
 })
+
+/** Holds the job as its steps do, opens its wipe while the request waits, and lets go. */
+async function besideTheStep(job_id: string, call_it: () => Promise<Reply>): Promise<Reply> {
+  const { db, close } = openDatabase({
+    connection: site.lab.database.connection,
+    pool_size: 2,
+    log: createLog({ level: 'silent' }),
+  })
+  try {
+    const asked = await db.transaction().execute(async (trx) => {
+      const { rows: own } = await sql<{ pid: number }>`
+        select pg_backend_pid() as pid from job where id = ${job_id} for update`.execute(trx)
+      const reply = call_it()
+      await until('the request waits for the job', async () => {
+        const waiting = sql`select 1 from pg_stat_activity where ${own[0]?.pid}::int = any(pg_blocking_pids(pid))`
+        return (await waiting.execute(db)).rows.length > 0
+      })
+      await sql`insert into wipe (job_id, node_id, expected_disks, open_until)
+        select job.id, node.node_id, '[]', now() from job join node on node.bmc_ip = job.node_ip where job.id = ${job_id}
+        on conflict do nothing`.execute(trx)
+      return { reply }
+    })
+    return await asked.reply
+  } finally {
+    await close()
+  }
+}
 
 test('a cancel before the maintenance brings the host back into service', async () => {
   const node = await nodeOf('idrac10', 'kvm-05')

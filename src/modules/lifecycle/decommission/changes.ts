@@ -3,7 +3,7 @@ import type { decommission } from '#src/contract/nodes/decommission.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
-import { noteFrom } from '#src/jobs/audit-log.ts'
+import { lockJob, noteFrom } from '#src/jobs/audit-log.ts'
 import { closeOutstanding } from '#src/jobs/outstanding.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
@@ -68,6 +68,7 @@ export function decommissionChanges(deps: ChangesDeps) {
             evidence: body.evidence,
             disks: body.disks ?? [],
           }
+          await lockJob(trx, row.id)
           const { node_id, disks: expected_disks } = await jobs.inputOf(decommissionStartJob, row)
           // Where no image was started nobody reports, so nothing is waited for.
           await openWipe(trx, { job_id: row.id, node_id, token_hash: null, expected_disks, open_hours: 0 })

@@ -5,7 +5,7 @@ import { Type } from 'typebox'
 import type { Input } from '#src/contract/route.ts'
 import type { WholeWipeResult, WipeResult, wipe } from '#src/contract/nodes/wipe.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
-import { noteFrom } from '#src/jobs/audit-log.ts'
+import { lockJob, noteFrom } from '#src/jobs/audit-log.ts'
 import type { Signal } from '#src/jobs/define.ts'
 import { closeOutstanding } from '#src/jobs/outstanding.ts'
 import { invalidField } from '#src/kernel/errors.ts'
@@ -15,7 +15,7 @@ import type { Log } from '#src/kernel/log.ts'
 import { recordEvent } from '#src/store/app-events.ts'
 import type { Database, Trx } from '#src/store/database.ts'
 import { nodesWithMacs } from '#src/store/node-lifecycle.ts'
-import { addSubmission, hasOpenWipe, lockOpenWipe, noteReport, type WipeRow } from '#src/store/wipes.ts'
+import { addSubmission, hasOpenWipe, lockWipe, noteReport, openWipeOf, type WipeRow } from '#src/store/wipes.ts'
 import { renderReport, openDisks, type WipeReport } from './report.ts'
 
 export interface WipeDeps {
@@ -49,8 +49,10 @@ export function wipeResultReport(deps: WipeDeps) {
       deps.log.warn({ macs, source: ctx.remote_address }, 'wipe report names the NICs of several nodes')
     if (node_id === undefined || nodes.length > 1) return RECEIVED
     await deps.database.transact(async (trx, publish) => {
-      const row = await lockOpenWipe(trx, node_id)
-      if (row === undefined) return
+      const job_id = await openWipeOf(trx, node_id)
+      if (job_id === undefined) return
+      await lockJob(trx, job_id)
+      const row = await lockWipe(trx, job_id)
       const taken = await take(trx, row, whole, { macs, token_hash, source: ctx.remote_address })
       if (taken === undefined) return
       await noteFrom(trx, row.job_id, { ...taken.line, step: 'wipe-wait', attempt: 1, actor: 'wipe image' })
