@@ -8,11 +8,12 @@ import type { JobRow } from '#src/jobs/job-row.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
 import { checkConfig } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
+import { rollbackAdmission } from '#src/modules/lifecycle/rollback/rollback.job.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { haMembers, setHaMember } from '#src/store/ha-members.ts'
 import { moveNode } from '#src/store/node-lifecycle.ts'
 import { findNode, type NodeRow } from '#src/store/nodes.ts'
-import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashEverywhere, crashInTurn, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { addManagementNode, joiningJob, leavingJob } from '../support/management-jobs.ts'
 import { simulatedNode } from '../support/setup-node.ts'
 import {
@@ -136,6 +137,50 @@ suite('management nodes', () => {
 
   test('every step of a joining may run twice', async () => {
     await repeatEverywhere(joining)
+  })
+
+  /** What a joining left that died right before its end. */
+  async function halfJoined() {
+    const cluster = await freshCluster()
+    const first = await addMember(cluster, ONE, 130)
+    const second = await addMember(cluster, TWO, 120)
+    const { bmc_ip, node_id } = second
+    await database.db
+      .transaction()
+      .execute((trx) => moveNode(trx, bmc_ip, 'discovered', 'configure_failed', randomUUIDv7()))
+    const documents = {
+      base: {},
+      database: { primary: { host: ONE } },
+      services: {},
+      failover: { priority: 120, peers: [ONE] },
+    }
+    for (const [area, document] of Object.entries(documents))
+      cluster.nodes.get(bmc_ip)?.areas.set(area, { hash: 'h', document })
+    cluster.nodes.get(first.bmc_ip)?.areas.set('failover', { hash: 'h', document: { priority: 130, peers: [TWO] } })
+    cluster.slots.set(ONE, new Map([[`mgmt_${node_id}`, TWO]]))
+    cluster.vip.push(ONE)
+    const ports = { agents: agentsOfCluster(cluster), cluster: portsOf(cluster, database, ONE) }
+    const { children } = joiningJob({ database, cloudstack, ...ports }, second)
+    const { input } = await rollbackAdmission(database.db, second, { by: 'test' })
+    const fixture: Fixture = { cluster, bmc_ip, node_id }
+    return { fixture, bound: children[0] ?? assert.fail(), input, connection: test_database.connection }
+  }
+
+  test('processes that are killed at each point of the rollback of a half-joined node, one after the other, leave the cluster as it was', async () => {
+    const points = await crashInTurn({
+      make: halfJoined,
+      points: /:(started|sent|saved)$/,
+      async completed(fixture, job, where) {
+        await notJoined(fixture, job, where)
+        const { cluster } = fixture
+        assert.deepEqual([cluster.primary, cluster.promotions, [...cluster.stopped], standbysOf(cluster, ONE)], [ONE, [], [], []]) // biome-ignore format: one row
+        assert.deepEqual(cluster.vip, [ONE], 'the address never moved')
+      },
+      failed: (_fixture, _job, where) => assert.fail(where),
+    })
+    for (const area of ['failover', 'services', 'database', 'base'])
+      assert.ok(points.includes(`remove:${area}:sent`), `${area} is removed`)
+    for (const point of ['drop-slot', 'set:failover', 'keys']) assert.ok(points.includes(`${point}:sent`), point)
   })
 
   /** Three members; the one that leaves has the primary database and the address. */
