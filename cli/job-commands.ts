@@ -1,17 +1,16 @@
 // `job wait` and `job follow`: the end of a job that somebody else started, or that was started without --wait.
 import type { Command } from 'commander'
 import { call } from './call.ts'
-import { timeText } from './cells.ts'
 import type { Connection } from './connection.ts'
 import { EXIT, NameError } from './failures.ts'
+import { createJobLog } from './job-log.ts'
 import { showResult } from './job-result.ts'
 import { UUID } from './names.ts'
-import { isRecord, type Json, listOf, textOf } from './records.ts'
+import { isRecord, listOf, textOf } from './records.ts'
 import { connectAs, type Program } from './route-command.ts'
 import {
   addConnectionOptions, addOutputOptions, addTimeout, type CommonOptions, commonOptions,
 } from './route-options.ts' // biome-ignore format: one list
-import { oneLine, printLine } from './terminal.ts'
 
 export function addJobCommands(group: Command, program: Program): void {
   for (const name of ['wait', 'follow'] as const) {
@@ -33,7 +32,8 @@ export function addJobCommands(group: Command, program: Program): void {
       const options: CommonOptions = { ...common, wait_ms: timeout_ms ?? null }
       const connection = await connectAs(options, program)
       const id = await jobId(job, connection, program)
-      await showResult(connection, id, options, program, name === 'wait' ? undefined : linePrinter(options, program))
+      const log = name === 'wait' ? undefined : createJobLog(options, program.terminal)
+      await showResult(connection, id, options, program, log)
     })
   }
 }
@@ -49,18 +49,4 @@ async function jobId(text: string | undefined, connection: Connection, { routes 
   if (id !== undefined) return id
   const of = text === undefined ? '' : ` of "${text}" among the newest 200`
   throw new NameError(`there is no job${of}; groundplane job list shows them`, EXIT.not_found)
-}
-
-/** Each line of a job's log once. */
-function linePrinter({ utc, json, quiet }: CommonOptions, { terminal }: Program): (job: Json) => void {
-  let printed = 0
-  return (job) => {
-    const lines = Array.isArray(job.log) ? job.log.filter(isRecord) : []
-    for (const line of lines.slice(printed)) {
-      if (quiet) continue
-      const words = [timeText(textOf(line.at) ?? '', utc), textOf(line.step) ?? '-', textOf(line.text) ?? '-']
-      printLine(terminal, json ? JSON.stringify(line) : oneLine(words.join(' ')))
-    }
-    printed = Math.max(printed, lines.length)
-  }
 }

@@ -5,6 +5,7 @@ import { call } from './call.ts'
 import type { Connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
 import { ConnectionError, EXIT, JobError, upstreamLines } from './failures.ts'
+import type { JobLog } from './job-log.ts'
 import type { RouteTable } from './names.ts'
 import type { Progress } from './progress.ts'
 import { isRecord, type Json, parseJson, textOf } from './records.ts'
@@ -15,8 +16,8 @@ export interface JobWait {
   timeout_ms: number | undefined
   progress: Progress
   interrupted: AbortSignal
-  /** Called with every state of the job that was read, its last one included. */
-  each?: (job: Json) => void
+  /** Printed on the way, to its last line. */
+  log?: JobLog
 }
 
 const POLL_MS = 1_000
@@ -33,15 +34,17 @@ export async function waitForJob(connection: Connection, routes: RouteTable, wai
   const stream = listen(connection, routes.get('eventStream'), wait, listening.signal, bell)
   try {
     for (;;) {
+      let printed = false
       const job = await readJob(connection, route, wait)
       if (job !== undefined) {
         wait.progress.show(Number(job.progress), textOf(job.status) ?? '')
-        wait.each?.(job)
-        if (job.job_status !== 'running') return ended(job, wait.job_id)
+        printed = wait.log?.print(job) === true
+        // The log has further lines than one answer, so its end is an answer without any.
+        if (job.job_status !== 'running' && !printed) return ended(job, wait.job_id)
       }
       const left_ms = deadline === undefined ? Number.POSITIVE_INFINITY : deadline - Date.now()
       if (left_ms <= 0) throw new JobError(`job ${wait.job_id} still runs`, EXIT.still_running, followHint(wait.job_id))
-      await bell.next(Math.min(left_ms, bell.live() ? POLL_STREAMED_MS : POLL_MS), wait.interrupted)
+      if (!printed) await bell.next(Math.min(left_ms, bell.live() ? POLL_STREAMED_MS : POLL_MS), wait.interrupted)
       wait.interrupted.throwIfAborted()
     }
   } finally {
@@ -72,7 +75,10 @@ function followHint(job_id: string): string[] {
 /** Undefined while the service cannot be asked: the job does not depend on our connection. */
 async function readJob(connection: Connection, route: RouteSpec, wait: JobWait): Promise<Json | undefined> {
   try {
-    const { value } = await call(connection, route, { params: { id: wait.job_id } })
+    const { value } = await call(connection, route, {
+      params: { id: wait.job_id },
+      ...(wait.log === undefined ? {} : { query: { after_seq: wait.log.after_seq } }),
+    })
     return isRecord(value) ? value : undefined
   } catch (error) {
     const may_pass =
@@ -102,7 +108,7 @@ async function listen(
       const job = event === 'job' ? parseJson(data) : undefined
       if (!isRecord(job) || job.id !== wait.job_id) continue
       bell.alive()
-      if (job.job_status === 'running' && wait.each === undefined)
+      if (job.job_status === 'running' && wait.log === undefined)
         wait.progress.show(Number(job.progress), textOf(job.status) ?? '')
       else bell.ring()
     }

@@ -3,12 +3,13 @@ import { firstStatus, type RouteSpec } from '#src/contract/route.ts'
 import { type Answer, call } from './call.ts'
 import type { Connection } from './connection.ts'
 import { waitForJob } from './job-follower.ts'
+import type { JobLog } from './job-log.ts'
 import { NAME_ROWS } from './name-rows.ts'
 import { givenIn } from './name-search.ts'
 import type { RouteTable } from './names.ts'
 import { printAnswer } from './output.ts'
 import { createProgress, type Progress } from './progress.ts'
-import { isRecord, type Json, listOf, textOf } from './records.ts'
+import { isRecord, listOf, textOf } from './records.ts'
 import type { CommonOptions } from './route-options.ts'
 import { shapeOf } from './schema-shape.ts'
 import { note, type Terminal } from './terminal.ts'
@@ -18,27 +19,27 @@ interface Place {
   routes: RouteTable
 }
 
-/** `each`: shown every state of the job on the way, in place of a bar. */
+/** `log`: printed on the way, in place of a bar. */
 export async function showResult(
   connection: Connection,
   job_id: string,
   options: CommonOptions,
   { terminal, routes }: Place,
-  each?: (job: Json) => void,
+  log?: JobLog,
 ): Promise<void> {
   const silent: Progress = { show: () => {}, end: () => {} }
   const job = await waitForJob(connection, routes, {
     job_id,
     timeout_ms: options.wait_ms ?? undefined,
-    progress: each === undefined ? createProgress(terminal, options.quiet) : silent,
+    progress: log === undefined ? createProgress(terminal, options.quiet) : silent,
     interrupted: terminal.interrupted,
-    ...(each === undefined ? {} : { each }),
+    ...(log === undefined ? {} : { log }),
   })
   const resource = await readResource(connection, textOf(job.resource_type), textOf(job.resource_id), routes)
   if (!options.quiet) note(terminal, textOf(job.status) ?? 'done')
   if (resource !== undefined) return printAnswer(terminal, resource.answer, resource.schema, options)
   if (!options.json) {
-    const { log: _log, steps: _steps, planned_steps: _planned, metadata: _metadata, ...brief } = job
+    const { log: _lines, steps: _steps, planned_steps: _planned, metadata: _metadata, ...brief } = job
     return printAnswer(terminal, { text: '', value: brief }, undefined, { ...options, columns: undefined })
   }
   await printAnswer(terminal, { text: JSON.stringify(job), value: job }, undefined, options)

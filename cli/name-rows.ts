@@ -154,7 +154,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     ...node, fields: ['X-Target-Node', 'nodeIP'], id: 'node_ip',
     read: { operation: 'nodeGet', resource_type: 'NODE' },
   },
-  { ...node, fields: ['node_ip'], only: ['job'], id: 'node_ip' },
+  { ...node, fields: ['node_ip'], only: ['job'], id: 'bmc_ip' },
 ] // biome-ignore format: a table
 
 /** Operations of these nouns mean something without a name by a bare `id`, though a shorter noun above fits them. */

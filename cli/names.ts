@@ -30,6 +30,16 @@ export async function resolveNames(input: RouteInput, fields: readonly Field[], 
   }
 }
 
+/** The id that one text stands for in a field. */
+export async function idOfField(
+  field: { name: string; operation: string },
+  text: string,
+  source: NameSource,
+): Promise<string> {
+  const row = rowOf(field)
+  return row === undefined ? text : idOf(text, row, source, {})
+}
+
 /** What another field narrows comes after that field. */
 function dependence(field: Field): number {
   const row = rowOf(field)

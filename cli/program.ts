@@ -6,6 +6,7 @@ import { addDoctor } from './doctor.ts'
 import { EXIT, exitCodeOf, failureLines, UsageError } from './failures.ts'
 import { addJobCommands } from './job-commands.ts'
 import { NAME_ROWS } from './name-rows.ts'
+import { addNodeCommands } from './node-commands.ts'
 import { routeTable } from './names.ts'
 import { addRouteCommand, CommandFailure, type Program } from './route-command.ts'
 import { addConnectionOptions, settleWait } from './route-options.ts'
@@ -72,6 +73,7 @@ export function buildCommands(program: Program, only?: string): Command {
       if (route !== undefined) addRouteCommand(group, operation, route, area, program)
     }
     if (name === 'job') addJobCommands(group, program)
+    if (name === 'node') addNodeCommands(group, program)
     for (const [verb, others] of verbAliases(group.commands.map((one) => [one.name(), ...one.aliases()])))
       for (const other of others) group.commands.find((one) => one.name() === verb)?.alias(other)
   }

@@ -1,6 +1,18 @@
 // Jobs: everything of several steps, or that outlives a request (Part 2, 4.4 for the record; the routes are extensions).
 import { type Static, Type } from 'typebox'
-import { Closed, Id, KnownText, ListOf, Nullable, NullableTime, OneOf, PageFields, Time, TimeGiven } from './common.ts'
+import {
+  Closed,
+  Id,
+  KnownText,
+  ListOf,
+  MAX_INT32,
+  Nullable,
+  NullableTime,
+  OneOf,
+  PageFields,
+  Time,
+  TimeGiven,
+} from './common.ts'
 import { UpstreamMessage } from './problem.ts'
 import { defineArea } from './route.ts'
 
@@ -52,13 +64,14 @@ export const JobDetail = Type.Object(
     finished_at: NullableTime,
     log: Type.Array(
       Type.Object({
+        seq: Type.Integer({ description: 'Number of the line within the job, from 1.' }),
         at: Time,
         level: KnownText(['INFO', 'WARN', 'ERROR', 'DESTRUCTIVE'], 'Weight of the line.'),
         step: Type.String(),
         attempt: Type.Integer(),
         text: Type.String(),
       }),
-      { description: 'Newest 200 lines of the audit log, oldest first.' },
+      { description: 'At most 200 lines of the audit log, oldest first: the newest, or those after after_seq.' },
     ),
   },
   { title: 'JobDetail' },
@@ -120,6 +133,15 @@ export const jobs = defineArea({
       tenant: 'own',
       extension: true,
       params,
+      query: Closed({
+        after_seq: Type.Optional(
+          Type.Integer({
+            minimum: 0,
+            maximum: MAX_INT32,
+            description: 'Lines of the log after this number, 0 for its first.',
+          }),
+        ),
+      }),
       ok: { 200: JobDetail },
       errors: [400, 404, 500],
       example: { params: { id: example.id } },

@@ -67,16 +67,14 @@ export function runningStep(steps: readonly StepRow[]): string | null {
   return steps.find((step) => step.state === 'running')?.name ?? null
 }
 
-export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<JobDetail> {
+export async function jobDetail(
+  db: Db,
+  row: JobRow,
+  { caller, after_seq }: { caller: Caller; after_seq: number | undefined },
+): Promise<JobDetail> {
   const [{ steps, outstanding, children }, lines] = await Promise.all([
     readJobFacts(db, row.id),
-    db
-      .selectFrom('job_event')
-      .selectAll()
-      .where('job_id', '=', row.id)
-      .orderBy('seq', 'desc')
-      .limit(LOG_LINES)
-      .execute(),
+    linesOf(db, row.id, after_seq),
   ])
   return {
     ...jobOf(row, 1 + children.length),
@@ -93,10 +91,16 @@ export async function jobDetail(db: Db, row: JobRow, caller: Caller): Promise<Jo
     steps: endedSteps(steps),
     outstanding_actions: outstanding,
     finished_at: row.finished_at?.toISOString() ?? null,
-    log: lines
-      .reverse()
-      .map(({ at, level, step, attempt, text }) => ({ at: at.toISOString(), level, step, attempt, text })),
+    log: lines.map(({ seq, at, level, step, attempt, text }) => ({
+      seq, at: at.toISOString(), level, step, attempt, text,
+    })), // biome-ignore format: a record
   }
+}
+
+async function linesOf(db: Db, job_id: string, after_seq: number | undefined) {
+  const lines = db.selectFrom('job_event').selectAll().where('job_id', '=', job_id).limit(LOG_LINES)
+  if (after_seq !== undefined) return lines.where('seq', '>', after_seq).orderBy('seq').execute()
+  return (await lines.orderBy('seq', 'desc').execute()).reverse()
 }
 
 export async function countChildren(db: Db, ids: readonly string[]): Promise<Map<string, number>> {

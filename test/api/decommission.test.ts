@@ -12,6 +12,7 @@ import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/site.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { type BmcSite, startBmcSite, WIPE_FILE } from '../support/bmc-site.ts'
+import { runHere } from '../cli/in-process.ts'
 import type { Reply } from '../support/http.ts'
 import { callsOf, type EndedJob } from '../support/platform-calls.ts'
 import { until } from '../support/until.ts'
@@ -143,6 +144,12 @@ test('a node leaves: its machines move, the named one is destroyed, its host goe
   assert.deepEqual([record.provision_status, record.node_ip, record.role], ['discovered', null, null])
   const logs = await call('GET', node, 'decommission/logs')
   assert.match(logs.body.content, /DESTRUCTIVE {2}destroy-vms/)
+  const printed = await runHere(site.lab, ['node', 'log', node.bmc_ip, '--utc'])
+  assert.match(printed.stdout, /^\S+ \S+ admit Admitted by .*\n[^]* finish succeeded\n$/, printed.stderr)
+  const rest = (await site.lab.call('GET', `/jobs/${first.body.job_id}?after_seq=3`)).body.log
+  assert.deepEqual([rest[0]?.seq, rest.length], [4, printed.stdout.trimEnd().split('\n').length - 3])
+  const jobs = await runHere(site.lab, ['node', 'jobs', node.bmc_ip, '--json'])
+  assert.deepEqual(JSON.parse(jobs.stdout).jobs.map(({ job_type }: { job_type: string }) => job_type), ['iso_mount', 'decommission']) // biome-ignore format: one row
   const snapshot = await call('GET', node, 'decommission/snapshot')
   assert.deepEqual([snapshot.body.job_status, snapshot.body.progress, snapshot.body.failed], ['completed', 100, 0])
   const token = (sent.get('idrac9-7') as { token: string }).token

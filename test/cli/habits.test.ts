@@ -24,7 +24,14 @@ let nodes: Record<string, unknown>[] = NODES
 let token = { url: '', token: 'gp_test' }
 const program = join(import.meta.dirname, '../../bin/cli.ts')
 
-const log = (...texts: string[]) => texts.map((text) => ({ at: '2026-11-20T03:12:45.000Z', step: 'submit', text }))
+const log = (texts: readonly string[], { after_seq = 0 }: { after_seq?: number } = {}) =>
+  texts
+    .map((text, index) => ({ seq: index + 1, at: '2026-11-20T03:12:45.000Z', step: 'submit', text }))
+    .filter(({ seq }) => seq > after_seq)
+    .slice(0, 200)
+/** More than one answer shows. */
+const LINES = Array.from({ length: 450 }, (_, index) => `Line ${index + 1}.`)
+const WHOLE_LOG = ['Sent.', 'Seen.', ...LINES].map((text) => `2026-11-20 03:12:45Z submit ${text}\n`).join('')
 const job = (id: string, more: Record<string, unknown>): Reply => ({
   body: { id, job_type: 'network', progress: 50, resource_type: 'GUEST_NETWORK', resource_id: NETWORK_ID, ...more },
 })
@@ -58,20 +65,20 @@ before(async () => {
     'POST /network/guest-networks/list': () => ({
       body: { guest_networks: [{ id: NETWORK_ID, name: 'lan', received_bytes: 3 * 2 ** 40 }], count: 1 },
     }),
-    'GET /jobs': () => ({
-      body: {
-        jobs: [
-          { id: NEW, resource_name: 'lan' },
-          { id: OLD, resource_name: 'lan' },
-        ],
-        count: 2,
-      },
-    }),
-    [`GET /jobs/${NEW}`]: () => {
+    'GET /jobs': ({ query }) => {
+      const ids = query.get('node_ip') === '10.1.0.13' ? [] : [NEW, OLD]
+      return { body: { jobs: ids.map((id) => ({ id, resource_name: 'lan', job_type: 'setup' })), count: ids.length } }
+    },
+    [`GET /jobs/${NEW}`]: ({ query }) => {
+      const part = { after_seq: Number(query.get('after_seq')) }
       const asked = service.to('GET', `/jobs/${NEW}`).length
       return asked < 2
-        ? job(NEW, { job_status: 'running', status: 'Working.', log: log('Sent.') })
-        : job(NEW, { job_status: 'completed', status: 'Network lan is ready.', log: log('Sent.', 'Seen.') })
+        ? job(NEW, { job_status: 'running', status: 'Working.', log: log(['Sent.'], part) })
+        : job(NEW, {
+            job_status: 'completed',
+            status: 'Network lan is ready.',
+            log: log(['Sent.', 'Seen.', ...LINES], part),
+          })
     },
     'GET /healthz': () => ({ body: { status: 'ok' } }),
     'GET /auth/me': ({ headers }) =>
@@ -188,10 +195,27 @@ suite('time', () => {
     assert.equal((await run('job wait nothing')).code, 4)
   })
 
-  test('job follow prints each line of the job once, then the thing', async () => {
+  test('job follow prints each line of the job once, however many there are, then the thing', async () => {
     const { code, stdout, stderr } = await run(`job follow ${NEW} --utc`)
     assert.equal(code, 0, stderr)
-    assert.match(stdout, /^2026-11-20 03:12:45Z submit Sent\.\n2026-11-20 03:12:45Z submit Seen\.\nid/)
+    const [before = '', after = ''] = stdout.split(/(?=^id )/m)
+    assert.equal(before, WHOLE_LOG)
+    assert.match(after, /name +lan/)
+  })
+
+  test('node jobs lists the jobs of a node, node log prints the log of its newest one, --follow to its end', async () => {
+    const listed = await run('node jobs kvm-02')
+    assert.match(listed.stdout, new RegExp(NEW))
+    const [asked] = service.to('GET', '/jobs')
+    assert.equal(asked?.query.get('node_ip'), '10.1.0.12', 'jobs know a node by the address of its BMC')
+    const so_far = await run('node log 10.0.0.12 --utc')
+    assert.equal(so_far.stdout, WHOLE_LOG, so_far.stderr)
+    service.seen.length = 0
+    const followed = await run('node log kvm-02.x --follow --utc')
+    assert.equal(followed.code, 0, followed.stderr)
+    assert.match(followed.stdout, /Sent\.\n.*Seen\.\n[^]*Line 450\.\nid /)
+    assert.equal((await run('node log kvm-09')).code, 4)
+    assert.equal((await run('node log 10.1.0.13')).code, 4, 'no job')
   })
 
   test('--watch shows an answer again when it has changed, and ends with Ctrl-C', async () => {
