@@ -1,6 +1,6 @@
 // The whole command tree as plain data, read from the commands themselves, for completion scripts and documents.
 import type { Command, Option } from 'commander'
-import { isOffered } from './name-completion.ts'
+import { isOffered } from './name-list.ts'
 import { NAME_ROWS } from './name-rows.ts'
 
 export interface CommandNode {

@@ -2,17 +2,16 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { call } from './call.ts'
 import { chooseTarget, connect } from './connection.ts'
+import { isOffered, listedNames } from './name-list.ts'
 import type { NameRow } from './name-rows.ts'
 import type { RouteTable } from './names.ts'
-import { isRecord, listOf, textOf } from './records.ts'
+import { textOf } from './records.ts'
 import { printLine, type Terminal } from './terminal.ts'
 
 const FRESH_MS = 30_000
 /** Nobody waits longer for a list after pressing Tab. */
 const TIMEOUT_MS = 3_000
-const NAMES_MOST = 500
 
 interface Asked {
   terminal: Terminal
@@ -29,11 +28,6 @@ export async function completeNames(asked: Asked): Promise<void> {
   for (const name of names) printLine(asked.terminal, name)
 }
 
-/** The first of a thing's names, where there is one that any list shows. */
-export function isOffered(row: NameRow): boolean {
-  return typeof row.names[0] === 'string' && row.inside === undefined && row.of === undefined
-}
-
 async function namesOf(asked: Asked): Promise<string[]> {
   const { env } = asked.terminal
   const target = await chooseTarget({}, env)
@@ -45,16 +39,11 @@ async function namesOf(asked: Asked): Promise<string[]> {
   const route = row === undefined ? undefined : routes.get(row.list)
   if (row === undefined || route === undefined || !isOffered(row)) return []
   const connection = await connect(target, asked.version, asked.terminal.interrupted)
-  const page = { page_size: NAMES_MOST }
-  const input = route.query?.properties.page_size === undefined ? { body: page } : { query: page }
-  const { value } = await call(connection, route, input, { timeout_ms: TIMEOUT_MS })
-  const records = (listOf(value)?.rows ?? []).filter(isRecord)
-  const field = String(row.names[0])
+  const names = await listedNames(connection, route, row, { timeout_ms: TIMEOUT_MS })
   // What would need quotes, or could be anything but a word, is left to the person who types.
-  const names = records.flatMap((record) => textOf(record[field]) ?? []).filter((name) => /^[\w][\w.:@+-]*$/.test(name))
-  const unique = [...new Set(names)].sort()
-  if (file !== undefined) await store(file, unique)
-  return unique
+  const words = names.filter((name) => /^[\w][\w.:@+-]*$/.test(name))
+  if (file !== undefined) await store(file, words)
+  return words
 }
 
 /** Named after the credential as well: what one caller may see, another one of the same account may not. */

@@ -4,9 +4,11 @@ import { EXIT, NameError } from './failures.ts'
 import type { Field } from './fields.ts'
 import type { RouteInput } from './input.ts'
 import { type NameRow, rowOf } from './name-rows.ts'
+import { isOffered, listedNames, namesLike } from './name-list.ts'
 import { type NameSource, searchName } from './name-search.ts'
 import { isRecord, type Json } from './records.ts'
 import type { Shape } from './schema-shape.ts'
+import { oneLine } from './terminal.ts'
 
 export type RouteTable = ReadonlyMap<string, RouteSpec>
 
@@ -83,7 +85,7 @@ async function idOf(text: string, row: NameRow, source: NameSource, settled: Rea
   if (only === undefined) {
     if (row.id_form?.test(text) === true) return text
     const where = row.seen_on === undefined ? 'there is no' : `no ${row.seen_on} shows a`
-    const help = row.seen_on === undefined ? '' : '; give its id'
+    const help = row.seen_on === undefined ? await otherNames(text, row, source) : '; give its id'
     throw new NameError(`${where} ${row.what} named "${text}"${help}`, EXIT.not_found)
   }
   if (candidates.length === 1) return only.id
@@ -92,4 +94,13 @@ async function idOf(text: string, row: NameRow, source: NameSource, settled: Rea
     [`several things of the kind ${row.what} are named "${text}"; give one id:`, ...lines].join('\n'),
     EXIT.conflict,
   )
+}
+
+/** The way out of an unknown name; without an answer the error stands alone. */
+async function otherNames(text: string, row: NameRow, { connection, routes }: NameSource): Promise<string> {
+  const route = routes.get(row.list)
+  if (route === undefined || !isOffered(row)) return ''
+  const names = await listedNames(connection, route, row).catch(() => [])
+  const like = namesLike(text, names)
+  return like.length === 0 ? '' : `; there is ${like.map((name) => `"${oneLine(name)}"`).join(', ')}`
 }

@@ -12,7 +12,14 @@ before(async () => {
   lab = await startLab({ time: 'step', config: { compute: { events_poll_ms: 600_000, states_poll_ms: 600_000 } } })
 })
 after(() => lab.close())
-beforeEach(() => lab.platform.reset())
+beforeEach(() => {
+  lab.platform.reset()
+  const { serviceofferings } = lab.platform.state.tables
+  const custom = serviceofferings.get(wellKnown.service_offerings.custom)
+  assert.ok(custom !== null)
+  // One that leaves everything open takes every field.
+  serviceofferings.put({ ...custom, cpuspeed: null })
+})
 
 const some = '5d4c3b2a-1908-4f7e-8d6c-5b4a39281706'
 const virtual_machine_id = wellKnown.vms['web-01']
@@ -27,11 +34,11 @@ const custom_ssd = wellKnown.disk_offerings['custom-ssd']
 const { 'acme-net': acme_net, 'office-shared': shared } = wellKnown.networks
 const PROVISION = {
   name: 'all-fields', display_name: 'd', group: 'g', zone_id: wellKnown.zone, template_id: wellKnown.templates['Debian 12'],
-  service_offering_id: wellKnown.service_offerings.small, disk_offering_id: custom_ssd, disk_size_gb: 5, root_disk_size_gb: 6,
+  service_offering_id: wellKnown.service_offerings.custom, disk_offering_id: custom_ssd, disk_size_gb: 5, root_disk_size_gb: 6,
   networks: [{ network_id: acme_net, ip_address: '10.0.0.9', mac_address: '02:00:00:00:00:01' }, { network_id: shared }],
   cpu_cores: 1, memory_mb: 512, cpu_speed_mhz: 500, hypervisor: 'KVM', boot_type: 'UEFI', boot_mode: 'SECURE', user_data: 'aGVsbG8=',
   key_pairs: ['a', 'b'], affinity_group_ids: [some], host_id: some, pod_id: some, account: 'acme',
-  domain_id: wellKnown.domains.acme, start: true, data_disks: [{ disk_offering_id: custom_ssd, size_gb: 1 }, { disk_offering_id: custom_ssd }],
+  domain_id: wellKnown.domains.acme, start: true, data_disks: [{ disk_offering_id: custom_ssd, size_gb: 1 }, { disk_offering_id: custom_ssd, size_gb: 2 }],
   extra_config: 'cpu mode', details: { keyboard: 'uk' },
 } // biome-ignore format: one request
 const UPDATE = {

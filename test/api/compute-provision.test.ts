@@ -106,22 +106,83 @@ for (const [why, change, path] of [
   })
 }
 
+test('a size that does not fit its offering is refused with the field, the value, the name of the offering and its range', async () => {
+  const { custom, small } = wellKnown.service_offerings
+  const { 'custom-ssd': open, 'ssd-20': fixed } = wellKnown.disk_offerings
+  for (const [change, path, message] of [
+    [
+      { service_offering_id: custom, cpu_cores: 2 },
+      'body.memory_mb',
+      /^is needed: service offering custom leaves the size open$/,
+    ],
+    [
+      { service_offering_id: custom, cpu_cores: 64, memory_mb: 512 },
+      'body.cpu_cores',
+      /^64 is outside of 1 to 32, the range of service offering custom$/,
+    ],
+    [{ service_offering_id: custom, cpu_cores: 1, memory_mb: 64 }, 'body.memory_mb', /^64 is outside of 512 to 131072/],
+    [
+      { service_offering_id: custom, cpu_cores: 1, memory_mb: 512, cpu_speed_mhz: 3000 },
+      'body.cpu_speed_mhz',
+      /^cannot be 3000: service offering custom fixes it; leave it out$/,
+    ],
+    [
+      { service_offering_id: small, cpu_cores: 2 },
+      'body.cpu_cores',
+      /^cannot be 2: service offering small fixes it; leave it out$/,
+    ],
+    [{ disk_offering_id: open }, 'body.disk_size_gb', /^is needed: disk offering custom-ssd leaves the size open$/],
+    [
+      { disk_offering_id: fixed, disk_size_gb: 7 },
+      'body.disk_size_gb',
+      /^cannot be 7: disk offering ssd-20 is of 20 GiB; leave it out$/,
+    ],
+    [
+      { data_disks: [{ disk_offering_id: fixed }, { disk_offering_id: open }] },
+      'body.data_disks.1.size_gb',
+      /^is needed: disk offering custom-ssd/,
+    ],
+  ] as const) {
+    const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...change })
+    assert.deepEqual([reply.status, reply.body.errors?.[0]?.path], [400, path], reply.text)
+    assert.match(reply.body.errors[0].message, message)
+  }
+  const huge = await lab.call('POST', '/compute/vms/provision', {
+    ...ORDER,
+    disk_offering_id: open,
+    disk_size_gb: 2000,
+  })
+  assert.deepEqual(
+    [huge.status, huge.body.detail],
+    [400, '`disk_size_gb`, or `size_gb` of `data_disks`, must be between 1 and 1024, not 2000.'],
+    huge.text,
+  )
+})
+
+/** Less memory than the machines that are there take. */
+function fillHosts(): void {
+  const { hosts } = lab.platform.state.tables
+  for (const host of hosts.values()) hosts.put({ ...host, memory_bytes: 2 ** 30 })
+}
+
+const LARGE = { service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 32, memory_mb: 131_072 }
+
 test('a zone without room is 409 and nothing is made', async () => {
-  const reply = await lab.call('POST', '/compute/vms/provision', {
-    ...ORDER, name: 'too-big', service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 900, memory_mb: 4_000_000, cpu_speed_mhz: 2000,
-  }) // biome-ignore format: one order
+  fillHosts()
+  const reply = await lab.call('POST', '/compute/vms/provision', { ...ORDER, ...LARGE, name: 'too-big' })
   assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
   assert.match(
     reply.body.detail,
-    /needs 1800000 MHz of CPU and 4000000 MiB of memory, and no cluster .*: cluster-a has \d+ MHz of CPU and \d+ MiB of memory; cluster-b has /,
+    /needs 32000 MHz of CPU and 131072 MiB of memory, and no cluster .*: cluster-a has \d+ MHz of CPU and \d+ MiB of memory; cluster-b has /,
   )
   assert.equal(await sent('deployVirtualMachine'), 0)
 })
 
 test('a tenant-scoped caller is not told how much room the clusters and the storage have', async () => {
   const token = await tenantToken(wellKnown.domains.acme)
-  for (const size of [{ memory_mb: 4_000_000 }, { memory_mb: 512, root_disk_size_gb: 900_000 }]) {
-    const order = { ...ORDER, service_offering_id: wellKnown.service_offerings.custom, cpu_cores: 1, cpu_speed_mhz: 2000, ...size } // biome-ignore format: one order
+  for (const size of [{ ...LARGE, memory_mb: 512, root_disk_size_gb: 900_000 }, LARGE]) {
+    if (size === LARGE) fillHosts()
+    const order = { ...ORDER, ...size }
     const reply = await lab.call('POST', '/compute/vms/provision', order, { token })
     assert.deepEqual([reply.status, reply.body.code], [409, 'CAPACITY_EXCEEDED'], reply.text)
     assert.doesNotMatch(reply.text, /cluster-|has \d/)

@@ -48,7 +48,7 @@ test('an unknown name is said to be unknown, with the exit code of a missing thi
   t.after(() => service.close())
   const result = await runAt(service.url, ['vm', 'stop', 'web-1'])
   assert.equal(result.code, 4)
-  assert.match(result.stderr, /there is no virtual machine named "web-1"/)
+  assert.match(result.stderr, /there is no virtual machine named "web-1"; there is "web-10"/)
 })
 
 test('a failing lookup is reported as it is and not as an unknown name', async (t) => {

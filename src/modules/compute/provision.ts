@@ -13,6 +13,7 @@ import type { PlatformDeps } from '../platform-rows.ts'
 import { requireCapacity } from './capacity.ts'
 import { requireOwn, requireUsableImage } from './ownership.ts'
 import { vmProvisionJob } from './provision.job.ts'
+import { requireDiskSize, requireSize } from './offering-size.ts'
 import { serviceOffering } from './scaling.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
@@ -86,11 +87,16 @@ function requireAdminFields(body: VmProvision, ctx: RequestContext): void {
 /** The platform checks the rights of our own account, or those of the owner only after it has accepted. */
 async function requireNamed(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<void> {
   const { tenant_id } = ctx.caller
-  const disk_offerings = [body.disk_offering_id, ...(body.data_disks ?? []).map((disk) => disk.disk_offering_id)]
+  const requireDisk = async (id: string | undefined, field: string, size_gb: number | undefined) => {
+    if (id !== undefined) requireDiskSize(field, size_gb, await requireDiskOffering(cloudstack, id, ctx))
+  }
   await Promise.all([
     requireUsableImage(cloudstack, tenant_id, body.template_id, body.zone_id),
-    serviceOffering(cloudstack, body.service_offering_id, ctx, true),
-    ...disk_offerings.filter((id) => id !== undefined).map((id) => requireDiskOffering(cloudstack, id, ctx)),
+    serviceOffering(cloudstack, body.service_offering_id, ctx, true).then((row) => requireSize(body, row)),
+    requireDisk(body.disk_offering_id, 'disk_size_gb', body.disk_size_gb),
+    ...(body.data_disks ?? []).map((disk, at) =>
+      requireDisk(disk.disk_offering_id, `data_disks.${at}.size_gb`, disk.size_gb),
+    ),
     requireOwn(cloudstack, tenant_id, 'volume', body.volume_id),
     requireOwn(cloudstack, tenant_id, 'snapshot', body.snapshot_id),
     requireOwn(cloudstack, tenant_id, 'user_data', body.user_data_id),

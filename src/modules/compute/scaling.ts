@@ -5,10 +5,11 @@ import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { flagOf, integerOf, mapOf, numberOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
+import { flagOf, integerOf, numberOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { requireRanges, SIZE_FIELDS } from './offering-size.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
 
@@ -74,7 +75,7 @@ export async function serviceOffering(
 function requireFitting(body: ComputeSize, vm: VirtualMachine, next: Raw): void {
   const custom = flagOf(next, 'iscustomized') === true
   const same = textOf(next, 'id') === vm.service_offering_id
-  for (const field of ['cpu_cores', 'memory_mb', 'cpu_speed_mhz'] as const) {
+  for (const field of SIZE_FIELDS) {
     if (!custom && body[field] !== undefined) throw invalidField(`body.${field}`, 'the service offering fixes the size')
   }
   if (same && !custom)
@@ -85,26 +86,7 @@ function requireFitting(body: ComputeSize, vm: VirtualMachine, next: Raw): void 
   if (!custom) return
   if (body.cpu_speed_mhz !== undefined && numberOf(next, 'cpuspeed') !== null)
     throw invalidField('body.cpu_speed_mhz', 'the service offering fixes the speed')
-  const limits = mapOf(next, 'serviceofferingdetails')
-  requireRange(
-    'cpu_cores',
-    body.cpu_cores ?? vm.cpu_cores,
-    numberOf(limits, 'mincpunumber'),
-    numberOf(limits, 'maxcpunumber'),
-  )
-  requireRange(
-    'memory_mb',
-    body.memory_mb ?? vm.memory_mb,
-    numberOf(limits, 'minmemory'),
-    numberOf(limits, 'maxmemory'),
-  )
-}
-
-function requireRange(field: string, value: number | null, least: number | null, most: number | null): void {
-  const low = least !== null && value !== null && value < least
-  const high = most !== null && value !== null && value > most
-  if (low || high)
-    throw invalidField(`body.${field}`, `${value} is outside of the offering’s ${least ?? 1} to ${most ?? 'any'}`)
+  requireRanges(next, { cpu_cores: body.cpu_cores ?? vm.cpu_cores, memory_mb: body.memory_mb ?? vm.memory_mb })
 }
 
 interface Size {
@@ -125,8 +107,7 @@ function requireLive(vm: VirtualMachine, present: Raw, next: Raw, size: Size, li
   const obstacles = liveObstacles(vm, present, live_on)
   if (flagOf(present, 'dynamicscalingenabled') !== flagOf(next, 'dynamicscalingenabled'))
     obstacles.push('The offerings differ in whether running machines may grow.')
-  const fields = ['cpu_cores', 'memory_mb', 'cpu_speed_mhz'] as const
-  const step = fields.map((field) => (size[field] ?? 0) - (vm[field] ?? 0))
+  const step = SIZE_FIELDS.map((field) => (size[field] ?? 0) - (vm[field] ?? 0))
   if (step.some((one) => one < 0) || !step.some((one) => one > 0))
     obstacles.push('A running machine grows only: no value may fall and one must rise.')
   if (obstacles.length === 0) return

@@ -47,7 +47,8 @@ export async function diskOffering(cloudstack: CloudStack, id: string, ctx: Requ
   return tenant_id !== null && domains !== null && !domains.split(',').includes(tenant_id) ? undefined : row
 }
 
-export async function requireDiskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<void> {
-  if ((await diskOffering(cloudstack, id, ctx)) === undefined)
-    throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${id} not found.`)
+export async function requireDiskOffering(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<Raw> {
+  const row = await diskOffering(cloudstack, id, ctx)
+  if (row === undefined) throw new ApiError('DISK_OFFERING_NOT_FOUND', `Disk offering ${id} not found.`)
+  return row
 }

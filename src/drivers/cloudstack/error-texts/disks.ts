@@ -33,6 +33,12 @@ export const DISK_TEXTS: readonly TextRow[] = [
   [
     /Volume size: (?<size>\d+) ?GB is out of allowed range\. Min: (?<least>\d+)\.? Max: (?<most>\d+)/,
     'COMPUTE_REJECTED',
+    '`disk_size_gb`, or `size_gb` of `data_disks`, must be between {least} and {most}, not {size}.',
+    /^deployVirtualMachine$/,
+  ],
+  [
+    /Volume size: (?<size>\d+) ?GB is out of allowed range\. Min: (?<least>\d+)\.? Max: (?<most>\d+)/,
+    'COMPUTE_REJECTED',
     '`size_gb` must be between {least} and {most}, not {size}.',
   ],
   [/disk Offering ID or snapshot ID must be passed/, 'COMPUTE_REJECTED', 'Give `disk_offering_id` or `snapshot_id`.'],
