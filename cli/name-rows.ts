@@ -112,6 +112,10 @@ export const NAME_ROWS: readonly NameRow[] = [
     nouns: ['volumeSnapshot'], list: 'volumeSnapshotList', names: ['name'], narrow: { volume_id: 'volume_id' },
   },
   {
+    what: 'affinity group', fields: ['affinity_group_id', 'affinity_group_ids'], nouns: ['affinityGroup'],
+    list: 'affinityGroupList', names: ['name'],
+  },
+  {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],
     narrow: { virtual_machine_id: 'id' },
   },

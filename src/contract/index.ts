@@ -13,6 +13,7 @@ import { bmcBios } from './bmc/bios.ts'
 import { bmcMachine } from './bmc/machine.ts'
 import { bmcPower } from './bmc/power.ts'
 import { bmcRecords } from './bmc/records.ts'
+import { affinityGroups } from './compute/affinity-groups.ts'
 import { vmDisks } from './compute/disks.ts'
 import { vmGuests } from './compute/guests.ts'
 import { computeHooks } from './compute/hooks.ts'
@@ -74,6 +75,7 @@ export const areas = [
   vmMoves,
   vmSnapshots,
   volumeSnapshots,
+  affinityGroups,
   vmGuests,
   vmSettings,
   vmInventory,

@@ -33,6 +33,36 @@ test('affinity groups are set as a whole and cleared', async () => {
   assert.deepEqual(machine(id).affinitygroupids, [GROUP])
 })
 
+test('an affinity group is made, listed with its machines, and deleted once it has none', async () => {
+  const create = { name: 'web-apart', type: 'host anti-affinity', description: 'No two on one host' }
+  const made = await api.done('POST', '/compute/affinity-groups/create', create)
+  assert.equal(made.status, 200, made.text)
+  assert.deepEqual([made.body.name, made.body.type, made.body.virtual_machine_ids], [create.name, create.type, []])
+  api.refused(await api.post('/compute/affinity-groups/create', create), 'COMPUTE_CONFLICT', /web-apart already exists/)
+  const list = async (body: object) => (await api.post('/compute/affinity-groups/list', body)).body.affinity_groups
+  assert.deepEqual(await list({ id: made.body.id }), [made.body])
+  const [kafka] = await list({ virtual_machine_id: vms['kafka-03'] })
+  assert.deepEqual([kafka.id, kafka.virtual_machine_ids.includes(vms['kafka-03'])], [GROUP, true])
+  const remove = (affinity_group_id: string) => api.post('/compute/affinity-groups/delete', { affinity_group_id })
+  api.refused(await remove(GROUP), 'AFFINITY_GROUP_IN_USE', /kafka-apart has \d+ virtual machines/)
+  api.refused(await remove(NOBODY), 'RESOURCE_NOT_FOUND')
+  assert.equal((await api.calls('deleteAffinityGroup')).length, 0)
+  assert.equal((await api.ended(await remove(made.body.id))).job_status, 'completed')
+  assert.equal(lab.platform.state.tables.affinitygroups.get(made.body.id), null)
+})
+
+test('an affinity group belongs to the tenant that is named, and to the own one of a tenant-scoped caller', async () => {
+  const { acme, globex } = wellKnown.domains
+  const create = (body: object, token?: string) =>
+    api.done('POST', '/compute/affinity-groups/create', { name: 'apart', type: 'host affinity', ...body }, token)
+  assert.equal((await create({ domain_id: globex })).body.tenant_id, globex)
+  const token = await api.tokenOf(acme)
+  assert.equal((await create({}, token)).body.tenant_id, acme)
+  api.refused(await create({ account: 'acme' }), 'INVALID_REQUEST', /domain_id/)
+  const refused = await create({ domain_id: globex }, token)
+  assert.deepEqual([refused.status, refused.body.code], [403, 'TENANT_SCOPE'], refused.text)
+})
+
 test('affinity groups are refused for a running machine, and unknown ones', async () => {
   const update = (body: object, token?: string) => api.post('/compute/vms/update-affinity', body, token)
   api.refused(

@@ -34,6 +34,7 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^vmSnapshot/, 'vm_snapshot'],
   [/^vm/, 'vm'],
   [/^volumeSnapshot/, 'snapshot'],
+  [/^affinityGroup/, 'affinity_group'],
   [/^volume/, 'volume'],
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
@@ -165,7 +166,6 @@ export async function valuesOf(lab: Lab): Promise<Values> {
   const snapshot = first([...tables.snapshots.values()])
   const backup = first([...tables.backups.values()])
   const project = tables.projects.get(wellKnown.project)
-  const group = first([...tables.affinitygroups.values()])
   assert.ok(template !== null && iso !== null && size !== null && disk !== null && project !== null)
   tables.templates.put({ ...template, id: made(1), name: 'globex-image', ispublic: false, isfeatured: false, ...owner })
   tables.templates.put({ ...iso, id: made(2), name: 'globex-iso', ispublic: false, isfeatured: false, ...owner })
@@ -179,7 +179,6 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     domainid: domains.globex,
     accountid: accounts.globex,
   })
-  tables.affinitygroups.put({ ...group, id: made(8), name: 'globex-apart', ...owner })
   tables.userdata.put({ id: made(9), name: 'globex-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', ...owner })
   tables.vpcs.put({
     id: made(10), name: 'globex-vpc', displaytext: 'globex-vpc', zoneid: wellKnown.zone,
@@ -199,13 +198,13 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     own: {
       vm: vm.id, stopped_vm: stopped.id, volume: first(tables.volumes.by('vm', vm.id)).id, network: acme_net,
       template: things.template_id, iso: things.iso_id, service_offering: wellKnown.service_offerings.medium,
-      disk_offering: things.disk_offering_id, affinity_group: group.id, project: wellKnown.project, address: address.id,
+      disk_offering: things.disk_offering_id, affinity_group: first([...tables.affinitygroups.values()]).id, project: wellKnown.project, address: address.id,
       nic: first(vm.nics).id, tenant: domains.acme, snapshot: snapshot.id, backup: backup.id, rule: rule.id,
     }, // biome-ignore format: one table
     of_others: {
       vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
       service_offering: made(3), disk_offering: made(4), snapshot: things.snapshot_id, backup: made(6), project: made(7),
-      affinity_group: made(8), user_data: made(9), vpc: made(10), host: wellKnown.hosts['kvm-01'],
+      affinity_group: things.affinity_group_id, user_data: made(9), vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,
       rule: things.rule_id, job: things.job_id, event: things.event_id,

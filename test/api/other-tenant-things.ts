@@ -13,6 +13,7 @@ export interface OtherTenant {
   volume_id: string
   vm_snapshot_id: string
   snapshot_id: string
+  affinity_group_id: string
   network_id: string
   ip_id: string
   rule_id: string
@@ -65,6 +66,8 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
   const volume = first(tables.volumes.by('account', GLOBEX))
   const snapshot = first([...tables.snapshots.values()])
   tables.snapshots.put({ ...snapshot, id: id(6), name: 'globex-copy', volumeid: volume.id, ...OWNER })
+  const group = first([...tables.affinitygroups.values()])
+  tables.affinitygroups.put({ ...group, id: id(7), name: 'globex-apart', ...OWNER })
   const free = first(tables.addresses.filter((address) => address.state === 'Free'))
   const address = tables.addresses.put({
     ...free, state: 'Allocated', allocated: Date.now(), associatednetworkid: network.id, ...OWNER,
@@ -85,6 +88,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     volume_id: volume.id,
     vm_snapshot_id: id(4),
     snapshot_id: id(6),
+    affinity_group_id: id(7),
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),

@@ -117,6 +117,12 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   volumeSnapshotCreate: refuses(({ volume_id }) => ({ volume_id })),
   volumeSnapshotRevert: refuses(({ snapshot_id }) => ({ snapshot_id })),
   volumeSnapshotDelete: refuses(({ snapshot_id }) => ({ snapshot_id })),
+  affinityGroupList: lists(({ affinity_group_id }) => [affinity_group_id]),
+  affinityGroupCreate: refuses(
+    ({ tenant_id }) => ({ name: 'mine', type: 'host affinity', domain_id: tenant_id }),
+    /^TENANT_SCOPE$/,
+  ),
+  affinityGroupDelete: refuses(({ affinity_group_id }) => ({ affinity_group_id })),
   vmNicAdd: refuses(({ own_vm_id, network_id }) => ({ virtual_machine_id: own_vm_id, network_id })),
   vmNicList: vm(),
   vmNicSetDefault: refuses(({ vm_id, nic_id }) => ({ virtual_machine_id: vm_id, nic_id })),

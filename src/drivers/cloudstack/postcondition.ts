@@ -28,6 +28,7 @@ const THINGS = {
   volume: { command: 'listVolumes', key: 'volume', word: 'volume', args: WHOLE_SCOPE },
   vm_snapshot: { command: 'listVMSnapshot', key: 'vmSnapshot', word: 'snapshot', args: WHOLE_SCOPE },
   snapshot: { command: 'listSnapshots', key: 'snapshot', word: 'snapshot', args: WHOLE_SCOPE },
+  affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup', word: 'affinity group', args: WHOLE_SCOPE },
   network: { command: 'listNetworks', key: 'network', word: 'guest network', args: WHOLE_SCOPE },
   port_forwarding: {
     command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,

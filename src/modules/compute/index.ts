@@ -1,4 +1,5 @@
 // Virtual machines with their disks, NICs, snapshots and settings, and the infrastructure that they run on.
+import { affinityGroups } from '#src/contract/compute/affinity-groups.ts'
 import { vmDisks } from '#src/contract/compute/disks.ts'
 import { vmGuests } from '#src/contract/compute/guests.ts'
 import { computeHooks } from '#src/contract/compute/hooks.ts'
@@ -14,6 +15,7 @@ import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { platformRows } from '../platform-rows.ts'
 import { platformSource, tableSource } from '../search-source.ts'
+import { affinityGroupHandlers } from './affinity-groups.ts'
 import { computeCall } from './call.job.ts'
 import { vmDiskCreateJob } from './disk-create.job.ts'
 import { vmDiskHandlers } from './disks.ts'
@@ -58,6 +60,7 @@ export function computeModule(parts: Parts): Module {
       serve(vmMoves, vmMoveHandlers(parts)),
       serve(vmSnapshots, vmSnapshotHandlers(parts)),
       serve(volumeSnapshots, volumeSnapshotHandlers(parts)),
+      serve(affinityGroups, affinityGroupHandlers(parts)),
       serve(vmGuests, vmGuestHandlers(parts)),
       serve(vmSettings, vmSettingsHandlers(parts)),
       serve(vmInventory, vmInventoryHandlers(parts)),

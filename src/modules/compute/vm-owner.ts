@@ -1,4 +1,4 @@
-// Whose a new virtual machine becomes: named by the request, or by the networks that it is put into.
+// Whose a new virtual machine, or what it needs, becomes: named by the request, or by the networks that it is put into.
 import type { VmProvision } from '#src/contract/compute/vm-provision.ts'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -9,9 +9,10 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { requireOwn, requireUsableNetwork } from './ownership.ts'
 
 type Owner = Record<string, string>
+type Wanted = Pick<VmProvision, 'domain_id' | 'account' | 'project_id' | 'network_ids' | 'networks'>
 
 /** Owner parameters. The platform wants account and domain together: a tenant alone stands for the account of the network, else for its first one. */
-export async function ownerOf(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<Owner> {
+export async function ownerOf(cloudstack: CloudStack, body: Wanted, ctx: RequestContext): Promise<Owner> {
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', `A caller of tenant ${tenant_id} cannot provision for another one.`)
@@ -32,7 +33,7 @@ export async function ownerOf(cloudstack: CloudStack, body: VmProvision, ctx: Re
 }
 
 /** A network of another tenant does not exist to a tenant-scoped caller. */
-async function networksOf(cloudstack: CloudStack, body: VmProvision, ctx: RequestContext): Promise<Raw[]> {
+async function networksOf(cloudstack: CloudStack, body: Wanted, ctx: RequestContext): Promise<Raw[]> {
   const ids = [...(body.network_ids ?? []), ...(body.networks ?? []).map((nic) => nic.network_id)]
   return Promise.all(ids.map((id) => requireUsableNetwork(cloudstack, ctx.caller.tenant_id, id)))
 }
@@ -106,7 +107,7 @@ async function firstAccount(cloudstack: CloudStack, domainid: string, signal: Ab
     'RESOURCE_NOT_FOUND',
     tenant === undefined
       ? `Tenant ${domainid} not found.`
-      : `Tenant ${textOf(tenant, 'name')} has no enabled account that could own the virtual machine.`,
+      : `Tenant ${textOf(tenant, 'name')} has no enabled account that could own anything.`,
   )
 }
 
