@@ -115,6 +115,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     what: 'affinity group', fields: ['affinity_group_id', 'affinity_group_ids'], nouns: ['affinityGroup'],
     list: 'affinityGroupList', names: ['name'],
   },
+  { what: 'SSH key', fields: ['ssh_key_id'], nouns: ['sshKey'], list: 'sshKeyList', names: ['name'] },
   {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],
     narrow: { virtual_machine_id: 'id' },

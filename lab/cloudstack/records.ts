@@ -388,6 +388,13 @@ export interface AffinityGroup extends Owned {
   type: string
 }
 
+export interface SshKeyPair extends Owned {
+  id: string
+  name: string
+  publickey: string
+  fingerprint: string
+}
+
 export interface Configuration {
   id: string
   name: string
@@ -442,6 +449,7 @@ export interface Records {
   backups: Backup
   backupofferings: Row
   affinitygroups: AffinityGroup
+  sshkeypairs: SshKeyPair
   userdata: Row
   ldap: Row
   ldaplinks: Row

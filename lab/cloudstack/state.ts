@@ -242,6 +242,7 @@ function createTables(): Tables {
     backups: new Table('backups', { vm: (backup) => backup.virtualmachineid }),
     backupofferings: new Table('backupofferings'),
     affinitygroups: new Table('affinitygroups'),
+    sshkeypairs: new Table('sshkeypairs'),
     userdata: new Table('userdata'),
     ldap: new Table('ldap'),
     ldaplinks: new Table('ldaplinks'),

@@ -22,6 +22,7 @@ import { vmMetrics } from './compute/metrics.ts'
 import { vmMoves, vmSnapshots } from './compute/moves.ts'
 import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
+import { sshKeys } from './compute/ssh-keys.ts'
 import { vms } from './compute/vms.ts'
 import { volumeSnapshots } from './compute/volume-snapshots.ts'
 import { console } from './console.ts'
@@ -76,6 +77,7 @@ export const areas = [
   vmSnapshots,
   volumeSnapshots,
   affinityGroups,
+  sshKeys,
   vmGuests,
   vmSettings,
   vmInventory,

@@ -63,6 +63,65 @@ test('an affinity group belongs to the tenant that is named, and to the own one 
   assert.deepEqual([refused.status, refused.body.code], [403, 'TENANT_SCOPE'], refused.text)
 })
 
+test('an SSH key is made with its private key shown once, or imported; machines are made with it by name', async () => {
+  const create = (body: object) => api.post('/compute/ssh-keys/create', body)
+  const made = await create({ name: 'deploy' })
+  assert.equal(made.status, 200, made.text)
+  const { private_key, public_key, ...key } = made.body
+  assert.match(private_key, /^-----BEGIN OPENSSH PRIVATE KEY-----\n/)
+  assert.match(public_key, /^ssh-ed25519 \S+ deploy$/)
+  const [sent] = await api.calls('registerSSHKeyPair')
+  assert.equal(sent?.['publickey'], public_key)
+  assert.ok(!JSON.stringify(sent).includes('PRIVATE'), 'the platform never has the private key')
+  const list = async (body: object) => (await api.post('/compute/ssh-keys/list', body)).body.ssh_keys
+  assert.deepEqual(await list({ id: key.id }), [key])
+
+  const imported = await create({ name: 'laptop', public_key })
+  assert.deepEqual([imported.body.private_key, imported.body.fingerprint], [null, key.fingerprint], imported.text)
+  assert.deepEqual((await list({ fingerprint: key.fingerprint })).map(({ name }: { name: string }) => name).sort(), [
+    'deploy',
+    'laptop',
+  ])
+  api.refused(await create({ name: 'deploy' }), 'COMPUTE_CONFLICT', /SSH key named deploy already exists/)
+  const pasted = await create({ name: 'wrong', public_key: private_key })
+  api.refused(pasted, 'INVALID_REQUEST', /public_key/)
+  assert.ok(!pasted.text.includes('PRIVATE'))
+
+  const order = {
+    zone_id: wellKnown.zone, template_id: wellKnown.templates['Debian 12'], service_offering_id: wellKnown.service_offerings.small,
+    network_ids: [wellKnown.networks['office-shared']],
+  } // biome-ignore format: one record
+  const machine_of = await api.done('POST', '/compute/vms/provision', {
+    ...order,
+    name: 'keyed-01',
+    key_pairs: ['deploy'],
+  })
+  assert.equal(machine_of.status, 200, machine_of.text)
+  assert.deepEqual(machine(machine_of.body.id).keypairs, ['deploy'])
+
+  const remove = (ssh_key_id: string) => api.post('/compute/ssh-keys/delete', { ssh_key_id })
+  const deleted = await remove(key.id)
+  assert.deepEqual([deleted.status, deleted.body], [200, { message: 'Deleted SSH key deploy.' }])
+  api.refused(await remove(key.id), 'RESOURCE_NOT_FOUND', new RegExp(`SSH key ${key.id} not found`))
+  assert.deepEqual(
+    (await list({})).map(({ name }: { name: string }) => name),
+    ['laptop'],
+  )
+})
+
+test('an SSH key belongs to the tenant that is named, and to the own one of a tenant-scoped caller', async () => {
+  const { acme, globex } = wellKnown.domains
+  const create = (body: object, token?: string) => api.post('/compute/ssh-keys/create', { name: 'key', ...body }, token)
+  assert.equal((await create({ domain_id: globex })).body.tenant_id, globex)
+  const token = await api.tokenOf(acme)
+  const own = await create({}, token)
+  assert.equal(own.body.tenant_id, acme, own.text)
+  api.refused(await create({ account: 'acme' }), 'INVALID_REQUEST', /domain_id/)
+  assert.equal((await create({ domain_id: globex }, token)).body.code, 'TENANT_SCOPE')
+  const deleted = await api.post('/compute/ssh-keys/delete', { ssh_key_id: own.body.id }, token)
+  assert.equal(deleted.status, 200, deleted.text)
+})
+
 test('affinity groups are refused for a running machine, and unknown ones', async () => {
   const update = (body: object, token?: string) => api.post('/compute/vms/update-affinity', body, token)
   api.refused(

@@ -14,6 +14,7 @@ export interface OtherTenant {
   vm_snapshot_id: string
   snapshot_id: string
   affinity_group_id: string
+  ssh_key_id: string
   network_id: string
   ip_id: string
   rule_id: string
@@ -68,6 +69,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
   tables.snapshots.put({ ...snapshot, id: id(6), name: 'globex-copy', volumeid: volume.id, ...OWNER })
   const group = first([...tables.affinitygroups.values()])
   tables.affinitygroups.put({ ...group, id: id(7), name: 'globex-apart', ...OWNER })
+  tables.sshkeypairs.put({ id: id(8), name: 'globex-key', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', ...OWNER })
   const free = first(tables.addresses.filter((address) => address.state === 'Free'))
   const address = tables.addresses.put({
     ...free, state: 'Allocated', allocated: Date.now(), associatednetworkid: network.id, ...OWNER,
@@ -89,6 +91,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     vm_snapshot_id: id(4),
     snapshot_id: id(6),
     affinity_group_id: id(7),
+    ssh_key_id: id(8),
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),

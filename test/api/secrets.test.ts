@@ -256,6 +256,15 @@ test('machines come with user data and passwords, and the platform fails in ever
   await until('all jobs have ended', async () => (await ask('GET', '/jobs?job_status=running')).body.count === 0)
 })
 
+test('an SSH key that is made is shown once', async () => {
+  const keyed = { headers: { 'idempotency-key': 'planted-key' } }
+  const made = await ask('POST', '/compute/ssh-keys/create', { name: 'planted' }, keyed)
+  assert.equal(made.status, 200, made.text)
+  // Its lines: in JSON they are never together.
+  const [, , , line] = String(made.body.private_key).split('\n')
+  plantAt('sshKeyCreate answer.private_key', line)
+})
+
 test('guests, external hosts, directories of tenants and agents bring secrets of their own', async () => {
   const list = await ask('POST', '/compute/vms/list', { page_size: 100 })
   const vms = list.body.virtual_machines as { id: string; name: string; state: string }[]

@@ -1,4 +1,4 @@
-/** What machines are given along the way: affinity groups, registered user data, key pairs. */
+/** What machines are given along the way: affinity groups, registered user data. */
 import { randomUUID } from 'node:crypto'
 import { invalid } from '../api-fault.ts'
 import { type Call, type Commands, job } from '../call.ts'

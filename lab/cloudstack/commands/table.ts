@@ -12,6 +12,7 @@ import { hosts } from './hosts.ts'
 import { imports } from './imports.ts'
 import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
+import { keyPairs } from './key-pairs.ts'
 import { limits } from './limits.ts'
 import { metrics } from './metrics.ts'
 import { networks } from './networks.ts'
@@ -40,6 +41,7 @@ export const COMMANDS: Commands = {
   ...imports,
   ...infrastructure,
   ...jobs,
+  ...keyPairs,
   ...limits,
   ...metrics,
   ...networks,

@@ -16,6 +16,7 @@ import { ownerFor, requireUsable } from '../scope.ts'
 import { setting } from '../settings.ts'
 import { networkText } from '../texts.ts'
 import { vmView } from '../vm-view.ts'
+import { requireKeyPairs } from './key-pairs.ts'
 
 const GIB = 1024 ** 3
 
@@ -30,7 +31,7 @@ export const vmDeploy: Commands = {
     checkBoot(call)
     checkVmName(call.spec.name, params.text('name'))
     checkUserData(call)
-    if (params.list('keypairs').length > 0) throw invalid('Not all specified keypairs exist')
+    requireKeyPairs(call)
     const offering = needOffering(call)
     const template = needTemplate(call)
     const chosen = params.merged('details')

@@ -9,6 +9,7 @@ import { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
 import { vmNics } from '#src/contract/compute/nics.ts'
 import { vmSettings } from '#src/contract/compute/settings.ts'
 import { vms } from '#src/contract/compute/vms.ts'
+import { sshKeys } from '#src/contract/compute/ssh-keys.ts'
 import { volumeSnapshots } from '#src/contract/compute/volume-snapshots.ts'
 import { infrastructure } from '#src/contract/infrastructure.ts'
 import { bindJob } from '#src/jobs/define.ts'
@@ -34,6 +35,7 @@ import { vmUsageGet, vmUsageList } from './usage.ts'
 import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
 import { vmSnapshotHandlers } from './vm-snapshots.ts'
+import { sshKeyHandlers } from './ssh-keys.ts'
 import { volumeSnapshotHandlers } from './volume-snapshots.ts'
 
 export function computeModule(parts: Parts): Module {
@@ -61,6 +63,7 @@ export function computeModule(parts: Parts): Module {
       serve(vmSnapshots, vmSnapshotHandlers(parts)),
       serve(volumeSnapshots, volumeSnapshotHandlers(parts)),
       serve(affinityGroups, affinityGroupHandlers(parts)),
+      serve(sshKeys, sshKeyHandlers(parts)),
       serve(vmGuests, vmGuestHandlers(parts)),
       serve(vmSettings, vmSettingsHandlers(parts)),
       serve(vmInventory, vmInventoryHandlers(parts)),

@@ -55,6 +55,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
     'COMPUTE_CONFLICT',
     'User data [named {name} ][with this content ({other}) ]already exists for this account.',
   ],
+  [/A key pair with name '(?<name>.*)' already exists/, 'COMPUTE_CONFLICT', 'An SSH key named {name} already exists.'],
   [/group with name (?<name>\S+) already exists/, 'COMPUTE_CONFLICT', 'An affinity group named {name} already exists.'],
   [
     /invalid affinity group type: (?<value>.+)\. Valid values are (?<all>.+)$/,
