@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import type { TObject } from 'typebox'
 import { areas } from '#src/contract/index.ts'
-import type { Job, Kind } from '../../lab/cloudstack/records.ts'
+import type { Job, Kind, SshKeyPair } from '../../lab/cloudstack/records.ts'
 import type { SimulatorState } from '../../lab/cloudstack/state.ts'
 import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/site.ts'
 import { startProduction } from '../support/control-process.ts'
@@ -129,6 +129,10 @@ const JOB: Job = {
   created: 1_700_000_000_000, completed: null,
 } // biome-ignore format: one record
 
+const SSH_KEY: SshKeyPair = {
+  id: '', name: '', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', accountid: wellKnown.accounts.acme, projectid: null,
+} // biome-ignore format: one record
+
 const many = (kind: Kind) => (state: SimulatorState) =>
   multiply(state, kind, ROWS, (number) => ({ name: `scale-${number}` }))
 
@@ -150,6 +154,10 @@ const PAGED: List[] = [
     filter: () => ({ start_date: '2026-01-01T00:00:00Z', end_date: '2026-01-01T00:01:00Z' }), expected: whole('vms') },
   { route: 'POST /compute/vms/snapshots/list', key: 'vm_snapshots', command: 'listVMSnapshot', fill: many('vmsnapshots'), expected: whole('vmsnapshots') },
   { route: 'POST /compute/volumes/snapshots/list', key: 'volume_snapshots', command: 'listSnapshots', fill: many('snapshots'), expected: whole('snapshots') },
+  { route: 'POST /compute/affinity-groups/list', key: 'affinity_groups', command: 'listAffinityGroups', fill: many('affinitygroups'),
+    expected: whole('affinitygroups') },
+  { route: 'POST /compute/ssh-keys/list', key: 'ssh_keys', command: 'listSSHKeyPairs', expected: whole('sshkeypairs'),
+    fill: (state) => multiply(state, 'sshkeypairs', ROWS, (number) => ({ name: `scale-${number}` }), SSH_KEY) },
   { route: 'GET /compute/vms/isos', key: 'isos', command: 'listIsos',
     fill: (state) => multiply(state, 'templates', ROWS, () => ({}), state.tables.templates.get(wellKnown.isos['virtio-win'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => one.iso && one.isready) },
