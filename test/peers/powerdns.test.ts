@@ -180,6 +180,40 @@ describe('PowerDNS', { skip: powerDnsMissing() }, () => {
     await dns.changeRecords(ZONE, each('delete'))
   })
 
+  test('a record that somebody wrote in other words is changed and removed like any other, and nothing beside it', async () => {
+    const written: Record<string, string[]> = {
+      TXT: ['"one " "two"', '"\\195\\188mlaut"', '"stays"'],
+      MX: ['10 Mail.Example.ORG.', '20 stays.example.'],
+      SRV: ['1 2 3 Host.Example.ORG.', '1 2 3 stays.example.'],
+      NS: ['NS9.Example.ORG.', 'stays.example.'],
+    }
+    const fqdn = `hand.${ZONE}`
+    const rrsets = Object.entries(written).map(([type, contents]) => ({
+      name: `Hand.${ZONE}.`,
+      type,
+      ttl: 60,
+      changetype: 'REPLACE',
+      records: contents.map((content) => ({ content, disabled: false })),
+    }))
+    await server.raw(`/zones/${ZONE}.`, 'PATCH', { rrsets })
+    const of = async (type: string): Promise<RecordData[]> =>
+      (await dns.records(ZONE, { fqdn })).filter((one) => one.fqdn === fqdn && one.type === type)
+    for (const [type, { length }] of Object.entries(written)) {
+      const others = (await of(type)).filter(({ value }) => !value.startsWith('stays'))
+      assert.equal(others.length, length - 1, type)
+      for (const old of others) {
+        await dns.changeRecords(ZONE, [{ action: 'update', old, record: { ...old, ttl: 333 } }])
+        assert.deepEqual([(await of(type)).length, (await of(type))[0]?.ttl], [length - others.indexOf(old), 333], type)
+        await dns.changeRecords(ZONE, [{ action: 'delete', old }])
+      }
+      assert.deepEqual(
+        (await of(type)).map(({ value }) => value.replace('.example', '')),
+        ['stays'],
+        type,
+      )
+    }
+  })
+
   test('a record that moves to another name leaves the others of its set, where both names have a comment', async () => {
     const [from, to] = [`from.${ZONE}`, `to.${ZONE}`]
     const comments = [{ content: 'of the office', account: '' }]

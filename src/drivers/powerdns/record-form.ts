@@ -60,16 +60,19 @@ export function changedSets(sets: readonly RecordSet[], changes: readonly Record
     next.set(key, set)
     return set
   }
-  const drop = (set: RecordSet, content: string): void => {
-    set.records = set.records.filter((line) => line.content !== content)
+  /** By what a line says: others write names in capitals, and texts in parts or with bytes escaped. */
+  const drop = (set: RecordSet, record: RecordData): void => {
+    const content = contentOf(record)
+    set.records = set.records.filter(
+      (line) => contentOf({ type: set.type, ...valueOf(set.type, line.content) }) !== content,
+    )
   }
   const add = (record: RecordData, before = ''): void => {
     const set = setOf(record)
-    const content = contentOf(record)
     set.ttl = record.ttl
     // One that is off and says the same is switched on by this.
-    drop(set, content)
-    set.records.push({ content, disabled: false })
+    drop(set, record)
+    set.records.push({ content: contentOf(record), disabled: false })
     if (record.comment !== before) set.comments = record.comment === '' ? [] : [{ content: record.comment }]
   }
   for (const change of changes) {
@@ -77,7 +80,7 @@ export function changedSets(sets: readonly RecordSet[], changes: readonly Record
       const set = setOf(change.record)
       Object.assign(set, { records: set.records.filter((line) => line.disabled === true), comments: [] })
     }
-    if (change.action === 'update' || change.action === 'delete') drop(setOf(change.old), contentOf(change.old))
+    if (change.action === 'update' || change.action === 'delete') drop(setOf(change.old), change.old)
     if (change.action !== 'delete')
       add(change.record, change.action === 'update' && isBeside(change) ? change.old.comment : '')
   }
