@@ -127,6 +127,12 @@ export function reservationTests(call: Caller, bench: () => AddressBench): void 
     refused(await create({ mac: mac(11), hostname: 'under_score' }), 400, 'INVALID_REQUEST', 'hostname')
     refused(await create({ mac: mac(11), create_dns: true }), 400, 'INVALID_REQUEST', 'dns_zone')
     refused(await create({ mac: mac(11), scope_name: 'nowhere' }), 400, 'DHCP_SCOPE_NOT_FOUND', 'nowhere')
+    for (const [gateway, owner] of [
+      [taken, mac(10)],
+      [held.ip, mac(1)],
+    ])
+      refused(await call('PUT', `${SCOPES}/suite`, { name: 'suite', gateway }), 400, 'DHCP_ADDRESS_TAKEN', owner)
+    assert.equal(ok(await call('GET', `${SCOPES}/suite`)).data.scope.gateway, '10.88.0.1')
     assert.equal(ok(await call('GET', `${RESERVATIONS}?scope_name=suite`)).data.total_count, 1)
     refused(await call('GET', `${RESERVATIONS}?scope_name=nowhere`), 400, 'DHCP_SCOPE_NOT_FOUND')
   })

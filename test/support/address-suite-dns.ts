@@ -194,6 +194,25 @@ export function dnsTests(call: Caller, bench: () => AddressBench): void {
     ok(await call('DELETE', `${ZONES}/${name}?confirm=${name}`))
   })
 
+  test('a subnet has its reverse zones by whole octets, and one that is smaller lies in that of its /24', async () => {
+    const name = 'reverse.example'
+    const cases: [string, string[]][] = [
+      ['10.89.0.0/25', ['0.89.10.in-addr.arpa']],
+      ['10.89.1.128/31', ['1.89.10.in-addr.arpa']],
+      ['10.89.4.0/23', ['4.89.10.in-addr.arpa', '5.89.10.in-addr.arpa']],
+      ['2001:db8:8::/47', ['8.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa', '9.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa']],
+    ]
+    for (const [reverse_zone_cidr, zones] of cases) {
+      const body = { name, type: 'Primary', create_reverse_zone: true, reverse_zone_cidr }
+      assert.deepEqual(ok(await call('POST', ZONES, body), 201).reverse_zones, zones, reverse_zone_cidr)
+      for (const zone of [name, ...zones]) ok(await call('DELETE', `${ZONES}/${zone}?confirm=${zone}`))
+    }
+    for (const reverse_zone_cidr of ['10.89.0.1/24', '10.0.0.0/4', '2001:db8::1/64', '0.0.0.0/0', '10.0.0.0/33']) {
+      const body = { name, type: 'Primary', create_reverse_zone: true, reverse_zone_cidr }
+      refused(await call('POST', ZONES, body), 400, 'INVALID_REQUEST', 'reverse_zone_cidr')
+    }
+  })
+
   test('a search finds names and values in any case, right after each change, and nothing that spans two records', async () => {
     const name = 'search.example'
     ok(await call('POST', ZONES, { name, type: 'Primary' }), 201)

@@ -9,7 +9,7 @@ import { forgetReservation, reservationOrders, saveReservation } from '#src/stor
 import type { AddressDns } from '../address-dns.ts'
 import type { ServerLock } from '../server-lock.ts'
 import { requireState } from './reading.ts'
-import { checkReservedAddress, freeAddress } from './scope-rules.ts'
+import { checkReservedAddress, checkUntaken, freeAddress } from './scope-rules.ts'
 
 export interface ReservationJobDeps {
   server: DhcpServer
@@ -143,11 +143,7 @@ async function addressFor({ deps, input, signal }: ReservationRun): Promise<stri
   }
   const { ip } = after
   checkReservedAddress(scope, ip, before === null ? 'body.ip' : 'body.new_ip')
-  const owner = reserved.find((row) => row.ip === ip)
-  if (owner !== undefined)
-    throw new ApiError('DHCP_ADDRESS_TAKEN', `${ip} is reserved for ${owner.mac} (${owner.hostname}).`)
-  const holder = held.find((row) => row.ip === ip)
-  if (holder !== undefined) throw new ApiError('DHCP_ADDRESS_TAKEN', `${ip} is leased to ${holder.mac} at the moment.`)
+  checkUntaken(ip, reserved, held)
   return ip
 }
 

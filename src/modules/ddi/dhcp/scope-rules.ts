@@ -1,6 +1,6 @@
 // What a scope must be, and what its server can express: checked before anything changes.
 import type { ScopeCreate, ScopeUpdate } from '#src/contract/ddi/dhcp-records.ts'
-import type { DhcpLimits, DhcpReservation, DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
+import type { DhcpLease, DhcpLimits, DhcpReservation, DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import {
   type AddressRange,
@@ -156,10 +156,15 @@ export function freeAddress(scope: DhcpScope, taken: ReadonlySet<string>): strin
   return undefined
 }
 
-/** Reservations that a smaller subnet or range would leave behind. */
-export function stranded(scope: DhcpScope, reservations: readonly Pick<DhcpReservation, 'ip'>[]): string[] {
-  const subnet = subnetOf(scope.network)
-  return reservations
-    .map((reservation) => reservation.ip)
-    .filter((ip) => subnet === undefined || numberOf(ip) <= subnet.network || numberOf(ip) >= subnet.broadcast)
+/** Of whoever else has it. */
+export function checkUntaken(
+  ip: string,
+  reserved: readonly Pick<DhcpReservation, 'ip' | 'mac' | 'hostname'>[],
+  leases: readonly Pick<DhcpLease, 'ip' | 'mac'>[],
+): void {
+  const owner = reserved.find((row) => row.ip === ip)
+  if (owner !== undefined)
+    throw new ApiError('DHCP_ADDRESS_TAKEN', `${ip} is reserved for ${owner.mac} (${owner.hostname}).`)
+  const holder = leases.find((row) => row.ip === ip)
+  if (holder !== undefined) throw new ApiError('DHCP_ADDRESS_TAKEN', `${ip} is leased to ${holder.mac} at the moment.`)
 }

@@ -8,7 +8,7 @@ import { recordChange } from '#src/store/app-events.ts'
 import { forgetScope, reservationOrders, saveScope, scopeNotes } from '#src/store/dhcp-orders.ts'
 import type { DhcpDeps } from './deps.ts'
 import { counted, paged, requireScope, requireState, reservationViews } from './reading.ts'
-import { changedScope, checkText, newScope, stranded } from './scope-rules.ts'
+import { changedScope, checkText, checkUntaken, newScope } from './scope-rules.ts'
 import { figuresOf } from './statistics.ts'
 import { isEnabled, scopeView } from './views.ts'
 import { networksOfZone } from './vm-macs.ts'
@@ -111,11 +111,13 @@ export function dhcpScopeUpdate(deps: DhcpDeps) {
     return changing(deps, ctx, body.name, `Changing scope ${body.name}.`, async () => {
       const { limits } = deps.server
       checkText(body.description ?? '', limits, 'body.description')
-      const { scope: before, reservations } = await requireState(deps, body.name)
+      const [{ scope: before, reservations, leases }, orders] = await Promise.all([
+        requireState(deps, body.name),
+        reservationOrders(deps.database.db, { scope: body.name }),
+      ])
       const scope = changedScope(before, body, limits)
-      const left = stranded(scope, reservations)
-      if (left.length > 0)
-        throw invalidField('body', `the reservations of ${left.slice(0, 5).join(', ')} would lie outside`)
+      // Its clients would answer for the router.
+      if (scope.gateway !== before.gateway) checkUntaken(scope.gateway, [...orders, ...reservations], leases)
       await replace(deps, scope, body.description)
       return { success: true, message: `Scope ${body.name} is changed.` }
     })

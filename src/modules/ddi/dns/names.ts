@@ -43,20 +43,25 @@ export function reverseName(address: string): string {
 
 const MAX_REVERSE_ZONES = 256
 
-/** One zone for each whole octet (IPv6: nibble) that the subnet needs: a /22 is four zones of a /24. */
+/**
+ * One zone for each whole octet (IPv6: nibble) that the subnet needs: a /22 is four zones of a /24. A subnet that is smaller
+ * lies in the zone of its /24, because a zone of one address each helps nobody.
+ */
 export function reverseZones(cidr: string, path: string): string[] {
   const parsed = ipaddr.isValidCIDR(cidr) ? ipaddr.parseCIDR(cidr) : undefined
   if (parsed === undefined) throw invalidField(path, `${cidr} is no subnet in CIDR form`)
   const [address, bits] = parsed
-  const [step, total] = address.kind() === 'ipv4' ? [8, 32] : [4, 128]
-  const whole = Math.min(Math.max(step, Math.ceil(bits / step) * step), total)
-  const count = 2 ** (whole - bits)
+  const [step, total, longest] = address.kind() === 'ipv4' ? [8, 32, 24] : [4, 128, 128]
+  const whole = Math.min(Math.ceil(bits / step) * step, longest)
+  const used = Math.min(bits, whole)
+  const count = 2 ** (whole - used)
   if (count > MAX_REVERSE_ZONES || bits === 0)
     throw invalidField(path, `${cidr} needs ${count} reverse zones; ${MAX_REVERSE_ZONES} at a time are made`)
   const bytes = address.toByteArray()
   const value = bytes.reduce((sum, byte) => sum * 256n + BigInt(byte), 0n)
   const shift = BigInt(total - whole)
-  const first = (value >> BigInt(total - bits)) << BigInt(whole - bits)
+  if (value & ((1n << BigInt(total - bits)) - 1n)) throw invalidField(path, `${cidr} has host bits that are not zero`)
+  const first = (value >> BigInt(total - used)) << BigInt(whole - used)
   return Array.from({ length: count }, (_, index) => {
     const at = (first + BigInt(index)) << shift
     const parts = Array.from({ length: whole / step }, (_part, part) => {
