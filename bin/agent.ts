@@ -1,13 +1,15 @@
 // `groundplane agent --config FILE`: the agent of a node. `--join URL --token T` makes it enrol first.
 import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
 import { linuxHost } from '#src/kernel/host.ts'
 import { hostOptionsOf } from '#src/node/config.ts'
 import { loadAgentConfig } from './agent-config.ts'
+import { readArguments } from './arguments.ts'
 import { startAgent, stopWithProcess } from './agent-program.ts'
 import { releaseStartUpMemory } from './memory.ts'
 
-const { values } = parseArgs({
+const USAGE = 'Usage: groundplane agent --config FILE [--join URL] [--token-file FILE] [--state DIR]'
+
+const { values } = readArguments(USAGE, {
   options: {
     config: { type: 'string', short: 'c' },
     join: { type: 'string' },

@@ -1,7 +1,7 @@
 // `groundplane control --config FILE`: the control plane in production; `groundplane control rotate-key` gives it a new key.
-import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
 import { type Config, ConfigError, loadConfig } from '#src/kernel/config.ts'
+import { readArguments } from './arguments.ts'
 import { startControlPlane } from './control-plane.ts'
 import { releaseStartUpMemory } from './memory.ts'
 import { RotationRefused, rotateControlKey } from './rotate-key.ts'
@@ -11,7 +11,7 @@ const STOP_MS = 15_000
 const USAGE = 'Usage: groundplane control [rotate-key] --config FILE'
 
 try {
-  const { values, positionals } = parseArgs({
+  const { values, positionals } = readArguments(USAGE, {
     options: { config: { type: 'string', short: 'c' } },
     allowPositionals: true,
   })

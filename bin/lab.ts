@@ -1,13 +1,25 @@
 // `npm start`, `groundplane lab`: a whole simulated private cloud behind the real API, on this machine.
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import closeWithGrace from 'close-with-grace'
+import { numberArgument, readArguments } from './arguments.ts'
 import { ownStateDir, startDataCentre } from './data-centre.ts'
 import { watchLauncher } from './launcher.ts'
 
 const started = performance.now()
-const { values, positionals } = parseArgs({
+const USAGE = `Usage: groundplane lab [token] [options]      npm start -- [options]
+
+  --port N       port of the API and the console; 8080, or PORT
+  --host ADDRESS address to listen on; 127.0.0.1
+  --vms N        virtual machines of a new lab; 40
+  --state DIR    where everything is kept; GROUNDPLANE_STATE
+  --no-agents    without the nodes
+  --no-cameras   without the cameras
+  --relay URL    of a go2rtc that carries the video
+
+token            prints the admin token of the lab that runs`
+
+const { values, positionals } = readArguments(USAGE, {
   allowPositionals: true,
   options: {
     port: { type: 'string', default: process.env.PORT ?? '8080' },
@@ -24,8 +36,8 @@ try {
   if (positionals.length > 0) printToken(positionals)
   const centre = await startDataCentre({
     host: values.host,
-    port: Number(values.port),
-    vms: Number(values.vms),
+    port: numberArgument('port', values.port, [0, 65_535]),
+    vms: numberArgument('vms', values.vms, [0, 100_000]),
     state_dir: values.state === undefined ? undefined : resolve(values.state),
     agents: !values['no-agents'],
     cameras: !values['no-cameras'],
