@@ -172,9 +172,9 @@ interface Startable extends Pick<Parts, 'config' | 'database' | 'stream' | 'back
 }
 
 /** Made when it is first asked for: it takes longer than the rest of the start. */
-function publishedDocument(version: string): () => string {
-  let document: string | undefined
-  return () => (document ??= JSON.stringify(openApiDocument(areas, { version })))
+function publishedDocument(version: string): () => Buffer {
+  let document: Buffer | undefined
+  return () => (document ??= Buffer.from(JSON.stringify(openApiDocument(areas, { version }))))
 }
 
 /** Once the database is there: the schema, then everything that works on it. Answers what to print. */

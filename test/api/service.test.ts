@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -137,6 +137,26 @@ suite('a running service', () => {
       assert.deepEqual([again.status, again.bytes.length, again.headers.etag], [304, 0, tag], path)
       const other = await raw(lab, { path, headers: { 'if-none-match': '"other"' } }, 'identity')
       assert.equal(other.status, 200)
+    }
+  })
+
+  test('callers who ask for the reference and do not read it share its bytes', async () => {
+    const path = '/docs/reference.js'
+    const { bytes } = await raw(lab, { path }, 'identity')
+    const { hostname, port } = new URL(lab.url)
+    const sockets: Socket[] = []
+    const before = process.memoryUsage().arrayBuffers
+    try {
+      for (let caller = 0; caller < 40; caller += 1) {
+        const socket = connect(Number(port), hostname)
+        sockets.push(socket)
+        socket.write(`GET ${path} HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`)
+        await once(socket, 'readable')
+      }
+      const grown = process.memoryUsage().arrayBuffers - before
+      assert.ok(grown < 20 * bytes.length, `${grown} bytes for 40 callers of ${bytes.length} bytes`)
+    } finally {
+      for (const socket of sockets) socket.destroy()
     }
   })
 

@@ -12,7 +12,8 @@ export interface ServiceDeps {
   replica_id: string
   metrics: Metrics
   /** The published document, ready to send. */
-  document: () => string
+  /** Bytes, because a text would be copied for every caller. */
+  document: () => Buffer
   page: ReferencePage
   /** What must hold before this replica may serve. */
   checks: () => Promise<Check[]>
