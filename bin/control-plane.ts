@@ -5,6 +5,7 @@ import packageJson from '../package.json' with { type: 'json' }
 import { areas } from '#src/contract/index.ts'
 import { openApiDocument } from '#src/contract/openapi.ts'
 import { createAddressServers } from './address-servers.ts'
+import { createCeph } from '#src/drivers/ceph/client.ts'
 import { createCloudStack } from '#src/drivers/cloudstack/client.ts'
 import { createFrigateClients } from '#src/drivers/frigate/client.ts'
 import { createEngine, type Engine } from '#src/jobs/engine.ts'
@@ -14,6 +15,7 @@ import { type Config, ConfigError, secretValues } from '#src/kernel/config.ts'
 import { createRateLimiter } from '#src/kernel/http/rate-limit.ts'
 import type { MountServices } from '#src/kernel/http/mount.ts'
 import { createServer, type Server } from '#src/kernel/http/serve.ts'
+import { linuxHost } from '#src/kernel/host.ts'
 import { createLog, type Log } from '#src/kernel/log.ts'
 import { createMetrics, type Metrics } from '#src/kernel/metrics.ts'
 import { openKeyring } from '#src/kernel/keyring.ts'
@@ -114,6 +116,7 @@ async function start(
   opened.defer(() => cloudstack.close())
   const { dhcp: dhcp_server, dns: dns_server, ipam: ipam_store, ...addresses } = createAddressServers(config, log)
   opened.defer(() => addresses.close())
+  const ceph = createCeph(config.ceph, linuxHost())
   const nvr_clients = createFrigateClients(observed('nvr'))
   opened.defer(() => nvr_clients.close())
   const listener = createListener(connection, log)
@@ -142,7 +145,7 @@ async function start(
   const start_up = createStartUp()
   let url: string | undefined
   const parts = {
-    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, ipam_store, nvr_clients, agents, bmcs, own_node, cache, background,
+    config, database, replica_id: replica.id, keyring, ca, stream, jobs: engine, cloudstack, dhcp_server, dns_server, ipam_store, ceph, nvr_clients, agents, bmcs, own_node, cache, background,
     log, metrics, version, document: publishedDocument(version),
     listening: () => (url === undefined ? undefined : Number(new URL(url).port)),
     checks: readinessChecks(database, listener, { starting: start_up.state, draining }),

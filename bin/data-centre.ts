@@ -11,6 +11,7 @@ import { startEmbeddedPostgres } from '#src/store/embedded/postgres.ts'
 import { defaultStateDir } from '#src/store/embedded/state-dir.ts'
 import { makeStateFolder } from '#src/store/embedded/state-folder.ts'
 import { startLabAgents } from '../lab/agents.ts'
+import { type CephLab, startCephLab } from '../lab/ceph/server.ts'
 import { type CloudStackLab, startCloudStack } from '../lab/cloudstack/server.ts'
 import { rotateLog } from '../lab/log-file.ts'
 import { DEFAULT_SIZE } from '../lab/site.ts'
@@ -79,7 +80,7 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
   rotateLog(log_file)
   const { level } = loadConfig(undefined, options.environment ?? {}).log
   const log = createLog({ level, destination: pino.destination({ dest: log_file, sync: false }) })
-  const [postgres, platform, addresses, redfish, pikvm] = await allStarted(
+  const [postgres, platform, addresses, redfish, pikvm, ceph] = await allStarted(
     startEmbeddedPostgres({ state_dir, log: (line) => log.debug({ line }, 'postgres') }).then((server) => {
       started.defer(() => server.stop())
       return server
@@ -109,11 +110,15 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
       started.defer(() => lab.close())
       return lab
     }),
+    startCephLab({ folder: join(data_dir, 'ceph'), hosts: ['kvm-01', 'kvm-02', 'kvm-03'] }).then((lab) => {
+      started.defer(() => lab.close())
+      return lab
+    }),
   )
   const cameras = options.cameras
     ? await startedCameras(platform, { data_dir, relay_url: options.relay_url, log }, started)
     : null
-  const config = labConfig(options, data_dir, { platform, addresses, cameras })
+  const config = labConfig(options, data_dir, { platform, addresses, cameras, ceph })
   const control = await startOnFreePort(config, {
     connection: postgres.connection,
     log,
@@ -142,8 +147,9 @@ async function start(options: DataCentreOptions, started: AsyncDisposableStack):
 function labConfig(
   options: DataCentreOptions,
   data_dir: string,
-  { platform, addresses, cameras }: { platform: CloudStackLab; addresses: TechnitiumLab; cameras: LabCameras | null },
+  parts: { platform: CloudStackLab; addresses: TechnitiumLab; cameras: LabCameras | null; ceph: CephLab },
 ): Config {
+  const { platform, addresses, cameras, ceph } = parts
   const given = loadConfig(undefined, options.environment ?? {})
   return {
     ...given,
@@ -158,6 +164,7 @@ function labConfig(
     },
     dhcp: { ...given.dhcp, server: 'technitium' },
     dns: { ...given.dns, server: 'technitium' },
+    ceph: { ...given.ceph, conf: ceph.conf, tool: ceph.tool },
     technitium: { url: addresses.url, token: addresses.token },
     cam: {
       ...given.cam,

@@ -54,6 +54,7 @@ async function showPreflight(terminal: Terminal, found: Json): Promise<void> {
       ['routers and system services', number('system_vm_count')],
       ['destroyed machines', listed(found.destroyed_vm_names)],
       ['wiped disks', listed(found.wiped_disks)],
+      ['disks taken out of the store', listed(isRecord(found.storage) ? found.storage.osds : [])],
       ['released addresses', listed(found.held_addresses)],
       ['fingerprint', `${textOf(found.fingerprint) ?? ''}, good until ${textOf(found.expires_at) ?? ''}`],
     ],

@@ -14,7 +14,19 @@ export interface ErrorEntry {
 
 const entry = (status: ErrorStatus, title: string): ErrorEntry => ({ status, title })
 
-export const SUBSYSTEMS = ['COMPUTE', 'NVR', 'DHCP', 'DNS', 'IPAM', 'BMC', 'KVM', 'AGENT', 'STORE', 'IDENTITY'] as const
+export const SUBSYSTEMS = [
+  'COMPUTE',
+  'NVR',
+  'DHCP',
+  'DNS',
+  'IPAM',
+  'BMC',
+  'KVM',
+  'AGENT',
+  'STORE',
+  'CLUSTERSTORE',
+  'IDENTITY',
+] as const
 export type Subsystem = (typeof SUBSYSTEMS)[number]
 
 const general = {

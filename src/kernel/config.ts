@@ -5,6 +5,7 @@ import { type Static, type TProperties, type TSchema, Type } from 'typebox'
 import Value from 'typebox/value'
 import { parse } from 'yaml'
 import { bmcSettings } from './bmc-settings.ts'
+import { cephSettings } from './ceph-settings.ts'
 import { haSettings, replicationSettings } from './ha-settings.ts'
 import { installerSettings } from './installer-settings.ts'
 import { setupSettings } from './setup-settings.ts'
@@ -247,6 +248,7 @@ export const ConfigSchema = Type.Object(
       },
       'The store of sites, VLANs, prefixes and addresses.',
     ),
+    ceph: Group(cephSettings, 'The distributed store (Ceph), which nodes leave when they are decommissioned.'),
     auth: Group(
       {
         session_hours: Type.Number({ default: 12, minimum: 0.1, description: 'Life of a console session.' }),

@@ -92,7 +92,11 @@ const PUBLIC_SENTENCE: Record<UpstreamFailure, string> = {
   not_configured: 'is not configured',
 }
 
-const WORDS: Partial<Record<Subsystem, string>> = { COMPUTE: 'compute platform', NVR: 'NVR' }
+const WORDS: Partial<Record<Subsystem, string>> = {
+  COMPUTE: 'compute platform',
+  NVR: 'NVR',
+  CLUSTERSTORE: 'distributed store',
+}
 
 /** A database that restarts or changes its primary is back within seconds. */
 const STORE_RETRY_AFTER_S = 5

@@ -1,6 +1,7 @@
 // What a module is: it declares the areas it serves, the jobs it has and what it watches. `bin/modules.ts` lists the modules and
 // mounts them; a module constructs nothing that another one also needs.
 import type { Area, ControlRoutes, Handlers, Routes } from '#src/contract/route.ts'
+import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
@@ -35,6 +36,8 @@ export interface Parts {
   /** Undefined where the configuration names none. */
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
+  /** The distributed store; undefined where none is configured. */
+  ceph: Ceph | undefined
   nvr_clients: FrigateClients
   /** Undefined: our own tables. */
   ipam_store: IpamStore | undefined

@@ -1,22 +1,29 @@
 // Decommission preflight over HTTP: a node of the simulated platform with a simulated BMC.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { type CephLab, startCephLab } from '../../lab/ceph/server.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
 import type { Reply } from '../support/http.ts'
 import { runHere } from '../cli/in-process.ts'
 import { control, ended } from '../support/platform-calls.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 
 let site: BmcSite
+let ceph: CephLab
 let node: string
 let next = 0
 
 before(async () => {
-  site = await startBmcSite({ time: 'step' })
+  ceph = await startCephLab({ folder: tempFolder('gp-ceph-'), hosts: ['kvm-01', 'kvm-02', 'kvm-03'] })
+  site = await startBmcSite({ time: 'step', config: { ceph: { conf: ceph.conf, tool: ceph.tool } } })
   node = site.bmcs['idrac9-7'].host
   await register(node, { node_ip: '10.0.0.12', fqdn: 'kvm-02.example.internal', role: 'compute' })
 })
-after(() => site.close())
+after(async () => {
+  await site.close()
+  await ceph.close()
+})
 
 async function register(bmc_ip: string, more: object): Promise<void> {
   const reply = await site.lab.call('POST', '/configure/nodes', { bmc_ip, ...more })
@@ -134,6 +141,61 @@ test('a platform that does not answer fails its checks and leaves its numbers un
   assert.equal(statusOf(reply, 'platform-reachable'), 'fail')
   assert.equal(statusOf(reply, 'last-host'), 'fail')
   assert.deepEqual([reply.body.can_proceed, reply.body.vm_count], [false, null])
+})
+
+const messageOf = ({ body }: Reply, name: string): string =>
+  body.checks.find((check: { name: string }) => check.name === name)?.message
+
+test('what the distributed store has on the node, where it goes and who is left is reported by its numbers', async () => {
+  const { body, ...reply } = await preflight()
+  assert.equal(reply.status, 200, reply.text)
+  const [used, size] = [1_125_221_068 * 1024, 3_750_736_896 * 1024]
+  const { free_bytes, fullest_share, ...numbers } = body.storage
+  assert.deepEqual(numbers, { osds: [2, 3], used_bytes: 2 * used, disks_left: 4, monitors_left: 3, managers_left: 2 })
+  assert.ok(Math.abs(free_bytes - 4 * (0.9 * size - used)) < 10)
+  assert.ok(Math.abs(fullest_share - (1.5 * used) / size) < 1e-6)
+  assert.equal(body.store_served_at_admission, true)
+  assert.match(
+    messageOf({ body, ...reply }, 'storage-capacity'),
+    /^2.1 TiB of osd.2, osd.3 move to 4 other disks that take 8.4 TiB more; the fullest would be 45 % full.$/,
+  )
+})
+
+test('a node stays when copies find no place, when there is no room, and when nobody would be left to decide', async () => {
+  const { state } = ceph
+  const before = structuredClone(state)
+  const refused = async (name: string, change: Partial<typeof state>): Promise<string> => {
+    Object.assign(state, structuredClone(before), change)
+    const reply = await preflight()
+    Object.assign(state, before)
+    assert.deepEqual([statusOf(reply, name), reply.body.can_proceed], ['fail', false], messageOf(reply, name))
+    return messageOf(reply, name)
+  }
+  const [images, volumes] = before.pools
+  assert.ok(images !== undefined && volumes !== undefined)
+  assert.match(
+    await refused('storage-health', { pools: [images, { ...volumes, size: 3, min_size: 2 }] }),
+    /without osd.2, osd.3: pool vm-volumes keeps 3 copies, each on another host, and works with 2: of 3 places 2 would be left\.$/,
+  )
+  assert.match(
+    await refused('storage-capacity', {
+      osds: before.osds.map((osd) => ({ ...osd, kb_used: Math.round(0.66 * osd.kb) })),
+    }),
+    /the fullest would be 99 % full: none takes data at 90 % any more\.$/,
+  )
+  const [first, ...others] = before.monitors
+  assert.ok(first !== undefined)
+  assert.match(
+    await refused('storage-quorum', {
+      monitors: [{ ...first, name: 'kvm-02', host: 'kvm-02' }, ...others.map((one, at) => ({ ...one, is_up: at > 0 }))],
+    }),
+    /^1 of 3 monitors stay: they would be no majority\.$/,
+  )
+  assert.match(
+    await refused('storage-quorum', { managers: [{ name: 'kvm-02', host: 'kvm-02' }] }),
+    /^No manager of the store would be left/,
+  )
+  assert.match(await refused('storage-health', { is_silent: true }), /^This cannot be told: .*distributed store.*\.$/)
 })
 
 test('another host in preparation, machines in between two states and a silent BMC stop it', async () => {

@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
 import { closeServer, listenOn } from '../../lab/control.ts'
+import type { SimulatedCeph } from '../../lab/ceph/cluster.ts'
 import { type RedfishLab, type SimulatedBmc, startRedfish } from '../../lab/redfish/server.ts'
 import { macsOf, wipeImage, wipeMachine } from '../../lab/redfish/wipe-image.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
@@ -32,8 +33,11 @@ import { holdAddress, recordNics } from '#src/store/node-lifecycle.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import { findWipe } from '#src/store/wipes.ts'
 import { FAST } from '../support/bmc-site.ts'
-import { crashInTurn, ended, failEverywhere, lastOf, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import {
+  crashEverywhere, crashInTurn, ended, failEverywhere, lastOf, repeatEverywhere, type Walk, withSentPoints,
+} from '../support/job-harness.ts' // biome-ignore format: one list
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
+import { simulatedStore } from '../support/simulated-store.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { NOTHING, startWalkSite, type WalkNode, type WalkSite } from '../support/walk-site.ts'
@@ -382,6 +386,48 @@ suite('leaving nodes', () => {
     } finally {
       await process.stop()
     }
+  })
+
+  test('a process killed at any point of leaving the distributed store is followed by one that loses no copy', async () => {
+    const changes = (method: string) => (/^(state|isDrained|mayLose)/.test(method) ? undefined : method)
+    const only = ['storage-drain', 'storage-remove']
+    const steps = decommissionStartJob.steps.filter(({ name }) => only.includes(name))
+    const walk: Walk<SimulatedCeph & { host: string }> = {
+      async make() {
+        const { row, ...fixture } = await site.addNode('decommissioning')
+        const [host = ''] = fixture.node.fqdn.split('.')
+        const store = simulatedStore([host, 'kvm-a', 'kvm-b'])
+        store.state.monitors.push(...[host, 'mgmt-04'].map((name) => ({ name, host: name, is_up: true })))
+        store.state.managers.push({ name: host, host })
+        store.state.active_manager = host
+        const input: LeaveInput = {
+          bmc_ip: row.bmc_ip, node_id: row.node_id, by: 'test', state: 'configured', addresses: [], names: [fixture.node.fqdn], destroy: [],
+          disks: [], store_served: true, osds: [0, 1], wipe: 'none', power_off: false, findings: [],
+        } // biome-ignore format: a record
+        const deps = site.leaveDeps(fixture, { ceph: withSentPoints(store.ceph, changes) })
+        const bound = bindJob({ ...decommissionStartJob, steps }, deps)
+        return { fixture: { ...store, host }, bound, input, connection: site.connection }
+      },
+      completed({ state, changes: made, host }, job, where) {
+        assert.equal(job.job_status, 'completed', `${where}: ${job.status}`)
+        assert.deepEqual(state.lost, [], where)
+        const left = [
+          state.osds.filter((osd) => osd.host === host),
+          state.hosts,
+          state.monitors.length,
+          state.active_manager,
+        ]
+        assert.deepEqual(left, [[], ['kvm-a', 'kvm-b'], 4, 'mgmt-01'], where)
+        // Whatever is sent, and sent again, is about the node alone.
+        const others = made.filter((line) => !/^(osd (out|stop) 0 1|osd crush (reweight osd.[01] 0|rm kvm-n\d+)|osd purge [01] .*|(mon remove|mgr fail) kvm-n\d+)$/.test(line)) // biome-ignore format: one rule
+        assert.deepEqual(others, [], where)
+      },
+      failed: (_fixture, job, where) => assert.equal(job.job_status, 'failed', where),
+    }
+    const points = await crashEverywhere({ ...walk, points: /:(started|sent|saved)$/ })
+    for (const point of ['markOut', 'takeWeight', 'removeMonitor', 'failManager', 'stop', 'purge', 'removeBucket'])
+      assert.ok(points.includes(`${point}:sent`), `${point} is a point`)
+    await repeatEverywhere(walk)
   })
 })
 

@@ -66,7 +66,7 @@ export function leavingJob(site: Site, { bmc_ip, node_id, address }: Node & { ad
 
 function leaveDeps(site: Site): LeaveDeps {
   return {
-    ...site, bmcs: NO_BMC, dhcp_server: undefined, dns_server: undefined, ipam_store: undefined, dhcp_lock: (work) => work(),
+    ...site, bmcs: NO_BMC, ceph: undefined, dhcp_server: undefined, dns_server: undefined, ipam_store: undefined, dhcp_lock: (work) => work(),
     dns_lock: (work) => work(), config, image_port: () => 0, now: () => Date.now(), answers: async () => false, wipe_wait_ms: 1,
     wipe_poll_ms: 1,
   } // biome-ignore format: one record

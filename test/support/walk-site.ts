@@ -57,7 +57,7 @@ export async function startWalkSite() {
   opened.defer(() => platform.close())
   const addresses = await startAddresses(database)
   opened.defer(() => addresses.close())
-  const ports = { database, cloudstack: platform.cloudstack, cluster: NO_CLUSTER, ...addresses }
+  const ports = { database, cloudstack: platform.cloudstack, cluster: NO_CLUSTER, ceph: undefined, ...addresses }
   let count = 0
 
   /** With an agent, a DHCP reservation, and the state given. */

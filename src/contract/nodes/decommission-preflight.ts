@@ -75,6 +75,23 @@ export const DecommissionPreflight = Type.Object(
       ...extension,
       description: 'Serial numbers of the disks that going on would wipe.',
     }),
+    storage: Nullable(
+      Type.Object(
+        {
+          osds: Type.Array(Type.Integer(), { description: 'Its disks in the store, which are emptied and removed.' }),
+          used_bytes: Type.Integer({ minimum: 0, description: 'What is on them.' }),
+          free_bytes: Type.Integer({ minimum: 0, description: 'What the other disks take before they count as full.' }),
+          disks_left: Type.Integer({ minimum: 0, description: 'Other disks that take data.' }),
+          fullest_share: Type.Number({ minimum: 0, description: 'Of the fullest of them afterwards, 0 to 1.' }),
+          monitors_left: Type.Integer({ minimum: 0, description: 'Monitors that would agree with each other.' }),
+          managers_left: Type.Integer({ minimum: 0 }),
+        },
+        {
+          ...extension,
+          description: 'The node in the distributed store; null: it is no member, or the store cannot be asked.',
+        },
+      ),
+    ),
     fingerprint: Type.String({ ...extension, description: 'Names this result when the decommission is asked for.' }),
     expires_at: Type.Unsafe<string>({ ...Time, ...extension, description: 'Until when the fingerprint is good.' }),
     unavailable: Type.Array(Unavailable, { ...extension, description: 'Why fields are null.' }),
@@ -109,6 +126,7 @@ export const examplePreflight: DecommissionPreflight = {
   non_migratable_vm_names: ['render-gpu'],
   destroyed_vm_names: ['render-gpu'],
   wiped_disks: ['S5GXNX0T400123'],
+  storage: null,
   fingerprint: '6f1e0c9b2d4a8873',
   expires_at: '2026-11-20T03:22:45.120Z',
   unavailable: [],

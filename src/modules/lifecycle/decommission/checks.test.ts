@@ -33,7 +33,10 @@ const store = (
 ): Reading<StorageReading> =>
   read({
     daemons: 2, daemons_up: 2, pools: 1, health: 'HEALTH_OK',
-    without: { rejection: null, used_share: 0.5, near_full_share: 0.85, full_share: 0.95, monitors: 5, monitors_left: 5, ...without },
+    without: {
+      rejection: null, findings: [], osds: [3, 4], used_bytes: 4e9, free_bytes: 9e9, disks_left: 4, used_share: 0.5, near_full_share: 0.85,
+      full_share: 0.9, monitors: 5, monitors_left: 5, managers: 2, managers_left: 1, ...without,
+    },
     ...more,
   }) // biome-ignore format: a record
 
@@ -118,7 +121,7 @@ const TABLE: Record<string, Row> = {
     source: 'storage',
   },
   'storage-capacity': {
-    warn: { storage: store({}, { used_share: 0.9 }) },
+    warn: { storage: store({}, { used_share: 0.87 }) },
     fail: { storage: store({}, { used_share: 0.97 }) },
     source: 'storage',
   },

@@ -5,7 +5,7 @@ import type { DecommissionPreflight } from '#src/contract/nodes/decommission-pre
 import { putPreflight } from '#src/store/decommissions.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import { judge } from './checks.ts'
-import type { PreflightWish, Readings } from './readings.ts'
+import type { PreflightWish, Readings, StorageReading } from './readings.ts'
 import { readSources, type SourceDeps } from './sources.ts'
 import { planVms, type VmPlan } from './vm-plan.ts'
 
@@ -56,9 +56,25 @@ export function judged(
     ...numbersOf(plan, 'missing' in platform ? 0 : platform.read.targets.length),
     wiped_disks:
       'missing' in disks || wish.wipe === 'none' ? [] : [...disks.read[wish.wipe === 'data' ? 'data' : 'known']],
+    storage: storageNumbers(store),
     unavailable: unavailable(readings),
   }
   return { result, plan }
+}
+
+/** Null where the node is no member, and where the store cannot be asked: its checks say which. */
+function storageNumbers(store: StorageReading | undefined): Result['storage'] {
+  if (store === undefined || store.without === null || store.daemons === 0) return null
+  const { osds, used_bytes, free_bytes, disks_left, used_share, monitors_left, managers_left } = store.without
+  return {
+    osds: [...osds],
+    used_bytes,
+    free_bytes,
+    disks_left,
+    fullest_share: used_share,
+    monitors_left,
+    managers_left,
+  }
 }
 
 function numbersOf(plan: VmPlan | undefined, targets: number) {
@@ -92,7 +108,7 @@ function unavailable({ platform, addresses }: Readings): Result['unavailable'] {
   ]
 }
 
-/** Over what a caller agrees to: the machines and their fates, the addresses, the slot, the verdicts. */
+/** Over what a caller agrees to: the machines and their fates, the addresses, the slot, the disks of the store, the verdicts. */
 function fingerprintOf(node: NodeRow, result: Result, plan: VmPlan | undefined): string {
   const vms = (plan?.user ?? []).map(({ id, stays }) => `${id} ${stays === null}`).toSorted()
   const seen = [
@@ -103,6 +119,7 @@ function fingerprintOf(node: NodeRow, result: Result, plan: VmPlan | undefined):
     result.held_addresses,
     result.replication_slot,
     result.store_served_at_admission,
+    result.storage?.osds ?? [],
     result.checks.map(({ name, status }) => [name, status]),
   ]
   return createHash('sha256').update(JSON.stringify(seen)).digest('hex').slice(0, 32)

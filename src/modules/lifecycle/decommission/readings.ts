@@ -12,21 +12,31 @@ export interface BmcReading {
 }
 
 export interface StorageReading {
-  /** Storage daemons of this node; none: it is not a member. */
+  /** Of this node, of any kind; none: it is not a member. */
   daemons: number
   daemons_up: number
   pools: number
   health: 'HEALTH_OK' | 'HEALTH_WARN' | 'HEALTH_ERR'
   /** What the store says of going on without this node; null: it cannot be asked. */
   without: {
-    /** Null: its daemons can go. */
+    /** Null: every copy finds a place. */
     rejection: string | null
-    /** Of what is left, 0 to 1. */
+    /** What is wrong with the store now, a sentence each. */
+    findings: readonly string[]
+    /** Its disks in the store by their ids, what is on them, and what fits on the others that would take it. */
+    osds: readonly number[]
+    used_bytes: number
+    free_bytes: number
+    disks_left: number
+    /** Of the fullest disk that is left, 0 to 1. */
     used_share: number
     near_full_share: number
     full_share: number
     monitors: number
+    /** Those of them that agree with each other. */
     monitors_left: number
+    managers: number
+    managers_left: number
   } | null
 }
 

@@ -1,6 +1,7 @@
 // Reads what a preflight is judged by, every source at the same time and for no longer than its budget.
 import { agent } from '#src/contract/agent.ts'
 import { hostStorage } from '#src/contract/storage/host.ts'
+import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
@@ -24,6 +25,7 @@ import { readDisks } from './disk-reading.ts'
 import { readFabric } from './fabric-reading.ts'
 import { readPlatform } from './platform-reading.ts'
 import type { BmcReading, Reading, Readings, StorageReading } from './readings.ts'
+import { readingOf } from './store-reading.ts'
 import { wipeImage } from './wipe-image.ts'
 
 export interface SourceDeps {
@@ -34,6 +36,7 @@ export interface SourceDeps {
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
   ipam_store: IpamStore | undefined
+  ceph: Ceph | undefined
   config: Config
   log: Log
   cluster: ClusterPorts
@@ -121,12 +124,15 @@ async function readAgent({ agents, budget_ms }: SourceDeps, node: NodeRow, signa
   return true
 }
 
-/** A node that has never had an agent has never been made a member. */
+/** The store itself, where it is configured; else what the node's agent knows, which is too little for a member to leave. */
 async function readStorage(
-  { agents, budget_ms }: SourceDeps,
+  { agents, budget_ms, ceph }: SourceDeps,
   node: NodeRow,
   signal: AbortSignal,
 ): Promise<StorageReading> {
+  const names = [node.fqdn, node.hostname].filter((name) => name !== null)
+  if (ceph !== undefined) return readingOf(await ceph.state({ signal }), names)
+  // One that has never had an agent has never been made a member.
   if (node.certificate === null) return NO_MEMBER
   const client = agents.client(node, hostStorage.routes, { timeout_ms: budget_ms, signal })
   const [status, health] = await Promise.all([client.clusterstoreStatus(), client.hostStorageHealth()])

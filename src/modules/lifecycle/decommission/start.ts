@@ -127,6 +127,7 @@ function inputOf(
     destroy: (plan?.destroyed ?? []).map(({ id, name }) => ({ id, name })),
     disks: answer.wiped_disks,
     store_served: answer.store_served_at_admission,
+    osds: answer.storage?.osds ?? [],
     ...(node.role === null ? {} : { role: node.role }),
     wipe: body.wipe ?? 'full',
     power_off: body.power_off ?? true,

@@ -1,5 +1,6 @@
 // What the jobs that take a node out of service share: whom they speak to, what was agreed, and what they find.
 import { type Static, Type } from 'typebox'
+import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
@@ -26,6 +27,7 @@ export interface LeaveDeps {
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
   ipam_store: IpamStore | undefined
+  ceph: Ceph | undefined
   /** Writers of these servers take turns. */
   dhcp_lock: ServerLock
   dns_lock: ServerLock
@@ -58,6 +60,8 @@ export const LeaveInput = Type.Object({
   /** Serial numbers that the report of the wipe must name. */
   disks: Type.Array(Type.String()),
   store_served: Type.Boolean(),
+  /** Disks in the distributed store that the caller has seen: no other is removed. Left out: whatever is on the node. */
+  osds: Type.Optional(Type.Array(Type.Integer())),
   wipe: Type.Union([Type.Literal('full'), Type.Literal('data'), Type.Literal('none')]),
   power_off: Type.Boolean(),
   /** Steps that an admin leaves to a person. */
@@ -88,6 +92,8 @@ export const LeaveState = Type.Object({
   successor: Type.String(),
   /** Of a machine whose power nobody tells: since when nothing of it answers. */
   silent_since: Type.Number(),
+  /** What the distributed store told before anything of the node was moved. */
+  store_health: Type.Union([Type.Literal('HEALTH_OK'), Type.Literal('HEALTH_WARN'), Type.Literal('HEALTH_ERR')]),
 })
 export type LeaveState = Static<typeof LeaveState>
 

@@ -1,25 +1,156 @@
-// Steps at the distributed store. A node that served it at admission never skips them: a store that falls silent is no reason to
-// believe that its data is elsewhere.
+// Steps at the distributed store: the data of the node moves to the others, then its daemons go. A node that served it at admission
+// never skips them: a store that falls silent is no reason to believe that its data is elsewhere.
+import type { Ceph } from '#src/drivers/ceph/client.ts'
+import type { StoreHealth, StoreState } from '#src/drivers/ceph/state.ts'
+import type { Holds } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
+import { rejections } from '../decommission/checks-storage.ts'
 import { DECOMMISSION_STEPS as TITLES } from '../decommission/steps.ts'
-import type { LeaveStep } from './run.ts'
+import { memberOf, readingOf, type StoreMember } from '../decommission/store-reading.ts'
+import type { LeaveRun, LeaveStep } from './run.ts'
 
-const NOT_SERVED = 'No daemon of a distributed store is known to run on the node.'
+const HOURS_MS = 3600_000
+/** The store itself renews its figures every five seconds. */
+const POLL_MS = 10_000
 
-function requiresStore(name: 'storage-drain' | 'storage-remove'): LeaveStep {
-  return {
-    name,
-    title: TITLES[name],
-    applies: ({ input }) => (input.store_served ? true : NOT_SERVED),
-    run: async () => {
+export const storageDrain: LeaveStep = {
+  name: 'storage-drain',
+  title: TITLES['storage-drain'],
+  weight: 10,
+  applies: (run) => isMember(run, ({ osds }) => osds.length > 0, 'No disk of the node is in the distributed store.'),
+  holds: async (run) => isDrained(run, (await now(run)).member),
+  run: drain,
+  timeout_ms: 24 * HOURS_MS,
+}
+
+export const storageRemove: LeaveStep = {
+  name: 'storage-remove',
+  title: TITLES['storage-remove'],
+  weight: 2,
+  applies: (run) => isMember(run, (member) => !isGone(member), 'The node is no member of a distributed store.'),
+  async holds(run): Promise<Holds> {
+    const { state, member } = await now(run)
+    return isGone(member) && !isWorse(run, state)
+  },
+  run: remove,
+  timeout_ms: HOURS_MS,
+}
+
+async function isMember(run: LeaveRun, is: (member: StoreMember) => boolean, why_not: string): Promise<string | true> {
+  if (run.input.store_served) return true
+  if (run.deps.ceph === undefined) return 'No distributed store is configured.'
+  return is((await now(run)).member) || why_not
+}
+
+async function now(run: LeaveRun): Promise<{ ceph: Ceph; state: StoreState; member: StoreMember }> {
+  const { ceph } = run.deps
+  if (ceph === undefined) {
+    throw new ApiError('NODE_STATE', 'The node serves a distributed store, and none is configured: set ceph.conf, then retry.') // biome-ignore format: one sentence
+  }
+  const state = await ceph.state({ signal: run.signal })
+  return { ceph, state, member: memberOf(state, run.input.names) }
+}
+
+const ids = ({ osds }: Pick<StoreMember, 'osds'>): number[] => osds.map(({ id }) => id)
+const isEmptied = ({ osds }: StoreMember): boolean => osds.every(({ is_in, weight }) => !is_in && weight === 0)
+
+async function isDrained(run: LeaveRun, member: StoreMember): Promise<boolean> {
+  if (member.osds.length === 0) return true
+  return isEmptied(member) && (await run.deps.ceph?.isDrained(ids(member), { signal: run.signal })) === true
+}
+
+/** The job is let go while the data moves. */
+async function drain(run: LeaveRun): Promise<void> {
+  const { ceph, state, member } = await now(run)
+  const { signal } = run
+  requireKnown(run, member)
+  if (run.state.store_health === undefined) {
+    // What the preflight said may be hours old.
+    const refused = rejections(readingOf(state, run.input.names))
+    if (refused.length > 0) throw new ApiError('NODE_STATE', `Nothing was moved: ${refused.join(' ')}`)
+    await run.save({ store_health: state.health })
+  }
+  if (!isEmptied(member)) {
+    const used = member.osds.reduce((sum, { used_bytes }) => sum + used_bytes, 0)
+    await run.note('INFO', `Moving the data of ${named(member)} away.`, { osds: ids(member), used_bytes: used })
+    // All at once first, so that nothing moves from one of them to another.
+    await ceph.markOut(ids(member), { signal })
+    for (const { id, weight } of member.osds) if (weight > 0) await ceph.takeWeight(id, { signal })
+  }
+  if (await isDrained(run, (await now(run)).member)) return
+  run.progress(0, `Moving data: ${state.findings[0] ?? 'copies are being made'}`)
+  await run.repeatAfter(POLL_MS)
+}
+
+/** Monitors and managers first: while the disks are still there, everything is as it was. */
+async function remove(run: LeaveRun): Promise<void> {
+  const { ceph, state, member } = await now(run)
+  const { signal } = run
+  requireKnown(run, member)
+  if (run.state.store_health === undefined) await run.save({ store_health: state.health })
+  for (const { name } of member.monitors) {
+    if (!(await ceph.mayLoseMonitor(name, { signal })))
       throw new ApiError(
         'NODE_STATE',
-        'The node serves a distributed store, and this version cannot move its data away. Remove its daemons from the store by hand, then repeat the preflight.',
+        `Without the monitor ${name} the others of the store are no majority: add one first.`,
       )
-    },
-    retries: 0,
+    await ceph.removeMonitor(name, { signal })
+    await run.note('INFO', `Removed the monitor ${name}.`)
+  }
+  const active = member.managers.find(({ is_active }) => is_active)
+  if (active !== undefined) await passOn(run, state, member, active.name)
+  if (member.osds.length > 0) await removeDisks(run, ceph, member)
+  for (const name of memberOf(await ceph.state({ signal }), run.input.names).empty_hosts)
+    await ceph.removeBucket(name, { signal })
+  const after = await now(run)
+  if (isGone(after.member) && !isWorse(run, after.state)) return
+  run.progress(90, `The store tells ${after.state.health}: ${after.state.findings.join('; ')}`)
+  await run.repeatAfter(POLL_MS)
+}
+
+async function passOn(run: LeaveRun, state: StoreState, { managers }: StoreMember, name: string): Promise<void> {
+  const others = state.managers.filter((one) => !managers.some((own) => own.name === one.name))
+  if (others.length === 0) {
+    throw new ApiError('NODE_STATE', `The manager ${name} of the store is its only one: start one on another node.`)
+  }
+  await run.deps.ceph?.failManager(name, { signal: run.signal })
+  await run.note('INFO', `The manager ${name} has passed its work on.`)
+}
+
+async function removeDisks(run: LeaveRun, ceph: Ceph, member: StoreMember): Promise<void> {
+  const { signal } = run
+  if (!(await isDrained(run, member)))
+    throw new ApiError('NODE_STATE', `Copies of data are still on ${named(member)}: nothing was removed.`)
+  const up = member.osds.filter(({ is_up }) => is_up)
+  if (up.length > 0) {
+    await ceph.stop(ids({ osds: up }), { signal })
+    await run.repeatAfter(POLL_MS)
+  }
+  for (const { id } of member.osds) {
+    await ceph.purge(id, { signal })
+    await run.note('DESTRUCTIVE', `Removed osd.${id} from the store; it held no copy of any data.`)
   }
 }
 
-export const storageDrain = requiresStore('storage-drain')
-export const storageRemove = requiresStore('storage-remove')
+/** A manager in reserve does nothing, and ends with its machine. */
+function isGone({ osds, monitors, managers, empty_hosts }: StoreMember): boolean {
+  return osds.length + monitors.length + empty_hosts.length === 0 && !managers.some(({ is_active }) => is_active)
+}
+
+/** Nothing is removed that was not there when the caller agreed. */
+function requireKnown({ input }: LeaveRun, member: StoreMember): void {
+  const strangers = input.osds === undefined ? [] : ids(member).filter((id) => input.osds?.includes(id) !== true)
+  if (strangers.length === 0) return
+  throw new ApiError('NODE_STATE', `${strangers.map((id) => `osd.${id}`).join(', ')} came to the node after its preflight: take them out of the store by hand, then retry.`) // biome-ignore format: one sentence
+}
+
+const named = (member: StoreMember): string =>
+  ids(member)
+    .map((id) => `osd.${id}`)
+    .join(', ')
+
+const RANK: Record<StoreHealth, number> = { HEALTH_OK: 0, HEALTH_WARN: 1, HEALTH_ERR: 2 }
+
+function isWorse({ state: { store_health = 'HEALTH_ERR' } }: LeaveRun, { health }: StoreState): boolean {
+  return RANK[health] > RANK[store_health]
+}

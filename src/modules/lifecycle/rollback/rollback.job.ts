@@ -23,7 +23,7 @@ import {
   platformOf,
   withSkips,
 } from '../leave/run.ts'
-import { storageRemove } from '../leave/storage.ts'
+import { storageDrain, storageRemove } from '../leave/storage.ts'
 import { mediaCleanup, wipeBoot, wipeWait } from '../leave/wipe.ts'
 
 /** States that a node is rolled back from. */
@@ -104,7 +104,7 @@ export const rollbackStartJob = defineJob<LeaveDeps>()({
     { of: ({ role }) => (role === 'management' ? MANAGEMENT_CHANGES : undefined), most: 1 },
   ],
   steps: withSkips([
-    admit, vmGuard, clusterGuard, cordon, maintenance, ...leaving, ...leaveCluster, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
+    admit, vmGuard, clusterGuard, cordon, maintenance, ...leaving, ...leaveCluster, storageDrain, storageRemove, hostDelete, fabricRemove, dhcpRelease, dnsRemove, nodeTeardown({ network: true }),
     ...[revoke, wipeBoot, wipeWait, mediaCleanup, powerOff].map(onlyWhenWiped),
     addressRelease({ rolls_back: true }), finish,
   ]), // biome-ignore format: in their order
