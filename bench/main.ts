@@ -19,6 +19,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   addresses: () => import('./addresses.ts'),
   search: () => import('./search.ts'),
   platform: () => import('./platform-routes.ts'),
+  preflights: () => import('./preflights.ts'),
 }
 
 const asked = process.argv.slice(2)
