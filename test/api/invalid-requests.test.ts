@@ -65,6 +65,22 @@ test('what does not exist is named with its kind and its id', async () => {
   }
 })
 
+test('a value outside of what a field takes is named with what would do, and a text that may be secret is not', async () => {
+  for (const [method, path, body, message] of [
+    ['POST', '/compute/vms/list', { page_size: 9999 }, 'must be at most 500, not 9999'],
+    ['POST', '/compute/vms/list', { page: 0 }, 'must be at least 1, not 0'],
+    ['GET', '/jobs?job_status=odd', undefined, 'must be one of running, completed, failed, not odd'],
+    ['GET', '/search?q=x', undefined, 'must have at least 2 characters'],
+    ['POST', '/auth/tokens', { name: '', role: 'viewer' }, 'must have at least 1 character'],
+    ['POST', '/auth/sessions', { username: 'a', password: 'hunter2'.repeat(1000) }, undefined],
+  ] as const) {
+    const reply = await lab.call(method, path, body)
+    assert.equal(reply.status, 400, reply.text)
+    if (message !== undefined) assert.equal(reply.body.errors[0].message, message)
+    assert.doesNotMatch(reply.text, /hunter2/)
+  }
+})
+
 test('a filter by state names the states there are', async () => {
   for (const [path, states] of [
     ['/compute/vms/list', /Running.*Stopped.*Present/],

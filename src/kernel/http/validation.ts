@@ -152,7 +152,15 @@ function sentence(error: ErrorObject): string {
         : `is not a field of this request; known are ${known.join(', ')}`
     }
     case 'enum':
-      return `must be one of ${(error.params.allowedValues as unknown[]).join(', ')}`
+      return `must be one of ${(error.params.allowedValues as unknown[]).join(', ')}${notThis(error.data)}`
+    case 'minLength':
+      return `must have at least ${counted(error.params.limit)}`
+    case 'maxLength':
+      return `must have at most ${counted(error.params.limit)}`
+    case 'minimum':
+      return `must be at least ${String(error.params.limit)}${notThis(error.data)}`
+    case 'maximum':
+      return `must be at most ${String(error.params.limit)}${notThis(error.data)}`
     case 'type':
       return `must be ${String(error.params.type).replace(',', ' or ')}`
     case 'format':
@@ -160,4 +168,16 @@ function sentence(error: ErrorObject): string {
     default:
       return error.message ?? 'is not valid'
   }
+}
+
+function counted(limit: unknown): string {
+  return `${String(limit)} character${limit === 1 ? '' : 's'}`
+}
+
+const LONGEST_VALUE = 40
+
+/** Numbers and words of a list are no secrets, as other texts may be. */
+function notThis(value: unknown): string {
+  if (typeof value === 'number') return `, not ${value}`
+  return typeof value === 'string' && /^[\w.:-]+$/.test(value) && value.length <= LONGEST_VALUE ? `, not ${value}` : ''
 }
