@@ -23,8 +23,13 @@ const root = resolve(import.meta.dirname, '../..')
 
 suite('the program agent', () => {
   const folder = tempFolder('gp-agent-')
+  const { NODE_COMPILE_CACHE } = process.env
   const run = (args: string[], env: Record<string, string> = {}) =>
-    spawnSync(process.execPath, [join(root, 'bin/agent.ts'), ...args], { encoding: 'utf8', timeout: 30_000, env })
+    spawnSync(process.execPath, [join(root, 'bin/agent.ts'), ...args], {
+      encoding: 'utf8',
+      timeout: 120_000,
+      env: { NODE_COMPILE_CACHE, ...env },
+    })
 
   test('an agent that is not enrolled says how to enrol', () => {
     const { status, stderr } = run(['--join', 'http://127.0.0.1:9', '--state', join(folder, 'new')])

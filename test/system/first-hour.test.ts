@@ -11,7 +11,7 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-const SHELL_TIMEOUT_MS = 180_000
+const SHELL_TIMEOUT_MS = 400_000
 const children = createChildren()
 let state_dir: string
 let lab: Child
@@ -86,7 +86,7 @@ function assertShown(shown: readonly string[], expected: readonly (RegExp | read
 }
 
 test('the twelve tasks of an operator are done by the command line alone, by names, as the guide shows them', {
-  timeout: 300_000,
+  timeout: 420_000,
 }, async () => {
   const shown = await paste(blocksOf('docs/guides/first-hour.md'))
   assertShown(shown, [
@@ -110,7 +110,7 @@ test('the twelve tasks of an operator are done by the command line alone, by nam
   assert.equal(machines.body.count, 2)
 })
 
-test('the guide for what fails shows the cause and the way out of it', { timeout: 300_000 }, async () => {
+test('the guide for what fails shows the cause and the way out of it', { timeout: 420_000 }, async () => {
   const [start = ''] = blocksOf('docs/guides/first-hour.md')
   const [, ...shown] = await paste([start, ...blocksOf('docs/guides/when-something-fails.md')])
   assertShown(shown, [
@@ -123,7 +123,7 @@ test('the guide for what fails shows the cause and the way out of it', { timeout
   ])
 })
 
-test('what the README shows to try works as it stands', { timeout: 120_000 }, async () => {
+test('what the README shows to try works as it stands', { timeout: 420_000 }, async () => {
   const blocks = blocksOf('README.md')
   const [start = '', ...tried] = blocks
   assert.equal(start, 'npm start\n')
