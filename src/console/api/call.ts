@@ -7,12 +7,19 @@ import type { bmcMachine } from '#src/contract/bmc/machine.ts'
 import type { bmcPower } from '#src/contract/bmc/power.ts'
 import type { bmcRecords } from '#src/contract/bmc/records.ts'
 import type { CallInput, Result } from '#src/contract/route.ts'
+import type { vmDisks } from '#src/contract/compute/disks.ts'
 import type { vmMetrics } from '#src/contract/compute/metrics.ts'
+import type { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
+import type { vmNics } from '#src/contract/compute/nics.ts'
+import type { vmSettings } from '#src/contract/compute/settings.ts'
 import type { vms } from '#src/contract/compute/vms.ts'
 import type { gpu } from '#src/contract/gpu.ts'
 import type { infrastructure } from '#src/contract/infrastructure.ts'
 import type { jobs } from '#src/contract/jobs.ts'
 import type { kvmPower } from '#src/contract/kvm/power.ts'
+import type { discovery } from '#src/contract/discovery.ts'
+import type { diskOfferings } from '#src/contract/disk-offerings.ts'
+import type { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { monitoring } from '#src/contract/network/monitoring.ts'
 import type { decommission } from '#src/contract/nodes/decommission.ts'
 import type { nodeHealth } from '#src/contract/nodes/health.ts'
@@ -22,6 +29,8 @@ import type { nodeRegistry } from '#src/contract/nodes/registry.ts'
 import type { rollback } from '#src/contract/nodes/rollback.ts'
 import type { benchmarks } from '#src/contract/storage/benchmark.ts'
 import type { hostStorage } from '#src/contract/storage/host.ts'
+import type { search } from '#src/contract/search.ts'
+import type { tenants } from '#src/contract/tenants.ts'
 import type { timeline } from '#src/contract/timeline.ts'
 import { csrfToken, sessionEnded } from '../session/session.ts'
 import { operationRow } from './contract.ts'
@@ -49,6 +58,16 @@ type Known = RoutesOf<
   | typeof rollback
   | typeof timeline
   | typeof vmMetrics
+  | typeof discovery
+  | typeof diskOfferings
+  | typeof guestNetworks
+  | typeof search
+  | typeof tenants
+  | typeof vmDisks
+  | typeof vmMoves
+  | typeof vmNics
+  | typeof vmSettings
+  | typeof vmSnapshots
   | typeof vms
 >
 /** The routes of all areas together. */

@@ -12,6 +12,8 @@ export interface OperationRow {
   list: string | null
   /** How the list pages: by number, or not at all. */
   paged: boolean
+  /** What the service can sort it by. */
+  sorts: string[]
   /** Parts of the path and required ids of the body. */
   ids: string[]
   /** Answered by a node itself: the call names the node. */

@@ -1,34 +1,17 @@
 // A change of one thing or of many: first the plan, each with what will happen or why it cannot; then what became of each.
 import { type FormEvent, useEffect, useState } from 'react'
-import { callAny } from '../api/call.ts'
-import { objectFields, operationDetails, operationRow } from '../api/contract.ts'
-import type { OperationDetails } from '../api/contract-types.ts'
-import { type Thing, whyNot } from '../api/why-not.ts'
+import { objectFields, operationDetails } from '../api/contract.ts'
+import type { OperationDetails, Schema } from '../api/contract-types.ts'
+import { whyNot } from '../api/why-not.ts'
 import { useMe } from '../session/session.ts'
+import { type Action, type Consequences, idName, type Target } from './action.ts'
+import { Losses, Plan, Summary } from './action-plan.tsx'
 import { Dialog } from './dialog.tsx'
 import { Fields } from './fields.tsx'
+import { useOutcomes } from './outcomes.ts'
 import { Problem } from './problem.tsx'
 import { Prose } from './prose.tsx'
 import { type Texts, valuesOf } from './values.ts'
-
-export interface Target extends Thing {
-  id: string
-  name: string
-}
-
-export interface Action {
-  operation: string
-  label: string
-  /** `at once`: harmless. `interrupts`: asks once. `destroys`: wants the name typed. */
-  weight: 'at once' | 'interrupts' | 'destroys'
-  /** What becomes of the thing, as the plan says it. */
-  effect: string
-}
-
-type Outcome = { status: 'running' } | { status: 'accepted' } | { status: 'failed'; error: unknown }
-
-/** How many calls are under way at once. */
-const PARALLEL = 6
 
 interface Props {
   action: Action
@@ -39,35 +22,40 @@ interface Props {
 export function ActionDialog({ action, targets, close }: Props) {
   const me = useMe()
   const [details, setDetails] = useState<OperationDetails>()
-  const [texts, setTexts] = useState<Texts>({})
+  const [texts, setTexts] = useState<Texts>(action.texts ?? {})
   const [typed, setTyped] = useState('')
   const [problem, setProblem] = useState<unknown>()
   const { outcomes, run } = useOutcomes(action, targets)
   useEffect(() => {
     operationDetails(action.operation).then(setDetails, setProblem)
   }, [action.operation])
+  const one = targets.length === 1 ? targets[0] : undefined
+  const losses = useConsequences(action, one, setProblem)
 
   const planned = targets.map((target) => ({ target, why: whyNot(me, action.operation, target) }))
   const possible = planned.filter(({ why }) => why === null).map(({ target }) => target)
-  const one = targets.length === 1 ? targets[0] : undefined
   const asked = one?.name ?? String(possible.length)
-  const confirmed = action.weight !== 'destroys' || typed.trim() === asked
-  const id_name = idName(action)
-  const { [id_name]: _id, ...fields } = objectFields(details?.body) ?? {}
+  const confirmed = (action.weight !== 'destroys' || typed.trim() === asked) && losses !== 'reading'
+  const fields = askedFields(action, targets, details)
   const waits = outcomes.size === 0 && possible.length > 0
+  const change = (name: string, text: string): void => setTexts((before) => ({ ...before, [name]: text }))
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault()
-    if (!confirmed || !waits) return
+    if (!confirmed || !waits || details === undefined) return
     setProblem(undefined)
     try {
-      const failed = await run(possible, valuesOf(fields, texts))
+      const failed = await run(possible, valuesOf(objectFields(details.body) ?? {}, texts))
       if (failed === 0 && one !== undefined) close()
     } catch (error) {
       setProblem(error)
     }
   }
+  const named = Object.keys(fields).filter((name) => name !== optionalField(losses))
   return (
-    <Dialog title={`${action.label} ${one?.name ?? `${targets.length} machines`}`} close={close}>
+    <Dialog
+      title={`${action.label} ${one?.name ?? `${targets.length} ${targets[0]?.kind ?? 'machine'}s`}`}
+      close={close}
+    >
       <form onSubmit={(event) => void submit(event)} noValidate>
         {details?.description && (
           <p className="help">
@@ -75,131 +63,67 @@ export function ActionDialog({ action, targets, close }: Props) {
           </p>
         )}
         <Plan action={action} planned={planned} outcomes={outcomes} />
-        {Object.keys(fields).length > 0 && waits && (
+        {waits && <Losses losses={losses} texts={texts} change={change} />}
+        {named.length > 0 && waits && (
           <Fields
-            fields={fields}
-            required={(details?.body?.required ?? []).filter((name) => name !== id_name)}
+            fields={Object.fromEntries(named.map((name) => [name, fields[name] ?? {}]))}
+            required={details?.body?.required ?? []}
             texts={texts}
-            change={(name, text) => setTexts((before) => ({ ...before, [name]: text }))}
+            change={change}
             errors={[]}
           />
         )}
         {problem !== undefined && <Problem error={problem} />}
         {action.weight === 'destroys' && waits && (
           <label>
-            {one === undefined ? 'Type the number of machines' : 'Type the name'} <strong>{asked}</strong> to confirm
+            {one === undefined ? 'Type the number of things' : 'Type the name'} <strong>{asked}</strong> to confirm
             <input value={typed} autoComplete="off" onChange={({ target }) => setTyped(target.value)} />
           </label>
         )}
-        <Buttons {...{ action, waits, confirmed, close }} count={one === undefined ? possible.length : undefined} />
+        <div className="buttons">
+          {waits && (
+            <button
+              type="submit"
+              className={action.weight === 'destroys' ? 'danger' : 'primary'}
+              aria-disabled={!confirmed || details === undefined}
+              data-focus={action.weight !== 'destroys'}
+            >
+              {action.label} {one === undefined && possible.length}
+            </button>
+          )}
+          <button type="button" onClick={close}>
+            {waits ? 'Cancel' : 'Close'}
+          </button>
+        </div>
         <Summary outcomes={outcomes} />
       </form>
     </Dialog>
   )
 }
 
-interface ButtonsProps extends Pick<Props, 'action' | 'close'> {
-  waits: boolean
-  confirmed: boolean
-  count: number | undefined
+/** Without what names the thing, and what the page knows already. */
+function askedFields(action: Action, targets: readonly Target[], details?: OperationDetails): Record<string, Schema> {
+  const known = [idName(action), ...Object.keys(targets[0]?.fixed ?? {})]
+  const asked = ([name]: [string, Schema]): boolean =>
+    !known.includes(name) && (action.fields === undefined || action.fields.includes(name))
+  return Object.fromEntries(Object.entries(objectFields(details?.body) ?? {}).filter(asked))
 }
 
-function Buttons({ action, waits, confirmed, count, close }: ButtonsProps) {
-  return (
-    <div className="buttons">
-      {waits && (
-        <button
-          type="submit"
-          className={action.weight === 'destroys' ? 'danger' : 'primary'}
-          aria-disabled={!confirmed}
-        >
-          {action.label} {count}
-        </button>
-      )}
-      <button type="button" onClick={close}>
-        {waits ? 'Cancel' : 'Close'}
-      </button>
-    </div>
-  )
-}
-
-function idName({ operation }: Action): string {
-  return operationRow(operation).ids[0] ?? ''
-}
-
-function useOutcomes(action: Action, targets: readonly Target[]) {
-  const [outcomes, setOutcomes] = useState<ReadonlyMap<string, Outcome>>(new Map())
-  // One of each for the life of the dialog: a second click is the same change.
-  const [keys] = useState(() => new Map(targets.map(({ id }) => [id, crypto.randomUUID()])))
-  const set = (id: string, outcome: Outcome): void => setOutcomes((before) => new Map(before).set(id, outcome))
-  /** Answers how many failed. */
-  const run = (possible: readonly Target[], options: Record<string, unknown>): Promise<number> =>
-    inParallel(possible, async ({ id }) => {
-      set(id, { status: 'running' })
-      try {
-        const key = keys.get(id)
-        await callAny(
-          action.operation,
-          { body: { ...options, [idName(action)]: id } },
-          key === undefined ? {} : { key },
-        )
-        set(id, { status: 'accepted' })
-        return true
-      } catch (error) {
-        set(id, { status: 'failed', error })
-        return false
-      }
+/** Nothing is asked for where the action takes nothing away, or from many: these are named in the plan. */
+function useConsequences({ consequences }: Action, one: Target | undefined, failed: (error: unknown) => void) {
+  const asks = consequences !== undefined && one !== undefined
+  const [found, setFound] = useState<Consequences | 'reading' | undefined>(asks ? 'reading' : undefined)
+  useEffect(() => {
+    if (!asks) return
+    consequences(one).then(setFound, (error: unknown) => {
+      setFound(undefined)
+      failed(error)
     })
-  return { outcomes, run }
+    // What goes is what was there when the dialog opened, as the service checks it again.
+  }, [])
+  return found
 }
 
-function Summary({ outcomes }: { outcomes: ReadonlyMap<string, Outcome> }) {
-  const all = [...outcomes.values()]
-  const failed = all.filter(({ status }) => status === 'failed').length
-  const ended = all.length > 0 && all.every(({ status }) => status !== 'running')
-  return (
-    <p role="status" className="help">
-      {ended && `${all.length - failed} accepted, ${failed} failed.`}
-    </p>
-  )
-}
-
-interface PlanProps {
-  action: Action
-  planned: readonly { target: Target; why: string | null }[]
-  outcomes: ReadonlyMap<string, Outcome>
-}
-
-function Plan({ action, planned, outcomes }: PlanProps) {
-  return (
-    <ul className="plan" tabIndex={0} aria-label="Plan">
-      {planned.map(({ target, why }) => {
-        const outcome = outcomes.get(target.id)
-        return (
-          <li key={target.id} data-can={why === null}>
-            <strong>{target.name}</strong> {outcome === undefined ? (why ?? action.effect) : said(outcome)}
-            {outcome?.status === 'failed' && <Problem error={outcome.error} />}
-          </li>
-        )
-      })}
-    </ul>
-  )
-}
-
-function said({ status }: Outcome): string {
-  if (status === 'running') return 'is being asked for …'
-  return status === 'accepted' ? 'was accepted.' : 'failed:'
-}
-
-/** Answers how many failed. */
-async function inParallel(targets: readonly Target[], work: (target: Target) => Promise<boolean>): Promise<number> {
-  const waiting = [...targets]
-  let failed = 0
-  const worker = async (): Promise<void> => {
-    for (let target = waiting.shift(); target !== undefined; target = waiting.shift()) {
-      if (!(await work(target))) failed++
-    }
-  }
-  await Promise.all(Array.from({ length: PARALLEL }, worker))
-  return failed
+function optionalField(losses: Consequences | 'reading' | undefined): string | undefined {
+  return typeof losses === 'object' ? losses.optional?.field : undefined
 }

@@ -10,13 +10,14 @@ import { type Key, keyTarget } from './keys.ts'
 import { Lamp } from './lamp.tsx'
 import { Palette } from './palette.tsx'
 import { Strip } from './strip.tsx'
+import { TasksDialog } from './tasks.tsx'
 
 export function Frame() {
   const [location, go] = useLocation()
-  const [open, setOpen] = useState<'palette' | 'help' | null>(null)
+  const [open, setOpen] = useState<'palette' | 'help' | 'tasks' | null>(null)
   const main = useRef<HTMLElement>(null)
   useKeys((key) => {
-    if (key === 'palette' || key === 'help') setOpen(key)
+    if (key === 'palette' || key === 'help' || key === 'tasks') setOpen(key)
     else go(key)
   })
   // A new page is announced by its heading, as a load would.
@@ -36,8 +37,9 @@ export function Frame() {
           <Pages />
         </Boundary>
       </main>
-      <Strip />
+      <Strip tasks={() => setOpen('tasks')} />
       {open === 'palette' && <Palette close={() => setOpen(null)} />}
+      {open === 'tasks' && <TasksDialog close={() => setOpen(null)} />}
       {open === 'help' && <HelpDialog close={() => setOpen(null)} />}
     </div>
   )

@@ -1,6 +1,6 @@
 // Keys of the frame. Single letters act outside fields only, and none changes anything of the cloud.
 
-/** `palette`, `help`, `filter`, or the address to go to. */
+/** `palette`, `help`, `tasks`, `filter`, or the address to go to. */
 export type Key = string
 
 export const GO_TO: Readonly<Record<string, { href: string; title: string }>> = {
@@ -20,16 +20,21 @@ export const OTHER_KEYS: readonly (readonly [string, string])[] = [
   ['Enter', 'open the row'],
   ['.', 'what can be done with the row'],
   ['x', 'select the row'],
+  ['Ctrl A', 'select all that match'],
+  ['n', 'new virtual machine'],
+  ['Alt T', 'tasks'],
   ['?', 'this list'],
 ]
 
 export function keyTarget(event: KeyboardEvent, prefix: string): Key | undefined {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'
+  if (event.altKey && event.key.toLowerCase() === 't') return 'tasks'
   const { target } = event
   const in_field = target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
   if (in_field || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null)
     return undefined
   if (prefix === 'g') return GO_TO[event.key]?.href
   if (event.key === '?') return 'help'
+  if (event.key === 'n') return '/vms/new'
   return event.key === '/' ? 'filter' : undefined
 }

@@ -1,4 +1,4 @@
-// Light, dark, or what the system says. The choice is the only thing that this browser stores beside the session's cookie.
+// Light, dark, or what the system says. This browser stores the choice, and views by name (lists/saved-views.ts), nothing else.
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export type Theme = (typeof THEMES)[number]

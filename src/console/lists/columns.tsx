@@ -29,6 +29,11 @@ export function columnOf(name: string, title = inWords(name)): Column {
   }
 }
 
+/** Of these the first few are shown where nobody chose. */
+export function defaultNames(columns: readonly Column[]): string[] {
+  return columns.slice(0, MOST).map(({ name }) => name)
+}
+
 /** Out of the schema of a row: plain values alone, ids of other things last. */
 export function columnsOf(schema: Schema): Column[] {
   const names = Object.entries(schema.properties ?? {})
@@ -39,10 +44,7 @@ export function columnsOf(schema: Schema): Column[] {
     if (at !== -1) return at
     return FIRST.length + (name === 'id' || name.endsWith('_id') ? 1 : 0)
   }
-  return names
-    .toSorted((one, other) => rank(one) - rank(other))
-    .slice(0, MOST)
-    .map((name) => columnOf(name))
+  return names.toSorted((one, other) => rank(one) - rank(other)).map((name) => columnOf(name))
 }
 
 /** By what a row is named, for its link and for readers of the screen. */

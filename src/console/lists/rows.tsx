@@ -8,6 +8,7 @@ import { type AnyInput, callAny } from '../api/call.ts'
 import { operationRow } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
 import { type Column, nameOf, type Row } from './columns.tsx'
+import type { View } from './view.ts'
 
 const PAGE = 100
 const ROW_HEIGHT = 32
@@ -22,7 +23,9 @@ export interface RowsProps {
   hrefOf(row: Row): string
   /** Opens what can be done with a row. */
   menu?: ((row: Row) => void) | undefined
-  selection?: { has(id: string): boolean; toggle(row: Row): void } | undefined
+  selection?: { has(id: string): boolean; toggle(row: Row): void; all?(): void } | undefined
+  /** Headers of columns that the service can sort by are buttons. */
+  view?: Pick<View, 'sort' | 'sortBy'>
   empty: ReactNode
 }
 
@@ -68,7 +71,12 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
   const items = rows.getVirtualItems()
   const rowAt = usePages(props, items[0]?.index ?? 0, items.at(-1)?.index ?? 0)
   const keys = (event: KeyboardEvent): void => {
-    if (event.target !== scroller.current || event.ctrlKey || event.altKey || event.metaKey) return
+    if (event.target !== scroller.current || event.altKey || event.metaKey) return
+    if (event.ctrlKey) {
+      if (event.key !== 'a' || selection?.all === undefined) return
+      selection.all()
+      return event.preventDefault()
+    }
     const move = MOVES[event.key]?.(at, count)
     const row = rowAt(at)
     if (move !== undefined) {
@@ -97,10 +105,8 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
       <div role="rowgroup" style={{ height: rows.getTotalSize() }}>
         <div role="row" aria-rowindex={1} className="head">
           {selection && <span role="columnheader" aria-label="Selected" className="narrow" />}
-          {columns.map(({ name, title }) => (
-            <span role="columnheader" key={name}>
-              {title}
-            </span>
+          {columns.map((column) => (
+            <Heading key={column.name} column={column} {...props} />
           ))}
           {menu && <span role="columnheader" aria-label="Actions" className="narrow" />}
         </div>
@@ -114,6 +120,20 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
         ))}
       </div>
     </div>
+  )
+}
+
+function Heading({ column: { name, title }, operation, view }: RowsProps & { column: Column }) {
+  if (view === undefined || !operationRow(operation).sorts.includes(name))
+    return <span role="columnheader">{title}</span>
+  const { sort, sortBy } = view
+  const order = sort?.column !== name ? 'none' : sort.descending ? 'descending' : 'ascending'
+  return (
+    <span role="columnheader" aria-sort={order}>
+      <button type="button" className="quiet" onClick={() => sortBy(name)}>
+        {title} {order === 'ascending' ? '↑' : order === 'descending' ? '↓' : ''}
+      </button>
+    </span>
   )
 }
 

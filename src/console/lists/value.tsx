@@ -1,4 +1,5 @@
 // How single values are shown: not known is a dash, never a zero; a state is a word with a shape, never a colour alone.
+import { inWords } from '../api/contract.ts'
 
 const GOOD = /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated)$/i
 const BAD = /^(error|failed|critical|offline|down|destroyed|expired|revoked|provision_failed|configure_failed)$/i
@@ -19,7 +20,12 @@ export function Value({ name, value }: { name: string; value: unknown }) {
   if (value === null || value === undefined || value === '') return <span title="not known">–</span>
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>
   if (typeof value === 'number') return <>{amount(name, value)}</>
-  if (typeof value !== 'string') return <pre>{JSON.stringify(value, null, 2)}</pre>
+  if (typeof value !== 'string')
+    return (
+      <pre tabIndex={0} role="region" aria-label={inWords(name)}>
+        {JSON.stringify(value, null, 2)}
+      </pre>
+    )
   if (isTime(value)) return <Time at={value} />
   if (UUID.test(value)) return <code title={value}>{value.slice(0, 8)}</code>
   return <>{visible(value)}</>

@@ -1,5 +1,5 @@
 // Every list of the contract, with columns out of its schema: a new area has its pages on the day it is there.
-import { useLocation } from 'wouter'
+import { useLocation, useSearchParams } from 'wouter'
 import { listed } from '../api/answers.ts'
 import { inWords, objectFields, operationRow, operations } from '../api/contract.ts'
 import type { OperationDetails, OperationRow, Schema } from '../api/contract-types.ts'
@@ -10,13 +10,15 @@ import { Dialog } from '../form/dialog.tsx'
 import { Problem } from '../form/problem.tsx'
 import { Prose } from '../form/prose.tsx'
 import { plain, typeOf, valuesOf } from '../form/values.ts'
-import { columnsOf, nameOf, type Row } from '../lists/columns.tsx'
+import { columnsOf, defaultNames, nameOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
+import { ListTools } from '../lists/tools.tsx'
+import { ROW, useView } from '../lists/view.ts'
 import { useMe } from '../session/session.ts'
 import { AreaLinks } from './area-links.tsx'
 import { FilterBar, type FilterField } from './filter-bar.tsx'
 import { OperationButtons } from './operation-buttons.tsx'
-import { Facts, useFilter } from './panel.tsx'
+import { Facts } from './panel.tsx'
 import { rowOperations } from './row-operations.ts'
 
 export function ListsPage() {
@@ -57,24 +59,27 @@ export function ListPage({ operation }: { operation: string }) {
 
 export function GenericList({ operation, details }: { operation: string; details: OperationDetails }) {
   const { method, summary } = operationRow(operation)
-  const [filter, setFilter] = useFilter()
   const [location] = useLocation()
-  const { row: row_id, ...given } = filter
+  const columns = columnsOf(plain(details.item ?? {}))
+  const view = useView(operation, columns, defaultNames(columns))
+  const [given] = useSearchParams()
+  const row_id = given.get(ROW)
   const request = objectFields(method === 'GET' ? details.query : details.body) ?? {}
-  const item = plain(details.item ?? {})
-  const search = (row: string) => `?${new URLSearchParams({ ...given, row })}`
+  const search = (row: string) => `?${new URLSearchParams({ ...Object.fromEntries(given), [ROW]: row })}`
   return (
     <>
-      <FilterBar filter={given} set={setFilter} fields={filterFields(request)} />
+      <FilterBar filter={view.filter} set={view.set} fields={filterFields(request)} />
+      <ListTools operation={operation} view={view} columns={columns} />
       <Rows
         label={summary}
         operation={operation}
-        filter={valuesOf(request, given)}
-        columns={columnsOf(item)}
+        filter={valuesOf(request, view.asked)}
+        columns={view.columns}
+        view={view}
         hrefOf={(row) => `${location}${search(rowId(row))}`}
-        empty={<p>{Object.keys(given).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
+        empty={<p>{Object.keys(view.filter).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
       />
-      {row_id !== undefined && <RowDialog operation={operation} id={row_id} close={() => setFilter('row', '')} />}
+      {row_id !== null && <RowDialog operation={operation} id={row_id} close={() => view.set(ROW, '')} />}
     </>
   )
 }

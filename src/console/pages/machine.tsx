@@ -1,37 +1,72 @@
-// One virtual machine: how it is, what can be done with it, and what happened to it.
-import { useState } from 'react'
+// One virtual machine: how it is, what can be done with it, and a tab for each part of it.
+import type { ComponentType } from 'react'
+import { Link } from 'wouter'
+import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import { useCall } from '../api/queries.ts'
-import { type Action, ActionDialog } from '../form/action-dialog.tsx'
 import { State, visible } from '../lists/value.tsx'
-import { targetOf } from './machine-actions.ts'
-import { MachineActions } from './machine-menu.tsx'
-import { Facts, Loaded, Panel } from './panel.tsx'
+import { Actions } from './actions.tsx'
+import { MACHINE_ACTIONS, targetOf } from './machine-actions.ts'
+import { Disks, Network, Settings, Snapshots } from './machine-parts.tsx'
+import { Metrics } from './machine-metrics.tsx'
+import { Facts, Loaded } from './panel.tsx'
 import { Entries } from './timeline.tsx'
 
-export function MachinePage({ id }: { id: string }) {
-  const machine = useCall('vmGet', { body: { virtual_machine_id: id } })
-  const history = useCall('vmHistory', { params: { virtual_machine_id: id }, query: { page_size: 50 } })
-  const [action, setAction] = useState<Action>()
+interface TabProps {
+  machine: VirtualMachine
+}
+
+const TABS: Readonly<Record<string, { title: string; Content: ComponentType<TabProps> }>> = {
+  '': { title: 'Summary', Content: Summary },
+  disks: { title: 'Disks', Content: Disks },
+  network: { title: 'Network', Content: Network },
+  snapshots: { title: 'Snapshots', Content: Snapshots },
+  events: { title: 'Events', Content: History },
+  metrics: { title: 'Metrics', Content: Metrics },
+  settings: { title: 'Settings', Content: Settings },
+}
+
+export function MachinePage({ id, tab = '' }: { id: string; tab?: string | undefined }) {
+  const query = useCall('vmGet', { body: { virtual_machine_id: id } })
+  const { Content } = TABS[tab] ?? { Content: NoSuchTab }
   return (
     <>
-      <h1>{machine.data === undefined ? 'Virtual machine' : visible(machine.data.name)}</h1>
-      <Loaded query={machine}>
-        {(vm) => (
-          <>
-            <p>
-              <State text={vm.state} />
-            </p>
-            <MachineActions target={targetOf(vm)} choose={setAction} />
-            <Facts thing={vm} />
-            {action !== undefined && (
-              <ActionDialog action={action} targets={[targetOf(vm)]} close={() => setAction(undefined)} />
-            )}
-          </>
-        )}
-      </Loaded>
-      <Panel title="History" query={history}>
-        {({ entries }) => <Entries entries={entries} />}
-      </Panel>
+      <div className="title">
+        <h1>{query.data === undefined ? 'Virtual machine' : visible(query.data.name)}</h1>
+        {query.data !== undefined && <State text={query.data.state} />}
+        <Link href={`/vms/new?like=${id}`} className="button">
+          Create like this
+        </Link>
+      </div>
+      <nav className="tabs" aria-label="Parts of the machine">
+        {Object.entries(TABS).map(([name, { title }]) => (
+          <Link
+            key={name}
+            href={name === '' ? `/vms/${id}` : `/vms/${id}/${name}`}
+            {...(name === tab && { 'aria-current': 'page' as const })}
+          >
+            {title}
+          </Link>
+        ))}
+      </nav>
+      <Loaded query={query}>{(machine) => <Content machine={machine} />}</Loaded>
     </>
   )
+}
+
+function Summary({ machine }: TabProps) {
+  return (
+    <>
+      <Actions actions={MACHINE_ACTIONS} target={targetOf(machine)} />
+      <Facts thing={machine} />
+    </>
+  )
+}
+
+function History({ machine }: TabProps) {
+  const query = useCall('vmHistory', { params: { virtual_machine_id: machine.id }, query: { page_size: 200 } })
+  return <Loaded query={query}>{({ entries }) => <Entries entries={entries} />}</Loaded>
+}
+
+function NoSuchTab(_props: TabProps) {
+  return <p>A virtual machine has no such part.</p>
 }

@@ -1,89 +1,75 @@
 // Virtual machines: any number of rows, changed by the stream, with actions for one or for those that are selected.
 import { useState } from 'react'
+import { Link } from 'wouter'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import { VM_STATES } from '#src/contract/compute/vm-can.ts'
+import { useDetails } from '../api/details.ts'
 import { whyNot } from '../api/why-not.ts'
-import { type Action, ActionDialog, type Target } from '../form/action-dialog.tsx'
-import { columnOf, type Row } from '../lists/columns.tsx'
+import type { Target } from '../form/action.ts'
+import { plain } from '../form/values.ts'
+import { type Column, columnOf, columnsOf } from '../lists/columns.tsx'
 import { Rows, useCount } from '../lists/rows.tsx'
+import { ListTools } from '../lists/tools.tsx'
+import { useView } from '../lists/view.ts'
 import { useMe } from '../session/session.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { BULK_ACTIONS, MACHINE_ACTIONS, targetOf } from './machine-actions.ts'
+import { targetOf } from './machine-actions.ts'
 import { MachineMenu } from './machine-menu.tsx'
-import { useFilter } from './panel.tsx'
-import { Link } from 'wouter'
+import { SelectionBar, useSelection } from './machine-selection.tsx'
 
-const COLUMNS = [
-  columnOf('name'),
-  columnOf('state'),
-  columnOf('tenant_name', 'tenant'),
-  columnOf('host_name', 'host'),
-  columnOf('ip_address', 'address'),
-  columnOf('memory_mb', 'memory'),
-  columnOf('service_offering_name', 'offering'),
-]
+/** Shown where nobody chose, in words of people. */
+const TITLES: Readonly<Record<string, string>> = {
+  name: 'name', state: 'state', tenant_name: 'tenant', host_name: 'host', ip_address: 'address', memory_mb: 'memory',
+  service_offering_name: 'offering',
+} // biome-ignore format: a table
+const DEFAULTS = Object.keys(TITLES)
 const LABEL = 'Virtual machines'
 
+function useMachineColumns(): Column[] {
+  const { details } = useDetails('vmList')
+  const others = columnsOf(plain(details?.item ?? {})).filter(({ name }) => !DEFAULTS.includes(name))
+  return [...Object.entries(TITLES).map(([name, title]) => columnOf(name, title)), ...others]
+}
+
 export function MachinesPage() {
-  const [filter, setFilter] = useFilter()
+  const columns = useMachineColumns()
+  const view = useView('vmList', columns, DEFAULTS)
   const [menu, setMenu] = useState<Target>()
-  const [action, setAction] = useState<Action>()
-  const [selected, setSelected] = useState<ReadonlyMap<string, Target>>(new Map())
-  const toggle = (row: Row): void => {
-    const target = targetOf(row as VirtualMachine)
-    setSelected((before) => {
-      const next = new Map(before)
-      if (!next.delete(target.id)) next.set(target.id, target)
-      return next
-    })
-  }
+  const selection = useSelection()
   return (
     <>
       <div className="title">
         <h1>{LABEL}</h1>
-        <Count filter={filter} />
+        <Count filter={view.filter} />
         <NewMachine />
       </div>
       <FilterBar
-        filter={filter}
-        set={setFilter}
+        filter={view.filter}
+        set={view.set}
         fields={[
           { name: 'keyword', label: 'Name' },
           { name: 'state', label: 'State', options: [...VM_STATES, 'Present'] },
         ]}
       />
-      {selected.size > 0 && (
-        <div className="selection" role="region" aria-label="Selection">
-          <span role="status">{selected.size} selected</span>
-          {MACHINE_ACTIONS.filter(({ operation }) => BULK_ACTIONS.includes(operation)).map((one) => (
-            <button key={one.operation} type="button" onClick={() => setAction(one)}>
-              {one.label} …
-            </button>
-          ))}
-          <button type="button" onClick={() => setSelected(new Map())}>
-            Select none
-          </button>
-        </div>
-      )}
+      <ListTools operation="vmList" view={view} columns={columns} />
+      {(selection.is_all || selection.chosen.size > 0) && <SelectionBar {...selection} filter={view.filter} />}
       <Rows
         label={LABEL}
         operation="vmList"
-        filter={filter}
-        columns={COLUMNS}
+        filter={view.asked}
+        columns={view.columns}
+        view={view}
         hrefOf={({ id }) => `/vms/${String(id)}`}
         menu={(row) => setMenu(targetOf(row as VirtualMachine))}
-        selection={{ has: (id) => selected.has(id), toggle }}
-        empty={<Nothing filtered={Object.keys(filter).length > 0} />}
+        selection={selection}
+        empty={<Nothing filtered={Object.keys(view.filter).length > 0} />}
       />
       {menu !== undefined && <MachineMenu target={menu} close={() => setMenu(undefined)} />}
-      {action !== undefined && (
-        <ActionDialog action={action} targets={[...selected.values()]} close={() => setAction(undefined)} />
-      )}
     </>
   )
 }
 
-function Count({ filter }: { filter: Record<string, string> }) {
+function Count({ filter }: { filter: Readonly<Record<string, string>> }) {
   const { count } = useCount('vmList', filter)
   return (
     <span role="status" className="help">
@@ -95,7 +81,7 @@ function Count({ filter }: { filter: Record<string, string> }) {
 function NewMachine() {
   const why = whyNot(useMe(), 'vmProvision')
   return why === null ? (
-    <Link href="/operations/vmProvision" className="button">
+    <Link href="/vms/new" className="button">
       New machine
     </Link>
   ) : (

@@ -10,6 +10,7 @@ import { NodePage } from './node/node-page.tsx'
 import { NodesPage } from './nodes.tsx'
 import { OperationPage, OperationsPage } from './operations.tsx'
 import { Overview } from './overview.tsx'
+import { ProvisionPage } from './provision.tsx'
 
 export function Pages() {
   return (
@@ -20,7 +21,8 @@ export function Pages() {
       <Route path="/jobs" component={JobsPage} />
       <Route path="/jobs/:id">{({ id }) => <JobPage id={id} />}</Route>
       <Route path="/vms" component={MachinesPage} />
-      <Route path="/vms/:id">{({ id }) => <MachinePage id={id} />}</Route>
+      <Route path="/vms/new" component={ProvisionPage} />
+      <Route path="/vms/:id/:tab?">{({ id, tab }) => <MachinePage id={id} tab={tab} />}</Route>
       <Route path="/nodes" component={NodesPage} />
       <Route path="/nodes/:bmc/:part?">
         {({ bmc, part }) => <NodePage bmc={decodeURIComponent(bmc)} part={part} />}

@@ -51,7 +51,7 @@ function changed(resource_type: string, resource_uuid: string, action: string): 
   if (resource_type === 'VM') {
     if (resource_uuid !== '') changed_machines.add(resource_uuid)
     if (CHANGES_LIST.test(action)) list_changed = true
-    later('vm-metrics', 'timeline', 'events')
+    later('vm-metrics', 'vm-disks', 'vm-nics', 'vm-snapshots', 'vm-settings', 'timeline', 'events')
     return
   }
   const areas = Object.values(operations).flatMap((row) => (row.resource_type === resource_type ? [row.area] : []))

@@ -30,6 +30,7 @@ export function contractTable(): Record<string, OperationRow> {
         area: area.name,
         list: listName(route),
         paged: isPaged(route),
+        sorts: sortNames(route),
         ids: idNames(route),
         on_node: route.runs_on === 'node',
         takes_key: takesIdempotencyKey(route),
@@ -84,6 +85,11 @@ function answerOf(route: RouteSpec): Record<string, TSchema> {
 function isPaged(route: RouteSpec): boolean {
   const { properties = {} } = ((route.method === 'GET' ? route.query : route.body) ?? {}) as Partial<TObject>
   return 'page' in properties && !('after_id' in properties)
+}
+
+function sortNames(route: RouteSpec): string[] {
+  const { properties = {} } = ((route.method === 'GET' ? route.query : route.body) ?? {}) as Partial<TObject>
+  return ((properties.sort_by as { enum?: string[] } | undefined)?.enum ?? []).filter(() => 'sort_order' in properties)
 }
 
 function isListOfObjects(schema: TSchema): boolean {

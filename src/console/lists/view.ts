@@ -1,0 +1,62 @@
+// How somebody looks at a list: filter, columns and order. The address holds all of it, defaults left out.
+import { useSearchParams } from 'wouter'
+import { operationRow } from '../api/contract.ts'
+import type { Column } from './columns.tsx'
+
+export interface View {
+  filter: Readonly<Record<string, string>>
+  set(name: string, value: string): void
+  columns: readonly Column[]
+  /** Of all that the list has: those that are shown, in their order. */
+  choose(names: readonly string[]): void
+  sort: Sort | undefined
+  /** Only where the operation can: the service sorts, because it alone has all rows. */
+  sortBy(column: string): void
+  /** What the service is asked for, without the page. */
+  asked: Readonly<Record<string, string>>
+}
+
+export interface Sort {
+  column: string
+  descending: boolean
+}
+
+/** Names in the address that are no filter. */
+const COLUMNS = 'columns'
+const SORT = 'sort'
+export const ROW = 'row'
+
+export function useView(operation: string, all: readonly Column[], defaults: readonly string[]): View {
+  const [search, setSearch] = useSearchParams()
+  const set = (name: string, value: string): void => {
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  }
+  const { [COLUMNS]: chosen = '', [SORT]: order = '', [ROW]: _row, ...filter } = Object.fromEntries(search)
+  const names = chosen === '' ? defaults : chosen.split(',')
+  const columns = names.flatMap((name) => all.find((column) => column.name === name) ?? [])
+  const sort = order === '' ? undefined : { column: order.replace(/^-/, ''), descending: order.startsWith('-') }
+  return {
+    filter,
+    set,
+    // An address of an older version may name columns that are no more.
+    columns: columns.length > 0 ? columns : all.filter(({ name }) => defaults.includes(name)),
+    choose: (next) => set(COLUMNS, next.join(',') === defaults.join(',') ? '' : next.join(',')),
+    sort,
+    sortBy(column) {
+      if (!operationRow(operation).sorts.includes(column)) return
+      set(SORT, sort?.column !== column ? column : sort.descending ? '' : `-${column}`)
+    },
+    asked: {
+      ...filter,
+      ...(sort !== undefined && { sort_by: sort.column, sort_order: sort.descending ? 'desc' : 'asc' }),
+    },
+  }
+}
