@@ -100,6 +100,8 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
   })
   const control = await openControlApi(subject, { host, port: options.control_port ?? 0 })
   const origin = await listenOn(server, { host, port: options.port ?? 0 })
+  state.consoles.serve(server)
+  state.console_address = { host, port: Number(new URL(origin).port) }
   changed()
   return {
     url: `${origin}/client/api`,
@@ -111,6 +113,7 @@ export async function startCloudStack(options: CloudStackOptions): Promise<Cloud
     close: async () => {
       jobs.stop()
       maintenance.stop()
+      state.consoles.close()
       await Promise.all([closeServer(server), control.close()])
       await webhooks.stop()
       await journal.close()

@@ -1,4 +1,6 @@
 /** Everything the simulated platform knows: its tables, and the sums that follow from them so that no answer has to add up all VMs. */
+import { randomBytes } from 'node:crypto'
+import { createConsoleProxy } from './console/console-proxy.ts'
 import type { GpuHardware } from './gpu-hardware.ts'
 import type { Host, Kind, Nic, Records, Vm, Volume } from './records.ts'
 import { FLEETING } from './journal.ts'
@@ -23,6 +25,10 @@ export class SimulatorState {
   seeded_at = 0
   /** Whether webhooks may lead to this machine. */
   loopback_webhooks = false
+  /** Where screens of machines are opened; the platform alone knows until a server serves them. */
+  readonly consoles = createConsoleProxy(() => randomBytes(32).toString('base64url'))
+  /** Of the server that serves them. */
+  console_address: { host: string; port: number } | undefined
   /** Steps taken since the start; in step mode metrics follow them. */
   steps = 0
   /** What the scripts of a host find when GPUs are discovered, by host; nothing new where none is given. */
@@ -41,6 +47,7 @@ export class SimulatorState {
     for (const kind of kinds(tables)) this.#watch(kind)
     tables.vms.watch((_id, after, before) => {
       this.#followVm(after, before)
+      if (before?.state === 'Running' && after?.state !== 'Running') this.consoles.stopped(before.id)
     })
     tables.volumes.watch((_id, after, before) => {
       this.#followVolume(after, before)

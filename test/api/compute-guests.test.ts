@@ -1,7 +1,11 @@
 // Affinity groups, user data, console, firmware, and what stands beside machines, over HTTP.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
 import { after, before, test } from 'node:test'
+import { WebSocket } from 'ws'
 import { seededId, wellKnown } from '../../lab/site.ts'
+import { freeTcpPort } from '../support/free-port.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { NOBODY, vmApi } from '../support/vm-api.ts'
 
@@ -160,11 +164,49 @@ test('a console is opened for a running machine, once and with an event', async 
   const reply = await api.post('/compute/vms/create-console', { virtual_machine_id: WEB, token: 'my-word' })
   assert.equal(reply.status, 200, reply.text)
   assert.match(reply.body.url, /token=/)
-  assert.deepEqual([reply.body.websocket.port, reply.body.websocket.extra], [8080, 'my-word'])
+  const { port } = lab.platform.state.console_address ?? {}
+  assert.deepEqual([reply.body.websocket.port, reply.body.websocket.extra], [port, 'my-word'])
   const { body } = await lab.call('POST', '/events/app-events', { page_size: 20 })
   const events: { action: string; status: string }[] = body.app_events ?? body.events
   assert.ok(events.some((event) => event.action === 'vmConsoleCreate' && event.status === 'SUCCESS'))
   assert.ok(!lab.logs().includes(reply.body.websocket.token))
+})
+
+/** The status of the upgrade, and the first message where there is one. */
+async function openScreen(id: string, token = lab.token): Promise<{ status: number; first: string; code: string }> {
+  const socket = new WebSocket(`${lab.url.replace('http', 'ws')}/compute/vms/${id}/screen`, ['binary'], {
+    headers: { authorization: `Bearer ${token}` },
+  })
+  const refused = once(socket, 'unexpected-response').then(async ([, given]) => {
+    const answer = given as IncomingMessage
+    const body = JSON.parse((await answer.toArray()).join('')) as { code: string }
+    return { status: answer.statusCode ?? 0, first: '', code: body.code }
+  })
+  const opened = once(socket, 'message').then(([data]) => ({ status: 101, first: String(data as Buffer), code: '' }))
+  opened.catch(() => {})
+  socket.on('error', () => {})
+  try {
+    return await Promise.race([refused, opened])
+  } finally {
+    socket.terminate()
+  }
+}
+
+test('the screen of a running machine is passed through with an event, and a refusal comes before the WebSocket', async () => {
+  assert.deepEqual(await openScreen(WEB), { status: 101, first: 'RFB 003.008\n', code: '' })
+  const { body } = await lab.call('POST', '/events/app-events', { page_size: 20 })
+  const events: { action: string; status: string }[] = body.app_events ?? body.events
+  assert.ok(events.some((event) => event.action === 'vmScreenOpen' && event.status === 'SUCCESS'))
+  assert.deepEqual(await openScreen(STOPPED), { status: 400, first: '', code: 'VM_STATE' })
+  assert.equal((await openScreen(NOBODY)).code, 'VM_NOT_FOUND')
+  const { console_address } = lab.platform.state
+  // Nobody listens on a port that has just been given back.
+  lab.platform.state.console_address = { host: '127.0.0.1', port: await freeTcpPort() }
+  try {
+    assert.deepEqual(await openScreen(WEB), { status: 500, first: '', code: 'COMPUTE_UNAVAILABLE' })
+  } finally {
+    lab.platform.state.console_address = console_address
+  }
 })
 
 test('a console that the platform refuses with status 200 is an error', async () => {
@@ -273,6 +315,7 @@ test('a caller of one tenant sees no routers and opens no console of another', a
   const routers = await api.post('/compute/vms/routers', {}, token)
   assert.deepEqual([routers.status, routers.body.code], [403, 'TENANT_SCOPE'])
   api.refused(await api.post('/compute/vms/create-console', { virtual_machine_id: WEB }, token), 'VM_NOT_FOUND')
+  assert.equal((await openScreen(WEB, token)).code, 'VM_NOT_FOUND')
   api.refused(
     await api.post('/compute/vms/configure-tpm', { virtual_machine_id: WEB, boot_type: 'BIOS' }, token),
     'VM_NOT_FOUND',

@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { areas } from '#src/contract/index.ts'
+import { createConsoleFiles } from '#src/modules/console/files.ts'
 import { contractDetails, contractTable } from '#src/modules/console/contract-table.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
@@ -42,7 +43,8 @@ test('every address below /console answers the page, without a token, and with a
 
 test('the files of the page are named by their content, precompressed, and may be cached for good', async () => {
   const assets = assetsOf((await get('/console')).bytes.toString())
-  assert.equal(assets.length, 4)
+  // Two scripts, what they share with parts that are fetched later, a style sheet, the contract.
+  assert.equal(assets.length, 5)
   for (const path of assets) {
     const packed = await get(path, { 'accept-encoding': 'gzip, br' })
     const plain = await get(path)
@@ -67,6 +69,12 @@ test('the scripts and the style stay within 180 kB and 24 kB compressed', async 
   const total = (end: string) => sizes.reduce((sum, size, at) => sum + (assets[at]?.endsWith(end) ? size : 0), 0)
   assert.ok(total('.js') <= 180_000, `${total('.js')} bytes of script`)
   assert.ok(total('.css') <= 24_000, `${total('.css')} bytes of style`)
+})
+
+test('the page leads to the identity provider where one is configured, and only there', async () => {
+  const { body } = await createConsoleFiles({ oidc: true }).page()
+  assert.match(String(body), /<meta name="console-oidc" content="\/auth\/oidc\/start">/)
+  assert.doesNotMatch((await get('/console')).bytes.toString(), /console-oidc/)
 })
 
 test('a file of another version is not there, and says so', async () => {

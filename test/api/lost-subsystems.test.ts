@@ -66,7 +66,9 @@ const routes: Named[] = areas
   .filter(({ upstream_status }) => upstream_status === 500)
   .flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })))
 const asking = routes.filter(
-  ({ area, operation }) => ASKS_PLATFORM.has(operation) || (PLATFORM_AREAS.has(area) && !OWN_RECORDS.has(operation)),
+  ({ area, operation, route }) =>
+    // A WebSocket begins with an upgrade: the tests of these routes try one on a platform that is gone.
+    route.kind !== 'ws' && (ASKS_PLATFORM.has(operation) || (PLATFORM_AREAS.has(area) && !OWN_RECORDS.has(operation))),
 )
 
 let lab: Lab

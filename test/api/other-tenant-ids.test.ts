@@ -50,7 +50,8 @@ interface Field {
 
 const routes = areas.flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ operation, route })))
 const fields: Field[] = routes
-  .filter(({ route }) => route.tenant === 'own')
+  // A WebSocket begins with an upgrade: the tests of these routes try one as another tenant.
+  .filter(({ route }) => route.tenant === 'own' && route.kind !== 'ws')
   .flatMap(({ operation, route }) =>
     (['params', 'query', 'body'] as const).flatMap((part) =>
       leaves(route[part], part)

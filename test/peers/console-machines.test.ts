@@ -63,7 +63,7 @@ test('each part of a machine is a tab with its own address, and a closed action 
 test('a disk is made from the page of its machine, stands there without a reload, and is named among what a destruction leaves', {
   skip,
 }, async () => {
-  const machine = await machineNamed('web-02')
+  const machine = await machineNamed('db-01')
   const offerings = await lab.call('POST', '/catalog/serviceofferings/diskoffering/list', {})
   const offering = offerings.body.disk_offerings.find((one: { customized: boolean }) => !one.customized)
   const page = await started.pageFor()
@@ -135,6 +135,43 @@ test('a machine is created like another in three clicks, with its room before an
   await page.getByRole('heading', { name: 'Steps' }).waitFor()
   await until('it runs', async () => (await stateOf('console-made')) === 'Running')
   assert.equal((await machineNamed('console-made')).service_offering_id, model.service_offering_id)
+  await page.context().close()
+})
+
+/** How many points of the picture are lit. */
+const lit = (page: Page): Promise<number> =>
+  page.evaluate(`(() => {
+    const canvas = document.querySelector('.screen canvas')
+    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    return data.filter((value, at) => at % 4 === 1 && value > 100).length
+  })()`)
+
+test('the screen of a machine is drawn inside the page, takes keys and pasted text, leaves its last picture, and comes back with the machine', {
+  skip,
+}, async () => {
+  const machine = await machineNamed('web-03')
+  const page = await started.pageFor()
+  await started.open(page, `/vms/${machine.id}/screen`)
+  await lamp(page)
+  await page.getByText('Connected. Keys go to the machine').waitFor()
+  const booted = await until('the boot screen is drawn', async () => (await lit(page)) > 1000 && lit(page))
+  await page.locator('.screen canvas:focus').waitFor()
+  await page.keyboard.type('root')
+  const shows = () => lab.platform.state.consoles.text(machine.id)
+  await until('the keys arrive', () => shows().endsWith(`${machine.name} login: root`))
+  await until('the keys are drawn', async () => (await lit(page)) > booted)
+  await page.keyboard.press('Control+Alt+Shift')
+  await page.locator('.screen-frame button:focus').waitFor()
+  await page.getByRole('button', { name: 'Paste text' }).click()
+  await page.getByLabel(/^Text, typed/).fill('\nls -l')
+  await checkAxe(page, 'screen')
+  await page.getByRole('button', { name: 'Type 6 characters' }).click()
+  await until('the text arrives', () => shows().endsWith('login: ls -l'))
+  assert.equal((await lab.call('POST', '/compute/vms/stop', { virtual_machine_id: machine.id })).status, 200)
+  await page.getByRole('img', { name: 'The last picture of the screen' }).waitFor()
+  await page.getByText('The machine is Stopped; it must be Running.').first().waitFor()
+  assert.equal((await lab.call('POST', '/compute/vms/start', { virtual_machine_id: machine.id })).status, 200)
+  await page.getByText('Connected. Keys go to the machine').waitFor()
   await page.context().close()
 })
 

@@ -1,10 +1,10 @@
 /** Reading machines, changing their record, their console, and what stands beside them: routers, system machines, unmanaged ones. */
-import { randomBytes } from 'node:crypto'
 import { denied, internal, invalid, unavailable } from '../api-fault.ts'
 import { job } from '../call.ts'
 import type { Call, Commands } from '../call.ts'
 import { resolveCompute } from '../compute-size.ts'
 import type { ComputeSize } from '../compute-size.ts'
+import { CONSOLE_PATH } from '../console/console-proxy.ts'
 import { vmText } from '../texts.ts'
 import { instanceName, vmView } from '../vm-view.ts'
 import { needVm, requireState, setVm, vmEvent, vmJob } from '../machines.ts'
@@ -107,12 +107,13 @@ export const vms: Commands = {
     const proxy = state.tables.systemvms.find((one) => one['systemvmtype'] === 'consoleproxy')
     if (proxy?.['state'] !== 'Running')
       return object({ success: false, details: 'Console proxy is not available; it will be ready in a few minutes' })
-    const token = randomBytes(32).toString('base64url')
-    const host = text(proxy['publicip']) ?? ''
+    const extra = params.text('token')
+    const token = state.consoles.admit(vm, extra)
+    const { host, port } = state.console_address ?? { host: text(proxy['publicip']) ?? '', port: 8080 }
     return object({
       success: true,
-      url: `http://${host}/resource/noVNC/vnc.html?autoconnect=true&port=8080&token=${token}`,
-      websocket: { token, host, port: '8080', path: 'websockify', extra: params.text('token') },
+      url: `http://${host}/resource/noVNC/vnc.html?autoconnect=true&port=${port}&token=${token}`,
+      websocket: { token, host, port: String(port), path: CONSOLE_PATH, extra },
     })
   },
   listRouters: (call) => {

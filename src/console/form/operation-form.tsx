@@ -74,6 +74,16 @@ export function OperationForm({ operation, row, details, within, close }: Operat
   useEffect(() => {
     if (outcome !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
   }, [outcome])
+  // An address that says which thing is meant shows it: reading changes nothing.
+  useEffect(() => {
+    if (
+      within === undefined &&
+      row.effect === 'read' &&
+      row.ids.length > 0 &&
+      row.ids.every((name) => search.has(name))
+    )
+      form.current?.requestSubmit()
+  }, [])
   return (
     <form ref={form} className="operation" onSubmit={(event) => void submit(event)} noValidate>
       {why !== null && <p role="status">{why}</p>}

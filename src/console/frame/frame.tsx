@@ -2,6 +2,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Link, useLocation } from 'wouter'
 import { Pages } from '../pages/pages.tsx'
+import { ExpiryNotice } from '../session/expiry.tsx'
 import { useMe } from '../session/session.ts'
 import { readableGroups } from './areas.ts'
 import { Boundary } from './boundary.tsx'
@@ -56,6 +57,7 @@ function Header({ search }: { search(): void }) {
         Search or act <kbd>Ctrl K</kbd>
       </button>
       <Lamp />
+      <ExpiryNotice />
       {me.tenant_id !== null && <span className="scope">tenant {me.tenant_id.slice(0, 8)}</span>}
       <Link href="/me" aria-label={`${me.username}, ${me.role}`}>
         {me.username}

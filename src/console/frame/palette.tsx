@@ -1,9 +1,10 @@
-// Search or act: pages, machines by any piece of their name, and every operation of the contract.
+// Search or act: pages, things of every kind by any piece of their name or address, and every operation of the contract.
 import { useQuery } from '@tanstack/react-query'
 import { type KeyboardEvent, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { call } from '../api/call.ts'
-import { operations } from '../api/contract.ts'
+import type { SearchResult } from '#src/contract/search.ts'
+import { inWords, operationRow, operations } from '../api/contract.ts'
 import { whyNot } from '../api/why-not.ts'
 import { Dialog } from '../form/dialog.tsx'
 import { type Me, useMe } from '../session/session.ts'
@@ -24,8 +25,8 @@ export function Palette({ close }: { close(): void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const machines = useMachines(text)
-  const hits = [...pageHits(me, text), ...machines, ...operationHits(me, text)].slice(0, MOST)
+  const { things, missing } = useThings(me, text)
+  const hits = [...pageHits(me, text), ...things, ...operationHits(me, text)].slice(0, MOST)
   const open = (hit: Hit | undefined): void => {
     if (hit === undefined) return
     close()
@@ -71,7 +72,7 @@ export function Palette({ close }: { close(): void }) {
         ))}
       </div>
       <p role="status" className="help">
-        {hits.length === 0 && 'Nothing found.'}
+        {hits.length === 0 && 'Nothing found.'} {missing}
       </p>
     </Dialog>
   )
@@ -104,22 +105,45 @@ function operationHits(me: Me, text: string): Hit[] {
     }))
 }
 
-function useMachines(text: string): Hit[] {
-  const keyword = useRested(text.trim())
+/** Things of every kind that the caller may see, as the service ranks them. */
+function useThings(me: Me, text: string): { things: Hit[]; missing: string } {
+  const q = useRested(text.trim())
+  const may = whyNot(me, 'searchRun') === null
   const found = useQuery({
-    queryKey: ['palette machines', keyword],
-    queryFn: ({ signal }) => call('vmList', { body: { keyword, page_size: 6 } }, { signal }),
-    enabled: keyword.length > 1,
+    queryKey: ['palette', q],
+    queryFn: ({ signal }) => call('searchRun', { query: { q, limit: 8 } }, { signal }),
+    enabled: may && q.length > 1,
     staleTime: 10_000,
   })
-  // What was found for an earlier text would move the machine that is meant from under the selection.
-  if (keyword.length < 2 || keyword !== text.trim()) return []
-  return (found.data?.virtual_machines ?? []).map(({ id, name, state }) => ({
-    href: `/vms/${id}`,
-    title: name,
-    kind: `virtual machine, ${state}`,
-    why: null,
-  }))
+  // What was found for an earlier text would move the thing that is meant from under the selection.
+  if (found.data === undefined || q.length < 2 || q !== text.trim()) return { things: [], missing: '' }
+  const { results, unavailable } = found.data
+  return {
+    things: results.map((result) => ({
+      href: hrefOf(result),
+      title: result.name,
+      kind: `${kindOf(result)}${result.matched === result.name ? '' : ` ${result.matched}`}`,
+      why: null,
+    })),
+    missing: unavailable.map(({ kind, reason }) => `${kindOf({ kind })}: ${reason}`).join(' '),
+  }
+}
+
+function kindOf({ kind }: Pick<SearchResult, 'kind'>): string {
+  return kind === 'vm' ? 'virtual machine' : inWords(kind)
+}
+
+/** A page where the kind has one, else the operation that shows the thing, filled in. */
+function hrefOf({ kind, id, operation, href, body }: SearchResult): string {
+  if (kind === 'vm') return `/vms/${id}`
+  if (kind === 'node') return `/nodes/${encodeURIComponent(id)}`
+  const [path = '', query = ''] = href.split('?')
+  const given = new URLSearchParams(query)
+  const pattern = operationRow(operation).path.replace(/\{(\w+)\*?\}/g, '(?<$1>[^/]+)')
+  const named = new RegExp(`^${pattern}$`).exec(path)?.groups ?? {}
+  for (const [name, value] of Object.entries(named)) given.set(name, decodeURIComponent(value))
+  for (const [name, value] of Object.entries(body ?? {})) given.set(name, String(value))
+  return `/operations/${operation}?${given}`
 }
 
 function useRested(text: string): string {

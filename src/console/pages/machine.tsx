@@ -1,5 +1,5 @@
 // One virtual machine: how it is, what can be done with it, and a tab for each part of it.
-import type { ComponentType } from 'react'
+import { type ComponentType, lazy, Suspense } from 'react'
 import { Link } from 'wouter'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import { useCall } from '../api/queries.ts'
@@ -20,6 +20,7 @@ const TABS: Readonly<Record<string, { title: string; Content: ComponentType<TabP
   disks: { title: 'Disks', Content: Disks },
   network: { title: 'Network', Content: Network },
   snapshots: { title: 'Snapshots', Content: Snapshots },
+  screen: { title: 'Screen', Content: ScreenTab },
   events: { title: 'Events', Content: History },
   metrics: { title: 'Metrics', Content: Metrics },
   settings: { title: 'Settings', Content: Settings },
@@ -50,6 +51,17 @@ export function MachinePage({ id, tab = '' }: { id: string; tab?: string | undef
       </nav>
       <Loaded query={query}>{(machine) => <Content machine={machine} />}</Loaded>
     </>
+  )
+}
+
+/** The viewer is large and seldom wanted: it is fetched by whoever opens a screen. */
+const Screen = lazy(async () => ({ default: (await import('../screen/screen.tsx')).Screen }))
+
+function ScreenTab({ machine }: TabProps) {
+  return (
+    <Suspense fallback={<p className="waiting">Loading …</p>}>
+      <Screen machine={machine} />
+    </Suspense>
   )
 }
 

@@ -1,6 +1,10 @@
 // The sign-in form: a page of its own, or over the page when a session has ended.
 import { type FormEvent, useEffect, useId, useRef, useState } from 'react'
+import { metaContent } from '../api/contract.ts'
 import { signIn } from './sign-in.ts'
+
+/** Where the identity provider is asked; empty where there is none. */
+const OIDC = metaContent('console-oidc')
 
 export function SignInPage({ message }: { message: string }) {
   return (
@@ -82,6 +86,14 @@ function SignInForm({ username = '' }: { username?: string }) {
         <button type="button" className="link" onClick={() => setBy(by === 'token' ? 'password' : 'token')}>
           {by === 'token' ? 'Use user name and password' : 'Use API token'}
         </button>
+        {OIDC !== '' && (
+          <a
+            className="button"
+            href={`${OIDC}?${new URLSearchParams({ return_to: location.pathname + location.search })}`}
+          >
+            Sign in at identity provider
+          </a>
+        )}
       </div>
     </form>
   )

@@ -154,6 +154,23 @@ export const vmGuests = defineArea({
         },
       },
     },
+    vmScreenOpen: {
+      method: 'GET',
+      path: '/compute/vms/{virtual_machine_id}/screen',
+      kind: 'ws',
+      effect: 'change',
+      access: 'operator',
+      tenant: 'own',
+      extension: true,
+      event: { resource_type: 'VM' },
+      summary: 'Open screen of virtual machine',
+      description:
+        'RFB (VNC) in binary messages, without further authentication: the service opens a console of the platform and passes it on. The machine must be Running. The connection ends with the machine, and with the session or token that opened it.',
+      params: Closed({ virtual_machine_id: Id }),
+      ok: { 101: Type.Unknown({ description: 'Switched to WebSocket.' }) },
+      errors: [400, 500],
+      example: { params: { virtual_machine_id: id } },
+    },
     vmTpmConfigure: {
       ...change,
       path: '/compute/vms/configure-tpm',

@@ -1,4 +1,5 @@
 // Affinity groups, user data, console and firmware of machines.
+import type { SocketUpstream } from '#src/contract/answers.ts'
 import { type VmConsole, type VmFirmware, vmGuests } from '#src/contract/compute/guests.ts'
 import { vmCan } from '#src/contract/compute/vm-can.ts'
 import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
@@ -25,7 +26,8 @@ export function vmGuestHandlers(deps: PlatformDeps): Handlers<Routes, RequestCon
       vmAffinityUpdate: affinityRow(cloudstack),
       vmUserDataReset: userDataRow(cloudstack),
     }),
-    vmConsoleCreate: createConsole(deps),
+    vmConsoleCreate: ({ body }, ctx) => createConsole(deps, body, ctx),
+    vmScreenOpen: async ({ params }, ctx) => screenOf(await createConsole(deps, params, ctx)),
     vmTpmConfigure: (input: In<'vmTpmConfigure'>, ctx: RequestContext): Promise<VmFirmware> =>
       configureTpm(deps, input.body, ctx),
   }
@@ -100,21 +102,40 @@ function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
   }
 }
 
-function createConsole(deps: PlatformDeps) {
-  return async ({ body }: In<'vmConsoleCreate'>, ctx: RequestContext): Promise<VmConsole> => {
-    const vm = vmOf(await rawVm(deps.cloudstack, body.virtual_machine_id, ctx, 'min'))
-    requireState(vm, vmCan.console)
-    const about = {
-      resource_type: 'VM',
-      resource_uuid: vm.id,
-      tenant_id: vm.tenant_id,
-      description: `Opening a console of virtual machine ${vm.name}.`,
-    }
-    return recordChange(deps, ctx, about, async () => {
-      const args = { virtualmachineid: vm.id, token: body.token }
-      const answer = await deps.cloudstack.call('createConsoleEndpoint', args, { traceparent: ctx.traceparent })
-      return consoleOf(objectOf(answer, 'consoleendpoint') ?? {}, vm.id)
-    })
+async function createConsole(
+  deps: PlatformDeps,
+  { virtual_machine_id, token }: In<'vmConsoleCreate'>['body'],
+  ctx: RequestContext,
+): Promise<VmConsole> {
+  const vm = vmOf(await rawVm(deps.cloudstack, virtual_machine_id, ctx, 'min'))
+  requireState(vm, vmCan.console)
+  const about = {
+    resource_type: 'VM',
+    resource_uuid: vm.id,
+    tenant_id: vm.tenant_id,
+    description: `Opening a console of virtual machine ${vm.name}.`,
+  }
+  return recordChange(deps, ctx, about, async () => {
+    const args = { virtualmachineid: vm.id, token }
+    const answer = await deps.cloudstack.call('createConsoleEndpoint', args, { traceparent: ctx.traceparent })
+    return consoleOf(objectOf(answer, 'consoleendpoint') ?? {}, vm.id)
+  })
+}
+
+/** The platform's console proxy speaks RFB over a WebSocket, with TLS where its own page has it. */
+function screenOf({ virtual_machine_id, url, websocket }: VmConsole): SocketUpstream {
+  if (websocket === null || websocket.host === '')
+    throw new ApiError(
+      'CONSOLE_UNAVAILABLE',
+      `The compute platform gave no address for the screen of virtual machine ${virtual_machine_id}.`,
+    )
+  const { host, port, path, token } = websocket
+  const scheme = url?.startsWith('https:') === true ? 'wss' : 'ws'
+  const query = new URLSearchParams({ token })
+  return {
+    subsystem: 'COMPUTE',
+    url: `${scheme}://${host}:${port}/${path.replace(/^\//, '')}?${query}`,
+    protocols: ['binary'],
   }
 }
 

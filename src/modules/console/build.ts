@@ -1,4 +1,4 @@
-// Builds the console out of src/console with esbuild, in memory: two scripts, a style sheet, and what the contract says.
+// Builds the console out of src/console with esbuild, in memory: scripts, a style sheet, and what the contract says.
 import { createHash } from 'node:crypto'
 import { basename, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -24,7 +24,7 @@ const MEDIA_TYPES: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
 }
 
-export async function buildConsole(): Promise<BuiltConsole> {
+export async function buildConsole({ oidc }: { oidc: boolean }): Promise<BuiltConsole> {
   // Takes a tenth of a second to load, so only where the console is used.
   const { build, stop } = await import('esbuild')
   try {
@@ -34,6 +34,9 @@ export async function buildConsole(): Promise<BuiltConsole> {
       entryNames: '[name]-[hash]',
       outdir: FOLDER,
       bundle: true,
+      // What `import()` names is a file of its own, fetched when it is first needed.
+      splitting: true,
+      chunkNames: 'part-[hash]',
       write: false,
       minify: true,
       format: 'esm',
@@ -49,7 +52,7 @@ export async function buildConsole(): Promise<BuiltConsole> {
     const details = Buffer.from(JSON.stringify(contractDetails()))
     const hash = createHash('sha256').update(details).digest('hex').slice(0, 8)
     files.push(builtFile(`contract-${hash}.json`, details))
-    return { page: pageOf(files), files }
+    return { page: pageOf(files, oidc), files }
   } finally {
     await stop()
   }
@@ -71,12 +74,15 @@ const contract: Plugin = {
   },
 }
 
-function pageOf(files: readonly BuiltFile[]): string {
+function pageOf(files: readonly BuiltFile[], oidc: boolean): string {
   const address = (start: string, end: string): string => {
     const file = files.find(({ name }) => name.startsWith(start) && name.endsWith(end))
     if (file === undefined) throw new Error(`the build of the console made no ${start}…${end}`)
     return `/console/assets/${file.name}`
   }
+  const script = files.find(({ name }) => name.startsWith('main-') && name.endsWith('.js'))?.body.toString() ?? ''
+  // What the first script needs before it runs; what it fetches later is not among these.
+  const needed = [...script.matchAll(/from"\.\/(part-\w+\.js)"/g)].map(([, name]) => `/console/assets/${name}`)
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -84,9 +90,10 @@ function pageOf(files: readonly BuiltFile[]): string {
 <meta name="color-scheme" content="light dark">
 <meta name="console-stream" content="${address('stream-', '.js')}">
 <meta name="console-contract" content="${address('contract-', '.json')}">
-<title>Groundplane</title>
+${oidc ? '<meta name="console-oidc" content="/auth/oidc/start">\n' : ''}<title>Groundplane</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${address('main-', '.css')}">
+${needed.map((path) => `<link rel="modulepreload" href="${path}">`).join('\n')}
 <script type="module" src="${address('main-', '.js')}"></script>
 <body><div id="root"></div><noscript>The console needs JavaScript.</noscript></body>
 </html>

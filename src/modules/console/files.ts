@@ -39,10 +39,16 @@ interface Files {
   assets: ReadonlyMap<string, Asset>
 }
 
-export function createConsoleFiles(): ConsoleFiles {
+/** What the page knows before anybody signed in. */
+export interface PageFacts {
+  /** There is an identity provider to sign in at. */
+  oidc: boolean
+}
+
+export function createConsoleFiles(facts: PageFacts): ConsoleFiles {
   let built: Promise<Files> | undefined
   const files = (): Promise<Files> => {
-    built ??= load().catch((error: unknown) => {
+    built ??= load(facts).catch((error: unknown) => {
       built = undefined
       throw error
     })
@@ -65,8 +71,8 @@ export function createConsoleFiles(): ConsoleFiles {
   }
 }
 
-async function load(): Promise<Files> {
-  const { page, files } = await buildConsole()
+async function load(facts: PageFacts): Promise<Files> {
+  const { page, files } = await buildConsole(facts)
   const compress = promisify(brotliCompress)
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const assets = await Promise.all(

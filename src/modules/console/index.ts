@@ -3,8 +3,8 @@ import { console } from '#src/contract/console.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { createConsoleFiles } from './files.ts'
 
-export function consoleModule(_parts: Parts): Module {
-  const files = createConsoleFiles()
+export function consoleModule({ config }: Parts): Module {
+  const files = createConsoleFiles({ oidc: config.auth.oidc !== undefined })
   const page = () => files.page()
   return {
     areas: [
