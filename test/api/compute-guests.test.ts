@@ -192,7 +192,7 @@ async function openScreen(id: string, token = lab.token): Promise<{ status: numb
   }
 }
 
-test('the screen of a running machine is passed through with an event, and a refusal comes before the WebSocket', async () => {
+test('the screen of a running machine is passed through with an event, and an error comes before the WebSocket', async () => {
   assert.deepEqual(await openScreen(WEB), { status: 101, first: 'RFB 003.008\n', code: '' })
   const { body } = await lab.call('POST', '/events/app-events', { page_size: 20 })
   const events: { action: string; status: string }[] = body.app_events ?? body.events
@@ -200,7 +200,7 @@ test('the screen of a running machine is passed through with an event, and a ref
   assert.deepEqual(await openScreen(STOPPED), { status: 400, first: '', code: 'VM_STATE' })
   assert.equal((await openScreen(NOBODY)).code, 'VM_NOT_FOUND')
   const { console_address } = lab.platform.state
-  // Nobody listens on a port that has just been given back.
+  // Nobody listens on a port that was free a moment ago.
   lab.platform.state.console_address = { host: '127.0.0.1', port: await freeTcpPort() }
   try {
     assert.deepEqual(await openScreen(WEB), { status: 500, first: '', code: 'COMPUTE_UNAVAILABLE' })

@@ -11,7 +11,7 @@ export interface ConsoleProxy {
   admit(vm: Pick<Vm, 'id' | 'name'>, extra: string | null): string
   /** What the machine shows, as text. */
   text(vm_id: string): string
-  /** The machine does not run any more: its screen is gone, and begins anew. */
+  /** The machine does not run any more: its screen is gone, and the next one boots again. */
   stopped(vm_id: string): void
   serve(server: Server): void
   close(): void

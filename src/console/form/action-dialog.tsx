@@ -77,7 +77,7 @@ export function ActionDialog({ action, targets, close }: Props) {
         {action.weight === 'destroys' && waits && (
           <label>
             {one === undefined ? 'Type the number of things' : 'Type the name'} <strong>{asked}</strong> to confirm
-            <input value={typed} autoComplete="off" onChange={({ target }) => setTyped(target.value)} />
+            <input value={typed} autoComplete="off" data-focus onChange={({ target }) => setTyped(target.value)} />
           </label>
         )}
         <div className="buttons">
@@ -86,7 +86,7 @@ export function ActionDialog({ action, targets, close }: Props) {
               type="submit"
               className={action.weight === 'destroys' ? 'danger' : 'primary'}
               aria-disabled={!confirmed || details === undefined}
-              data-focus={action.weight !== 'destroys'}
+              {...(action.weight !== 'destroys' && { 'data-focus': true })}
             >
               {action.label} {one === undefined && possible.length}
             </button>

@@ -17,6 +17,8 @@ export const OTHER_KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'search or act'],
   ['/', 'filter of this list'],
   ['j k, arrows, Home, End', 'move in a list'],
+  ['↓ in the filter', 'to the list'],
+  ['1 2 3 …', 'parts of a machine'],
   ['Enter', 'open the row'],
   ['.', 'what can be done with the row'],
   ['x', 'select the row'],
@@ -29,12 +31,22 @@ export const OTHER_KEYS: readonly (readonly [string, string])[] = [
 export function keyTarget(event: KeyboardEvent, prefix: string): Key | undefined {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'
   if (event.altKey && event.key.toLowerCase() === 't') return 'tasks'
-  const { target } = event
-  const in_field = target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
-  if (in_field || event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]') !== null)
-    return undefined
+  if (!isSingleKey(event)) return undefined
   if (prefix === 'g') return GO_TO[event.key]?.href
   if (event.key === '?') return 'help'
   if (event.key === 'n') return '/vms/new'
   return event.key === '/' ? 'filter' : undefined
+}
+
+/** A letter or digit that means itself: in no field, without a modifier, and with no dialog open. */
+export function isSingleKey(event: KeyboardEvent): boolean {
+  const { target } = event
+  const in_field = target instanceof HTMLElement && /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)
+  return !(
+    in_field ||
+    event.ctrlKey ||
+    event.metaKey ||
+    event.altKey ||
+    document.querySelector('dialog[open]') !== null
+  )
 }

@@ -36,7 +36,7 @@ export function Actions({ actions, target, choose, done }: Props) {
     <>
       {problem !== undefined && <Problem error={problem} />}
       <div className="actions">
-        {open_first.map((action) => {
+        {open_first.map((action, at) => {
           const why = reasons.get(action.operation) ?? null
           return (
             <button
@@ -44,6 +44,8 @@ export function Actions({ actions, target, choose, done }: Props) {
               type="button"
               className={action.weight === 'destroys' ? 'destroys' : ''}
               aria-disabled={why !== null}
+              // In a menu the likeliest is one key away.
+              {...(at === 0 && choose !== undefined && { 'data-focus': true })}
               onClick={() => {
                 if (why === null) void act(action)
               }}

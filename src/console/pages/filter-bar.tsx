@@ -49,7 +49,15 @@ function FilterText({ label, value, set }: { label: string; value: string; set(v
   return (
     <label>
       {label}
-      <input type="search" value={text} autoComplete="off" onChange={({ target }) => setText(target.value)} />
+      <input
+        type="search"
+        value={text}
+        autoComplete="off"
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={({ key }) => {
+          if (key === 'ArrowDown') document.querySelector<HTMLElement>('main [role="grid"]')?.focus()
+        }}
+      />
     </label>
   )
 }

@@ -1,8 +1,9 @@
 // One virtual machine: how it is, what can be done with it, and a tab for each part of it.
-import { type ComponentType, lazy, Suspense } from 'react'
-import { Link } from 'wouter'
+import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { Link, useLocation } from 'wouter'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import { useCall } from '../api/queries.ts'
+import { isSingleKey } from '../frame/keys.ts'
 import { State, visible } from '../lists/value.tsx'
 import { Actions } from './actions.tsx'
 import { MACHINE_ACTIONS, targetOf } from './machine-actions.ts'
@@ -29,6 +30,7 @@ const TABS: Readonly<Record<string, { title: string; Content: ComponentType<TabP
 export function MachinePage({ id, tab = '' }: { id: string; tab?: string | undefined }) {
   const query = useCall('vmGet', { body: { virtual_machine_id: id } })
   const { Content } = TABS[tab] ?? { Content: NoSuchTab }
+  useTabKeys(id)
   return (
     <>
       <div className="title">
@@ -63,6 +65,19 @@ function ScreenTab({ machine }: TabProps) {
       <Screen machine={machine} />
     </Suspense>
   )
+}
+
+/** The tabs are the keys 1, 2, 3 … */
+function useTabKeys(id: string): void {
+  const [, go] = useLocation()
+  useEffect(() => {
+    const listener = (event: KeyboardEvent): void => {
+      const tab = isSingleKey(event) && /^[1-9]$/.test(event.key) ? Object.keys(TABS)[Number(event.key) - 1] : undefined
+      if (tab !== undefined) go(tab === '' ? `/vms/${id}` : `/vms/${id}/${tab}`)
+    }
+    addEventListener('keydown', listener)
+    return () => removeEventListener('keydown', listener)
+  }, [id, go])
 }
 
 function Summary({ machine }: TabProps) {

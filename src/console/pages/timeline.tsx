@@ -101,9 +101,9 @@ export function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
               <td>{entry.source}</td>
               <td>
                 {entry.correlation_id === null ? (
-                  entry.text
+                  entry.text || entry.what
                 ) : (
-                  <Link href={`/timeline/${entry.correlation_id}`}>{entry.text}</Link>
+                  <Link href={`/timeline/${entry.correlation_id}`}>{entry.text || entry.what}</Link>
                 )}{' '}
                 <span className="error">{entry.error_message}</span>
               </td>

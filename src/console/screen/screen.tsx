@@ -1,4 +1,4 @@
-// The screen of a virtual machine: what it draws, what is typed to it, and its last picture when it goes.
+// The screen of a virtual machine: what it draws, what is typed to it, and its last frame when it goes.
 import RFB from '@novnc/novnc'
 import { useEffect, useRef, useState } from 'react'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
@@ -73,7 +73,7 @@ export function Screen({ machine }: { machine: VirtualMachine }) {
         aria-label={`Screen of ${machine.name}`}
       />
       {still !== undefined && phase !== 'connected' && (
-        <img className="still" src={still} alt="The last picture of the screen" />
+        <img className="still" src={still} alt="The last frame of the screen" />
       )}
       <Actions
         actions={MACHINE_ACTIONS.filter(({ operation }) => POWER.includes(operation))}
