@@ -13,7 +13,7 @@ const THEMES = ['light', 'dark'] as const
 const PAGES = [
   '/', '/timeline', '/jobs', '/vms', '/nodes', '/lists', '/lists/alertList', '/lists/serviceOfferingList', '/operations',
   '/operations/vmProvision', '/operations/nodeRegister', '/me', '/no-such-page',
-  '/nodes/10.1.0.11', '/nodes/10.1.0.11/life', '/nodes/10.1.0.11/decommission', '/nodes/10.1.0.11/hardware', '/lists/dhcpScopeList',
+  '/nodes/10.1.0.11', '/nodes/10.1.0.11/life', '/nodes/10.1.0.11/decommission', '/nodes/10.1.0.11/hardware', '/addresses', '/addresses/leases', '/mtu', '/fabric', '/alerts', '/ha', '/cameras', '/lists/userList',
 ] // biome-ignore format: one list
 
 const names: string[] = []

@@ -220,7 +220,7 @@ test('the player is a page that loads nothing from elsewhere, with scripts that 
   assert.equal(page.status, 200)
   assert.match(page.headers.get('content-security-policy') ?? '', /^default-src 'none'; script-src 'self';(?!.*unsafe)/)
   const names = [...page.text.matchAll(/(?:src|href)="\/cam\/player\/([^"]+)"/g)].map((match) => match[1] ?? '')
-  assert.deepEqual(names.sort(), ['page.ts', 'player.css'])
+  assert.deepEqual(names.sort(), ['page.css', 'page.ts', 'player.css'])
   const seen = new Set(['hls.mjs', ...names])
   // A set goes on with what is added while it is read.
   for (const name of seen) {

@@ -6,6 +6,14 @@ import type { bmcBios } from '#src/contract/bmc/bios.ts'
 import type { bmcMachine } from '#src/contract/bmc/machine.ts'
 import type { bmcPower } from '#src/contract/bmc/power.ts'
 import type { bmcRecords } from '#src/contract/bmc/records.ts'
+import type { cameraEvents } from '#src/contract/cam/events.ts'
+import type { cameraFaces } from '#src/contract/cam/faces.ts'
+import type { camInstance } from '#src/contract/cam/instance.ts'
+import type { cameraRecordings } from '#src/contract/cam/recordings.ts'
+import type { cameras } from '#src/contract/cam/cameras.ts'
+import type { ddiDrift } from '#src/contract/ddi/drift.ts'
+import type { ha } from '#src/contract/ha/ha.ts'
+import type { mtu } from '#src/contract/network/mtu.ts'
 import type { CallInput, Result } from '#src/contract/route.ts'
 import type { vmDisks } from '#src/contract/compute/disks.ts'
 import type { vmMetrics } from '#src/contract/compute/metrics.ts'
@@ -44,13 +52,21 @@ type Known = RoutesOf<
   | typeof bmcMachine
   | typeof bmcPower
   | typeof bmcRecords
+  | typeof cameraEvents
+  | typeof cameraFaces
+  | typeof cameraRecordings
+  | typeof cameras
+  | typeof camInstance
+  | typeof ddiDrift
   | typeof decommission
   | typeof gpu
+  | typeof ha
   | typeof hostStorage
   | typeof infrastructure
   | typeof jobs
   | typeof kvmPower
   | typeof monitoring
+  | typeof mtu
   | typeof nodeHealth
   | typeof nodeNics
   | typeof nodeRegistry

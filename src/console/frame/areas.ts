@@ -16,10 +16,36 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
       { href: '/', title: 'Overview' },
       { href: '/timeline', title: 'Timeline', reads: 'appEventList' },
       { href: '/jobs', title: 'Jobs', reads: 'jobList' },
+      { href: '/alerts', title: 'Alerts', reads: 'networkAlertsList' },
     ],
   },
   { title: 'Compute', entries: [{ href: '/vms', title: 'Virtual machines', reads: 'vmList' }] },
-  { title: 'Site', entries: [{ href: '/nodes', title: 'Nodes', reads: 'nodeList' }] },
+  {
+    title: 'Network',
+    entries: [
+      { href: '/addresses', title: 'Addresses', reads: 'dhcpScopeList' },
+      { href: '/mtu', title: 'MTU', reads: 'mtuReport' },
+      { href: '/fabric', title: 'Fabric', reads: 'frrDashboardRead' },
+    ],
+  },
+  {
+    title: 'Site',
+    entries: [
+      { href: '/nodes', title: 'Nodes', reads: 'nodeList' },
+      { href: '/cameras', title: 'Cameras', reads: 'cameraList' },
+      { href: '/ha', title: 'High availability', reads: 'haMemberList' },
+    ],
+  },
+  {
+    title: 'People',
+    entries: [
+      { href: '/lists/tenantList', title: 'Tenants', reads: 'tenantList' },
+      { href: '/lists/userList', title: 'Users', reads: 'userList' },
+      { href: '/lists/tokenList', title: 'Tokens', reads: 'tokenList' },
+      { href: '/lists/sessionList', title: 'Sessions', reads: 'sessionList' },
+      { href: '/lists/auditList', title: 'Audit', reads: 'auditList' },
+    ],
+  },
   {
     title: 'Everything',
     entries: [

@@ -68,14 +68,19 @@ function Header({ search }: { search(): void }) {
 
 function Rail({ location }: { location: string }) {
   const me = useMe()
-  const here = (href: string): boolean => (href === '/' ? location === '/' : location.startsWith(href))
+  const groups = readableGroups(me)
+  // A list that has an entry of its own is not also among all lists.
+  const [here] = groups
+    .flatMap(({ entries }) => entries.map(({ href }) => href))
+    .filter((href) => location === href || (href !== '/' && location.startsWith(`${href}/`)))
+    .toSorted((one, other) => other.length - one.length)
   return (
     <nav className="rail" aria-label="Areas">
-      {readableGroups(me).map(({ title, entries }) => (
+      {groups.map(({ title, entries }) => (
         <section key={title}>
           <h2>{title}</h2>
           {entries.map((entry) => (
-            <Link key={entry.href} href={entry.href} {...(here(entry.href) && { 'aria-current': 'page' as const })}>
+            <Link key={entry.href} href={entry.href} {...(here === entry.href && { 'aria-current': 'page' as const })}>
               {entry.title}
             </Link>
           ))}

@@ -1,4 +1,5 @@
 // Every list of the contract, with columns out of its schema: a new area has its pages on the day it is there.
+import { useSyncExternalStore } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { listed } from '../api/answers.ts'
 import { inWords, objectFields, operationRow, operations } from '../api/contract.ts'
@@ -10,7 +11,8 @@ import { Dialog } from '../form/dialog.tsx'
 import { Problem } from '../form/problem.tsx'
 import { Prose } from '../form/prose.tsx'
 import { plain, typeOf, valuesOf } from '../form/values.ts'
-import { columnsOf, defaultNames, nameOf, type Row } from '../lists/columns.tsx'
+import type { ThingOperation } from '../form/operation-form.tsx'
+import { type Column, columnsOf, defaultNames, nameOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
 import { ListTools } from '../lists/tools.tsx'
 import { ROW, useView } from '../lists/view.ts'
@@ -19,7 +21,7 @@ import { AreaLinks } from './area-links.tsx'
 import { FilterBar, type FilterField } from './filter-bar.tsx'
 import { OperationButtons } from './operation-buttons.tsx'
 import { Facts } from './panel.tsx'
-import { rowOperations } from './row-operations.ts'
+import { listOperations, rowOperations } from './row-operations.ts'
 
 export function ListsPage() {
   const me = useMe()
@@ -57,19 +59,32 @@ export function ListPage({ operation }: { operation: string }) {
   )
 }
 
-export function GenericList({ operation, details }: { operation: string; details: OperationDetails }) {
+interface GenericListProps {
+  operation: string
+  details: OperationDetails
+  /** Sent with every request. */
+  fixed?: Readonly<Record<string, string>> | undefined
+  columns?: readonly Column[] | undefined
+  /** What can be done with a row; otherwise what the contract says. */
+  operationsOf?: ((row: Row) => ThingOperation[]) | undefined
+}
+
+export function GenericList({ operation, details, fixed = {}, columns, operationsOf }: GenericListProps) {
   const { method, summary } = operationRow(operation)
   const [location] = useLocation()
-  const columns = columnsOf(plain(details.item ?? {}))
-  const view = useView(operation, columns, defaultNames(columns))
+  const all = columns ?? columnsOf(plain(details.item ?? {}))
+  const seen = useView(operation, all, columns?.map(({ name }) => name) ?? defaultNames(all))
+  const view = { ...seen, asked: { ...seen.asked, ...fixed } }
   const [given] = useSearchParams()
   const row_id = given.get(ROW)
   const request = objectFields(method === 'GET' ? details.query : details.body) ?? {}
   const search = (row: string) => `?${new URLSearchParams({ ...Object.fromEntries(given), [ROW]: row })}`
+  const fields = filterFields(request).filter(({ name }) => !(name in fixed))
   return (
     <>
-      <FilterBar filter={view.filter} set={view.set} fields={filterFields(request)} />
-      <ListTools operation={operation} view={view} columns={columns} />
+      <FilterBar filter={view.filter} set={view.set} fields={fields} />
+      <OperationButtons operations={listOperations(operation)} />
+      <ListTools operation={operation} view={view} columns={all} />
       <Rows
         label={summary}
         operation={operation}
@@ -79,27 +94,41 @@ export function GenericList({ operation, details }: { operation: string; details
         hrefOf={(row) => `${location}${search(rowId(row))}`}
         empty={<p>{Object.keys(view.filter).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
       />
-      {row_id !== null && <RowDialog operation={operation} id={row_id} close={() => view.set(ROW, '')} />}
+      {row_id !== null && (
+        <RowDialog {...{ operation, operationsOf }} id={row_id} close={() => view.set(ROW, '')} />
+      )}
     </>
   )
 }
 
+interface RowDialogProps extends Pick<GenericListProps, 'operation' | 'operationsOf'> {
+  id: string
+  close(): void
+}
+
 /** Only what was read already: a row that is not on the screen is found by the filter. */
-function RowDialog({ operation, id, close }: { operation: string; id: string; close(): void }) {
-  const known = queries.getQueriesData({ queryKey: [operation] })
-  const row = known.flatMap(([, answer]) => listed(operation, answer)?.rows ?? []).find((one) => rowId(one) === id)
+function RowDialog({ operation, operationsOf, id, close }: RowDialogProps) {
+  const row = useSyncExternalStore(onQueries, () => readRow(operation, id))
   return (
     <Dialog title={row === undefined ? id : nameOf(row)} close={close}>
       {row === undefined ? (
         <p>It is not among the rows that were read. Filter the list for it.</p>
       ) : (
         <>
-          <OperationButtons operations={rowOperations(operation, row)} />
+          <OperationButtons operations={operationsOf?.(row) ?? rowOperations(operation, row)} />
           <Facts thing={row} />
         </>
       )}
     </Dialog>
   )
+}
+
+const onQueries = (listener: () => void): (() => void) => queries.getQueryCache().subscribe(listener)
+
+/** As the pages that are on the screen have it: it changes while the dialog is open. */
+function readRow(operation: string, id: string): Row | undefined {
+  const known = queries.getQueriesData({ queryKey: [operation], type: 'active' })
+  return known.flatMap(([, answer]) => listed(operation, answer)?.rows ?? []).find((one) => rowId(one) === id)
 }
 
 const KEYS = ['id', 'uuid', 'node_id', 'bmc_ip', 'name', 'address', 'ip_address', 'ip', 'job_id']

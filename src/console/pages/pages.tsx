@@ -1,11 +1,18 @@
 // The addresses of the console and what each shows.
 import { Link, Route, Switch } from 'wouter'
 import { Account } from './account.tsx'
+import { AddressesPage } from './addresses.tsx'
+import { AlertsPage } from './alerts.tsx'
+import { CameraPage } from './camera/camera.tsx'
+import { CamerasPage } from './camera/cameras.tsx'
+import { FabricPage } from './fabric.tsx'
+import { HaPage } from './ha.tsx'
 import { ChainPage, TimelinePage } from './timeline.tsx'
 import { JobPage, JobsPage } from './jobs.tsx'
 import { ListPage, ListsPage } from './lists.tsx'
 import { MachinePage } from './machine.tsx'
 import { MachinesPage } from './machines.tsx'
+import { MtuPage } from './mtu.tsx'
 import { NodePage } from './node/node-page.tsx'
 import { NodesPage } from './nodes.tsx'
 import { OperationPage, OperationsPage } from './operations.tsx'
@@ -27,6 +34,13 @@ export function Pages() {
       <Route path="/nodes/:bmc/:part?">
         {({ bmc, part }) => <NodePage bmc={decodeURIComponent(bmc)} part={part} />}
       </Route>
+      <Route path="/addresses/:part?">{({ part }) => <AddressesPage part={part} />}</Route>
+      <Route path="/mtu" component={MtuPage} />
+      <Route path="/fabric" component={FabricPage} />
+      <Route path="/alerts" component={AlertsPage} />
+      <Route path="/ha" component={HaPage} />
+      <Route path="/cameras/:part?">{({ part }) => <CamerasPage part={part} />}</Route>
+      <Route path="/camera/:id">{({ id }) => <CameraPage id={decodeURIComponent(id)} />}</Route>
       <Route path="/lists" component={ListsPage} />
       <Route path="/lists/:operation">{({ operation }) => <ListPage operation={operation} />}</Route>
       <Route path="/operations" component={OperationsPage} />

@@ -26,15 +26,29 @@ export function rowOperations(list_operation: string, row: Row): ThingOperation[
   })
 }
 
+/** What needs none of the rows: to make a new one, for one. */
+export function listOperations(list_operation: string): ThingOperation[] {
+  const { area } = operationRow(list_operation)
+  return Object.entries(operations)
+    .filter(([, row]) => row.area === area && row.effect === 'change' && row.ids.length === 0)
+    .filter(([operation]) => ownerOf(operation, area) === list_operation)
+    .map(([operation]) => ({ operation }))
+}
+
 /** `dhcpReservationDelete` is about reservations, and not about the leases whose address it could name. */
 function isAbout(operation: string, list_operation: string, area: string): boolean {
-  const nouns = Object.entries(operations)
-    .filter(([, row]) => row.area === area && row.list !== null)
-    .map(([name]) => name.replace(/List$/, ''))
-  const owner = nouns
-    .filter((noun) => operation.startsWith(noun))
+  const owner = ownerOf(operation, area)
+  return owner === undefined || owner === list_operation
+}
+
+/** The list of the area whose noun the name of the operation begins with. */
+function ownerOf(operation: string, area: string): string | undefined {
+  const lists = Object.entries(operations).flatMap(([name, row]) =>
+    row.area === area && row.list !== null ? [name] : [],
+  )
+  return lists
+    .filter((list) => operation.startsWith(list.replace(/List$/, '')))
     .toSorted((one, other) => other.length - one.length)[0]
-  return owner === undefined || owner === list_operation.replace(/List$/, '')
 }
 
 /** `zone_name` of a record is its `zone`, `scope_name` of a scope its `name`, `mac_address` the `mac`. */

@@ -21,7 +21,8 @@ const POLICY = [
 ].join('; ')
 
 const PAGE = 'page.html'
-const STYLE = 'player.css'
+/** Of the page, and of the player on any page. */
+const STYLES: readonly string[] = ['page.css', 'player.css']
 const HLS = 'hls.mjs'
 
 export interface PlayerFiles {
@@ -56,8 +57,8 @@ async function load(name: string): Promise<BytesAnswer> {
     const body = stripTypeScriptTypes(await read(new URL(name, FOLDER)))
     return { media_type: 'text/javascript; charset=utf-8', body, headers }
   }
-  if (name !== PAGE && name !== STYLE) throw notFound(name)
-  const media_type = name === STYLE ? 'text/css; charset=utf-8' : 'text/html; charset=utf-8'
+  if (name !== PAGE && !STYLES.includes(name)) throw notFound(name)
+  const media_type = name === PAGE ? 'text/html; charset=utf-8' : 'text/css; charset=utf-8'
   return { media_type, body: await read(new URL(name, FOLDER)), headers }
 }
 
