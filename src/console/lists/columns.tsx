@@ -21,7 +21,7 @@ const FIRST = [
 const MOST = 7
 
 export function columnOf(name: string, title = inWords(name)): Column {
-  const is_state = /^(state|status|health|job_status|level)$/.test(name)
+  const is_state = /^(state|status|health|job_status|level|severity|linkStatus)$/.test(name)
   return {
     name,
     title,

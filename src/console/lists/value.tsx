@@ -1,10 +1,12 @@
 // How single values are shown: not known is a dash, never a zero; a state is a word with a shape, never a colour alone.
 import { inWords } from '../api/contract.ts'
 
-const GOOD = /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated)$/i
-const BAD = /^(error|failed|critical|offline|down|destroyed|expired|revoked|provision_failed|configure_failed)$/i
+const GOOD =
+  /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated|on|pass|established|consistent|verified|full)$/i
+const BAD =
+  /^(error|fail|failed|divergent|critical|offline|down|destroyed|expired|revoked|provision_failed|configure_failed)$/i
 const BUSY =
-  /^(in_progress|starting|stopping|migrating|expunging|restoring|provisioning|configuring|warn|warning|degraded|decommissioning|rolling_back)$/i
+  /^(in_progress|starting|stopping|migrating|expunging|restoring|provisioning|configuring|warn|warning|degraded|decommissioning|rolling_back|awaiting)$/i
 
 export function State({ text }: { text: unknown }) {
   if (typeof text !== 'string' || text === '') return <span title="not known">–</span>

@@ -32,6 +32,10 @@ const SCOPE_COLUMNS: readonly Column[] = [
   columnOf('enabled'),
 ]
 
+const LEASE_COLUMNS: readonly Column[] = ['hostname', 'ip', 'mac', 'scope', 'lease_type', 'state', 'lease_expires'].map(
+  (name) => columnOf(name),
+)
+
 function Use({ percent }: { percent: unknown }) {
   if (typeof percent !== 'number') return <span title="not known">–</span>
   return (
@@ -50,7 +54,7 @@ const PARTS: readonly Part[] = [
     path: 'reservations', title: 'Reservations', operation: 'dhcpReservationList',
     operationsOf: (row) => [...rowOperations('dhcpReservationList', row), conversion(row, 'dynamic')],
   },
-  { path: 'leases', title: 'Leases', operation: 'dhcpLeaseList', operationsOf: leaseOperations },
+  { path: 'leases', title: 'Leases', operation: 'dhcpLeaseList', columns: LEASE_COLUMNS, operationsOf: leaseOperations },
   { path: 'zones', title: 'Zones', operation: 'dnsZoneList' },
   { path: 'records', title: 'Records', operation: 'dnsRecordList' },
   { path: 'prefixes', title: 'Prefixes', operation: 'ipamPrefixList' },

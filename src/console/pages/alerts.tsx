@@ -21,7 +21,7 @@ export function AlertsPage() {
 }
 
 const NETWORK_COLUMNS = [
-  { ...columnOf('health', 'weight'), cell: columnOf('severity').cell },
+  columnOf('severity', 'weight'),
   columnOf('category', 'what'),
   columnOf('node'),
   columnOf('device'),

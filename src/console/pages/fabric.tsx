@@ -58,7 +58,8 @@ const SESSION_COLUMNS = [
   columnOf('peer'),
   columnOf('hostname', 'its name'),
   columnOf('state'),
-  columnOf('remote_as', 'AS'),
+  // A number of an AS is a name, and has no thousands.
+  { name: 'remote_as', title: 'AS', cell: (row: Row) => <>{String(row.remote_as ?? '–')}</> },
   columnOf('uptime_seconds', 'up for s'),
   columnOf('down_seconds', 'down for s'),
   columnOf('prefixes_received', 'prefixes'),

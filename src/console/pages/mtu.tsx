@@ -48,7 +48,7 @@ function Report({ report }: { report: MtuReport }) {
       <p>
         <State text={status} /> last roll-out: {rollout_status}, {unreachable_nodes} nodes cannot be asked
       </p>
-      <Facts thing={{ ...declared }} />
+      <Facts thing={Object.fromEntries(Object.entries(declared).map(([role, mtu]) => [role, mtu || 'not declared']))} />
       {deviations.length > 0 && <Table label="Deviations" rows={deviations} columns={DEVIATION_COLUMNS} />}
       <ul className="map" aria-label="Nodes">
         {nodes.map(({ fqdn, node_ip, zone, devices, error }) => (

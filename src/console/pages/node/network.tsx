@@ -9,7 +9,7 @@ import type { NodeProps } from './node.ts'
 
 const NIC_COLUMNS = [
   columnOf('interfaceName', 'NIC'),
-  { ...columnOf('state', 'link'), cell: columnOf('linkStatus').cell },
+  columnOf('linkStatus', 'link'),
   columnOf('speed'),
   columnOf('macAddress', 'MAC'),
   columnOf('ipAddress', 'address'),
