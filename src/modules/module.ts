@@ -52,7 +52,7 @@ export interface Parts {
   metrics: Metrics
   version: string
   /** The published document, ready to send. */
-  document: () => string
+  document: () => Buffer
   /** What must hold before this replica may serve. */
   checks: () => Promise<Check[]>
 }

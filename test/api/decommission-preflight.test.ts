@@ -195,7 +195,7 @@ test('a node stays when copies find no place, when there is no room, and when no
     await refused('storage-quorum', { managers: [{ name: 'kvm-02', host: 'kvm-02' }] }),
     /^No manager of the store would be left/,
   )
-  assert.match(await refused('storage-health', { is_silent: true }), /^This cannot be told: .*distributed store.*\.$/)
+  assert.match(await refused('storage-health', { is_silent: true }), /: .*distributed store cannot be reached.*\.$/)
 })
 
 test('another host in preparation, machines in between two states and a silent BMC stop it', async () => {
