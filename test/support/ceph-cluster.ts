@@ -59,7 +59,11 @@ export async function startCeph(pool: string, osd_settings: string = MEMORY): Pr
     await until('an OSD is up', async () => (await run('ceph', 'osd', 'stat')).includes('1 up'), 60_000)
     await run('ceph', 'osd', 'pool', 'create', pool, '8')
     await run('rbd', 'pool', 'init', pool)
-    await until('the cluster has figures of the pool', async () => (await run('ceph', 'df')).includes(`${pool} `), 60_000)
+    await until(
+      'the cluster has figures of the pool',
+      async () => (await run('ceph', 'df')).includes(`${pool} `),
+      60_000,
+    )
     return cluster
   } catch (error) {
     await stop(dir)

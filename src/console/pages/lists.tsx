@@ -94,9 +94,7 @@ export function GenericList({ operation, details, fixed = {}, columns, operation
         hrefOf={(row) => `${location}${search(rowId(row))}`}
         empty={<p>{Object.keys(view.filter).length > 0 ? 'Nothing matches.' : 'There is none yet.'}</p>}
       />
-      {row_id !== null && (
-        <RowDialog {...{ operation, operationsOf }} id={row_id} close={() => view.set(ROW, '')} />
-      )}
+      {row_id !== null && <RowDialog {...{ operation, operationsOf }} id={row_id} close={() => view.set(ROW, '')} />}
     </>
   )
 }
