@@ -134,7 +134,7 @@ function screenOf({ virtual_machine_id, url, websocket }: VmConsole): SocketUpst
   const query = new URLSearchParams({ token })
   return {
     subsystem: 'COMPUTE',
-    url: `${scheme}://${host}:${port}/${path.replace(/^\//, '')}?${query}`,
+    url: `${scheme}://${host}:${port}/${path.replace(/^\//, '')}?${query.toString()}`,
     protocols: ['binary'],
   }
 }
