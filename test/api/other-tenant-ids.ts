@@ -24,7 +24,7 @@ export const BELONGS_TO_NOBODY: Readonly<Record<string, string>> = {
 const KIND_OF_FIELD: Readonly<Record<string, string>> = {
   virtual_machine_id: 'vm', vm_id: 'vm', volume_id: 'volume', volume_ids: 'volume', network_id: 'network', network_ids: 'network',
   template_id: 'template', iso_id: 'iso', service_offering_id: 'service_offering', disk_offering_id: 'disk_offering',
-  affinity_group_id: 'affinity_group', affinity_group_ids: 'affinity_group', user_data_id: 'user_data', project_id: 'project',
+  affinity_group_id: 'affinity_group', affinity_group_ids: 'affinity_group', ssh_key_id: 'ssh_key', user_data_id: 'user_data', project_id: 'project',
   vpc_id: 'vpc', host_id: 'host', cluster_id: 'cluster', pod_id: 'pod', public_ip_id: 'address', ip_id: 'address', nic_id: 'nic',
   secondary_ip_id: 'secondary_ip', domain_id: 'tenant', security_group_ids: 'security_group', snapshot_id: 'snapshot',
   backup_id: 'backup', resource_id: 'vm', resource_uuid: 'vm',
