@@ -30,7 +30,11 @@ const QUIET = { states_poll_ms: HOUR_MS, events_poll_ms: HOUR_MS, tenants_poll_m
 let lab: Lab
 let database: pg.Client
 before(async () => {
-  lab = await startLab({ time: 'step', size: { ...DEFAULT_SIZE, vms: ROWS, hosts: 500 }, config: { compute: QUIET } })
+  lab = await startLab({
+    time: 'step',
+    size: { ...DEFAULT_SIZE, vms: ROWS, hosts: 500 },
+    config: { compute: QUIET, nodes: { health_poll_ms: HOUR_MS } },
+  })
   database = new pg.Client(lab.database.connection)
   await database.connect()
   await watchersPolled(database)
@@ -44,7 +48,10 @@ after(async () => {
 async function watchersPolled(client: pg.Client): Promise<void> {
   const many_of = async (table: string): Promise<number> =>
     (await client.query(`select count(*)::int as count from ${table}`)).rows[0].count
-  const polled = async () => (await many_of('vm_state')) === ROWS && (await many_of('tenant')) > 0
+  const polled = async () =>
+    (await many_of('vm_state')) === ROWS &&
+    (await many_of('tenant')) > 0 &&
+    (await callsOf(lab, 'listHosts')).length > 0
   await until('the watchers have polled', polled, 60_000)
 }
 
