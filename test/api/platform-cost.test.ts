@@ -13,8 +13,8 @@ before(async () => {
   // Watchers read once at the start and are silent then, so that every call is one of the request.
   const never = { events_poll_ms: NEVER_MS, states_poll_ms: NEVER_MS, tenants_poll_ms: NEVER_MS }
   const compute = { ...never, read_timeout_ms: 2000 }
-  lab = await startLab({ config: { compute } })
-  for (const command of ['listEvents', 'listVirtualMachines', 'listDomains'])
+  lab = await startLab({ config: { compute, nodes: { health_poll_ms: NEVER_MS } } })
+  for (const command of ['listEvents', 'listVirtualMachines', 'listDomains', 'listGpuDevices'])
     await until(`${command} was called`, async () => (await callsOf(lab, command)).length > 0)
 })
 after(() => lab.close())
