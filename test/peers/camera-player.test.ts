@@ -38,6 +38,12 @@ after(async () => {
   await lab?.close()
 })
 
+async function newPage(): Promise<Page> {
+  const context = await browser.newContext()
+  context.setDefaultTimeout(120_000)
+  return context.newPage()
+}
+
 /** A page of a user who signed in on it by keyboard alone; `problems` are what the browser complained about. */
 async function openPlayer(
   query: string,
@@ -47,7 +53,7 @@ async function openPlayer(
     script = '',
   }: { username?: string; password?: string; script?: string } = {},
 ): Promise<{ page: Page; problems: string[] }> {
-  const page = await (await browser.newContext()).newPage()
+  const page = await newPage()
   await page.addInitScript(script)
   const problems: string[] = []
   page.on('console', (message) => {
@@ -302,7 +308,7 @@ test('an address with a ticket shows live video and recordings without signing i
   skip,
 }, async () => {
   const { ticket } = (await lab.call('POST', '/auth/tickets', { path: '/cam' })).body as { ticket: string }
-  const page = await (await browser.newContext()).newPage()
+  const page = await newPage()
   await page.goto(`${lab.url}/cam/player?camera=yard&ticket=${ticket}`)
   await page.waitForSelector('.player-video')
   await until('live video is shown', isLive(page, 'mse'))

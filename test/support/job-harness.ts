@@ -49,7 +49,7 @@ interface Made<Fixture> {
   connection?: Connection
 }
 
-const END_MS = 60_000
+const END_MS = 120_000
 const POOL_SIZE = 4
 const SILENT = createLog({ level: 'silent' })
 
