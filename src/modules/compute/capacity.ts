@@ -6,7 +6,7 @@ import { integerOf, numberOf, type Raw, rowsOf, textOf } from '#src/drivers/clou
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { described, lackingRoom } from './cluster-room.ts'
-import { freeGpus, hostReport } from './host-report.ts'
+import { freeGpus, fullSentence, hostReport } from './host-report.ts'
 
 const DEFAULT_THRESHOLD = 0.85
 const GIB = 1024 ** 3
@@ -67,7 +67,9 @@ async function requireCluster(cloudstack: CloudStack, body: VmProvision, size: S
   if (clusters.length === 0) return
   const wanted = `The virtual machine needs ${described(need)}, and no cluster of the zone has that below its thresholds`
   const rooms = isTenant(caller) ? '' : `: ${lacking.join('; ')}`
-  const hosts = await hostsFor(cloudstack, body, size, caller)
+  // None has room, so each is known to be full: the clusters are not asked again.
+  const full = new Map(clusters.map((cluster) => [textOf(cluster, 'id') ?? '', fullSentence(cluster)]))
+  const hosts = await hostsFor(cloudstack, body, size, caller, full)
   throw new ApiError('CAPACITY_EXCEEDED', `${wanted}${rooms}. Choose a smaller size or add capacity.${hosts}`)
 }
 
@@ -111,17 +113,27 @@ async function requireGpus(cloudstack: CloudStack, body: VmProvision, size: Size
 }
 
 /** What each host has free and why it is none, for those who run the platform. */
-async function hostsFor(cloudstack: CloudStack, body: VmProvision, size: Size, caller: Caller): Promise<string> {
+async function hostsFor(
+  cloudstack: CloudStack,
+  body: VmProvision,
+  size: Size,
+  caller: Caller,
+  full?: ReadonlyMap<string, string>,
+): Promise<string> {
   if (isTenant(caller)) return ''
   const { zone_id, host_id, cluster_id, pod_id } = body
-  const report = await hostReport(cloudstack, {
-    ...size,
-    zone_id,
-    host_id,
-    cluster_id,
-    pod_id,
-    uefi: body.boot_type === 'UEFI',
-    affinity_group_ids: body.affinity_group_ids ?? [],
-  })
+  const report = await hostReport(
+    cloudstack,
+    {
+      ...size,
+      zone_id,
+      host_id,
+      cluster_id,
+      pod_id,
+      uefi: body.boot_type === 'UEFI',
+      affinity_group_ids: body.affinity_group_ids ?? [],
+    },
+    full,
+  )
   return ` ${report}`
 }

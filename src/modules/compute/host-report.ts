@@ -29,12 +29,16 @@ export interface Placement {
   vm_id?: string
 }
 
-/** `Hosts: kvm-01 (1200 MHz and 512 MiB free): too little memory, no tag gpu; kvm-02 (…): in Maintenance.` */
-export async function hostReport(cloudstack: CloudStack, wanted: Placement): Promise<string> {
+/** `known_full`: the clusters that would pass a threshold, where they are known. `Hosts: kvm-01 (1200 MHz and 512 MiB free): too little memory, no tag gpu; kvm-02 (…): in Maintenance.` */
+export async function hostReport(
+  cloudstack: CloudStack,
+  wanted: Placement,
+  known_full?: ReadonlyMap<string, string>,
+): Promise<string> {
   const profile_id = wanted.offering === undefined ? null : textOf(wanted.offering, 'vgpuprofileid')
   const [hosts, full, gpus, taken] = await Promise.all([
     hostsOf(cloudstack, wanted),
-    fullClusters(cloudstack, wanted),
+    known_full ?? fullClusters(cloudstack, wanted),
     profile_id === null ? undefined : freeGpus(cloudstack, profile_id, wanted.vm_id),
     takenHosts(cloudstack, wanted),
   ])
@@ -69,11 +73,14 @@ async function fullClusters(cloudstack: CloudStack, wanted: Placement): Promise<
       const name = textOf(cluster, 'name')
       const allocation = textOf(cluster, 'allocationstate')
       if (allocation === 'Disabled') found.set(id, `cluster ${name} is Disabled`)
-      else if ((await lackingRoom(cloudstack, cluster, need)) !== undefined)
-        found.set(id, `cluster ${name} would pass its threshold`)
+      else if ((await lackingRoom(cloudstack, cluster, need)) !== undefined) found.set(id, fullSentence(cluster))
     }),
   )
   return found
+}
+
+export function fullSentence(cluster: Raw): string {
+  return `cluster ${textOf(cluster, 'name')} would pass its threshold`
 }
 
 /** Free devices of a profile by host; those of the machine itself count. */
