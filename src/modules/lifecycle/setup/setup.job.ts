@@ -18,7 +18,7 @@ import { verifyNetwork } from './network-check.ts'
 const MINUTES = 60_000
 
 const forHypervisors = ({ input }: SetupRun): string | true => input.role === 'compute' || 'a management node is no hypervisor' // biome-ignore format: one rule
-const notConfigured = (what: string) => (): string => `no ${what} is configured`
+const notPartOfSetup = (what: string) => (): string => `setup does not ${what}: use its own tools`
 
 const hasPlatform = (run: SetupRun): string | true => {
   if (!run.deps.cloudstack.configured) return 'no compute platform is configured'
@@ -78,13 +78,13 @@ const steps: readonly SetupStep[] = [
   {
     name: 'storage-client',
     title: 'Connect to the distributed store',
-    applies: notConfigured('distributed store'),
+    applies: notPartOfSetup('connect nodes to the distributed store'),
     run: async () => {},
   },
   {
     name: 'storage-disks',
     title: 'Give disks to the distributed store',
-    applies: notConfigured('distributed store'),
+    applies: notPartOfSetup('give disks to the distributed store'),
     run: async () => {},
   },
   {
@@ -104,7 +104,12 @@ const steps: readonly SetupStep[] = [
     holds: hostIsUp,
     run: registerHost,
   },
-  { name: 'fabric', title: 'Join the fabric', applies: notConfigured('fabric'), run: async () => {} },
+  {
+    name: 'fabric',
+    title: 'Join the fabric',
+    applies: notPartOfSetup('join nodes to the fabric'),
+    run: async () => {},
+  },
   { name: 'gpu', title: 'Discover GPUs', applies: hasGpus, run: discoverGpus },
   {
     name: 'enable',
