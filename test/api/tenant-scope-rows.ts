@@ -145,6 +145,7 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   vmAffinityUpdate: vm({ affinity_group_ids: [] }),
   vmUserDataReset: vm({ user_data: 'I2Nsb3VkLWNvbmZpZwo=' }),
   vmConsoleCreate: vm(),
+  vmScreenOpen: common('A WebSocket; test/api/compute-guests.test.ts asks for the screen of another tenant’s machine.'),
   vmTpmConfigure: vm({ boot_type: 'UEFI', secure_boot: true, tpm_model: 'tpm-crb' }),
   vmMetricsAggregate: common('Sums over the caller’s own machines; test/api/compute-reading.test.ts compares them.'),
   vmUsageList: lists(
