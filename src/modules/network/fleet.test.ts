@@ -10,12 +10,28 @@ import { type RouterDigest, routerDigest } from './frr-summary.ts'
 
 function online(name: string, change: Partial<NodeNet> = {}): FleetNode {
   const data = snapshotDigest({ ...exampleNodeNet, ...change })
-  return { fqdn: name, node_ip: `ip-${name}`, node_role: 'kvm_host', status: 'online', error: null, data }
+  return {
+    fqdn: name,
+    node_ip: `ip-${name}`,
+    bmc_ip: `bmc-${name}`,
+    node_role: 'kvm_host',
+    status: 'online',
+    error: null,
+    data,
+  }
 }
 
 function offline(name: string): FleetNode {
   const error = 'the node did not answer within 5 s'
-  return { fqdn: name, node_ip: `ip-${name}`, node_role: 'kvm_host', status: 'offline', error, data: null }
+  return {
+    fqdn: name,
+    node_ip: `ip-${name}`,
+    bmc_ip: `bmc-${name}`,
+    node_role: 'kvm_host',
+    status: 'offline',
+    error,
+    data: null,
+  }
 }
 
 function bridge(name: string, mtu: number, members: string[] = []) {
@@ -90,6 +106,19 @@ test('a silent node is critical, an unconfigured one a note', () => {
     ],
   )
   assert.match(alerts[0]?.message ?? '', /did not answer within 5 s/)
+})
+
+test('alerts of two nodes without name and address are told apart', () => {
+  const unnamed = (name: string): FleetNode => ({
+    ...offline(name),
+    fqdn: null,
+    node_ip: null,
+    status: 'unconfigured-noIP',
+  })
+  assert.deepEqual(
+    fleetAlerts([unnamed('a'), unnamed('b')], []).map(({ node }) => node),
+    ['the node of BMC bmc-a', 'the node of BMC bmc-b'],
+  )
 })
 
 test('a node that misses the tunnel end of another that shares the VNI is told', () => {

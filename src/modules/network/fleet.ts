@@ -27,6 +27,7 @@ export interface SnapshotDigest
 
 export interface FleetNode extends Omit<MonitoredNode, 'data'> {
   data: SnapshotDigest | null
+  bmc_ip: string
 }
 
 export type AlertCounts = Record<NetworkAlert['severity'], number>
@@ -230,7 +231,7 @@ function healthPercent(nodes: readonly FleetNode[], fabric: FabricByNode): numbe
   return Math.max(0, Math.min(100, Math.round(100 - lost)))
 }
 
-/** What alerts call the node. */
-export function alertName(node: Pick<FleetNode, 'fqdn' | 'node_ip'>): string {
-  return node.fqdn ?? node.node_ip ?? 'a node without name and address'
+/** What alerts call the node; no two nodes have the same. */
+export function alertName(node: Pick<FleetNode, 'fqdn' | 'node_ip' | 'bmc_ip'>): string {
+  return node.fqdn ?? node.node_ip ?? `the node of BMC ${node.bmc_ip}`
 }

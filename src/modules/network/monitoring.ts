@@ -136,6 +136,7 @@ function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<Sna
   const data = seen !== undefined && 'value' in seen ? seen.value : null
   const error = seen !== undefined && 'error' in seen ? seen.error : null
   return {
+    bmc_ip: row.bmc_ip,
     fqdn: row.fqdn,
     node_ip: row.node_ip,
     node_role: row.role === 'management' ? 'management' : 'kvm_host',
@@ -148,7 +149,7 @@ function fleetNode(row: NodeRow, status: MonitoredNode['status'], seen: Seen<Sna
 async function shownNodes({ ask }: MonitoringDeps, page: readonly FleetEntry[]): Promise<MonitoredNode[]> {
   const wholes = await ask.snapshots.whole(page.flatMap(({ seen }) => seen ?? []))
   const snapshots = new Map(wholes.map((outcome) => [outcome.node.node_id, outcome]))
-  return page.map(({ row, node }): MonitoredNode => {
+  return page.map(({ row, node: { bmc_ip: _bmc_ip, ...node } }): MonitoredNode => {
     const snapshot = snapshots.get(row.node_id)
     if (node.data === null || snapshot === undefined) return { ...node, data: null }
     if ('value' in snapshot) return { ...node, data: snapshot.value }
