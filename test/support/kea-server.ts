@@ -1,6 +1,6 @@
 // A real Kea DHCPv4 server in a private folder on loopback, without root: clients speak to it as through a relay.
 import { existsSync } from 'node:fs'
-import { rm, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeaTransport, type KeaConfig } from '#src/drivers/kea/transport.ts'
 import { type Child, createChildren } from './children.ts'
@@ -61,16 +61,21 @@ export async function startKea(options: KeaServerOptions = {}): Promise<KeaServe
     return child
   }
   let child = await run()
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    // Kea empties its configuration file before it writes it: who kills it in between leaves nothing to start from.
+    if (signal === 'SIGKILL') await until('its configuration is whole', () => stoppedOutsideOfWrite(child, file))
+    await child.end(signal)
+  }
   return {
     config,
     file,
     port,
     async restart(signal) {
-      await child.end(signal)
+      await end(signal)
       child = await run()
     },
     async pause(signal = 'SIGTERM') {
-      await child.end(signal)
+      await end(signal)
     },
     async resume() {
       child = await run()
@@ -78,6 +83,18 @@ export async function startKea(options: KeaServerOptions = {}): Promise<KeaServe
     async close() {
       await children.close()
     },
+  }
+}
+
+/** True: it stands still, and its file is whole. */
+async function stoppedOutsideOfWrite({ process }: Child, file: string): Promise<boolean> {
+  process.kill('SIGSTOP')
+  try {
+    JSON.parse(await readFile(file, 'utf8'))
+    return true
+  } catch {
+    process.kill('SIGCONT')
+    return false
   }
 }
 
