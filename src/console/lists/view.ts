@@ -1,7 +1,7 @@
 // How somebody looks at a list: filter, columns and order. The address holds all of it, defaults left out.
-import { useSearchParams } from 'wouter'
 import { operationRow } from '../api/contract.ts'
 import type { Column } from './columns.tsx'
+import { useFilter } from './filter.ts'
 
 export interface View {
   filter: Readonly<Record<string, string>>
@@ -27,19 +27,8 @@ const SORT = 'sort'
 export const ROW = 'row'
 
 export function useView(operation: string, all: readonly Column[], defaults: readonly string[]): View {
-  const [search, setSearch] = useSearchParams()
-  const set = (name: string, value: string): void => {
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
-  }
-  const { [COLUMNS]: chosen = '', [SORT]: order = '', [ROW]: _row, ...filter } = Object.fromEntries(search)
+  const [given, set] = useFilter()
+  const { [COLUMNS]: chosen = '', [SORT]: order = '', [ROW]: _row, ...filter } = given
   const names = chosen === '' ? defaults : chosen.split(',')
   const columns = names.flatMap((name) => all.find((column) => column.name === name) ?? [])
   const sort = order === '' ? undefined : { column: order.replace(/^-/, ''), descending: order.startsWith('-') }

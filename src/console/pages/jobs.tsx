@@ -11,7 +11,8 @@ import { Rows } from '../lists/rows.tsx'
 import { State, Time } from '../lists/value.tsx'
 import { useMe } from '../session/session.ts'
 import { FilterBar } from './filter-bar.tsx'
-import { Loaded, useFilter } from './panel.tsx'
+import { useFilter } from '../lists/filter.ts'
+import { Loaded } from './panel.tsx'
 
 const COLUMNS = [
   columnOf('job_type', 'job'),

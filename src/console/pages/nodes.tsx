@@ -4,7 +4,7 @@ import { Rows } from '../lists/rows.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { hrefOfNode } from './node/node.ts'
 import { OperationButtons } from './operation-buttons.tsx'
-import { useFilter } from './panel.tsx'
+import { useFilter } from '../lists/filter.ts'
 
 const COLUMNS = [
   columnOf('bmc_ip', 'BMC'),

@@ -8,7 +8,7 @@ import { Prose } from '../form/prose.tsx'
 import { useMe } from '../session/session.ts'
 import { AreaLinks } from './area-links.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { useFilter } from './panel.tsx'
+import { useFilter } from '../lists/filter.ts'
 
 export function OperationsPage() {
   const me = useMe()

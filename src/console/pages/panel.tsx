@@ -1,7 +1,6 @@
 // Parts that pages share: a panel that waits and fails by itself, facts of a thing, and the state of the address.
 import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useSearchParams } from 'wouter'
 import { inWords } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
 import { State, Value } from '../lists/value.tsx'
@@ -49,21 +48,4 @@ export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
       ))}
     </dl>
   )
-}
-
-/** The filter of a page, which its address holds: empty ones are left out. */
-export function useFilter(): [Record<string, string>, (name: string, value: string) => void] {
-  const [search, setSearch] = useSearchParams()
-  const set = (name: string, value: string): void => {
-    setSearch(
-      (before) => {
-        const next = new URLSearchParams(before)
-        if (value === '') next.delete(name)
-        else next.set(name, value)
-        return next
-      },
-      { replace: true },
-    )
-  }
-  return [Object.fromEntries(search), set]
 }

@@ -7,7 +7,8 @@ import { columnOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
 import { State, Time } from '../lists/value.tsx'
 import { FilterBar } from './filter-bar.tsx'
-import { Loaded, useFilter } from './panel.tsx'
+import { useFilter } from '../lists/filter.ts'
+import { Loaded } from './panel.tsx'
 
 const COLUMNS = [
   columnOf('description', 'what'),

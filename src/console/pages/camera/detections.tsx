@@ -6,7 +6,8 @@ import { type Column, columnOf } from '../../lists/columns.tsx'
 import { Table } from '../../lists/table.tsx'
 import { Time } from '../../lists/value.tsx'
 import { FilterBar } from '../filter-bar.tsx'
-import { Loaded, useFilter } from '../panel.tsx'
+import { useFilter } from '../../lists/filter.ts'
+import { Loaded } from '../panel.tsx'
 
 /** Unix seconds, as the NVR counts. */
 export function At({ seconds }: { seconds: unknown }) {

@@ -5,7 +5,8 @@ import { type Column, columnOf } from '../../lists/columns.tsx'
 import { Table } from '../../lists/table.tsx'
 import { FilterBar } from '../filter-bar.tsx'
 import { OperationButtons } from '../operation-buttons.tsx'
-import { Loaded, useFilter } from '../panel.tsx'
+import { useFilter } from '../../lists/filter.ts'
+import { Loaded } from '../panel.tsx'
 import { At, hrefOfMoment } from './detections.tsx'
 
 const COLUMNS: readonly Column[] = [

@@ -1,0 +1,18 @@
+// The filter of a page, which its address holds: empty ones are left out.
+import { useSearchParams } from 'wouter'
+
+export function useFilter(): [Record<string, string>, (name: string, value: string) => void] {
+  const [search, setSearch] = useSearchParams()
+  const set = (name: string, value: string): void => {
+    setSearch(
+      (before) => {
+        const next = new URLSearchParams(before)
+        if (value === '') next.delete(name)
+        else next.set(name, value)
+        return next
+      },
+      { replace: true },
+    )
+  }
+  return [Object.fromEntries(search), set]
+}
