@@ -6,11 +6,11 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type JobRowSpec, type PlatformDeps, platformRows, submitCall } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
-import { ownerOf } from './vm-owner.ts'
+import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
 
 type Routes = typeof affinityGroups.routes
 type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
@@ -49,8 +49,7 @@ function createGroup(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'affinityGroupCreate'>, ctx: RequestContext) => {
     const { name, type, description } = body
-    if (body.account !== undefined && body.domain_id === undefined)
-      throw invalidField('body.account', 'needs domain_id')
+    requireTenantOfAccount(body)
     const owner = await ownerOf(cloudstack, body, ctx)
     return {
       command: 'createAffinityGroup',

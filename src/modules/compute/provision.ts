@@ -17,7 +17,7 @@ import { requireDiskSize, requireSize } from './offering-size.ts'
 import { serviceOffering } from './scaling.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
-import { ownerOf } from './vm-owner.ts'
+import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
 import { vmOf } from './vm-view.ts'
 import { requireDiskOffering } from './volume-lookup.ts'
 
@@ -66,7 +66,7 @@ function checkBody(body: VmProvision): void {
     throw invalidField('body.networks', 'excludes network_ids')
   if (body.project_id !== undefined && body.account !== undefined)
     throw invalidField('body.project_id', 'excludes account')
-  if (body.account !== undefined && body.domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
+  requireTenantOfAccount(body)
   if (body.boot_type === 'UEFI' && body.boot_mode === undefined)
     throw invalidField('body.boot_mode', 'is needed with boot_type UEFI')
   if (body.boot_type !== 'UEFI' && body.boot_mode === 'SECURE')

@@ -7,13 +7,13 @@ import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { createSshKeyPair } from '#src/kernel/ssh-key.ts'
 import { recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
-import { ownerOf } from './vm-owner.ts'
+import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
 
 type Routes = typeof sshKeys.routes
 type In<Op extends keyof Routes> = Input<Routes[Op]>
@@ -52,8 +52,7 @@ function createKey(deps: PlatformDeps) {
   const { cloudstack } = deps
   return async ({ body }: In<'sshKeyCreate'>, ctx: RequestContext) => {
     const { name } = body
-    if (body.account !== undefined && body.domain_id === undefined)
-      throw invalidField('body.account', 'needs domain_id')
+    requireTenantOfAccount(body)
     const owner = await ownerOf(cloudstack, body, ctx)
     const made = body.public_key === undefined ? createSshKeyPair(name) : undefined
     const public_key = body.public_key ?? made?.public_key ?? ''

@@ -4,12 +4,19 @@ import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { requireOwn, requireUsableNetwork } from './ownership.ts'
 
 type Owner = Record<string, string>
 type Wanted = Pick<VmProvision, 'domain_id' | 'account' | 'project_id' | 'network_ids' | 'networks'>
+
+type Asked = Pick<VmProvision, 'domain_id' | 'account' | 'project_id'>
+
+/** An account has its name within its tenant alone. */
+export function requireTenantOfAccount({ account, domain_id }: Asked): void {
+  if (account !== undefined && domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
+}
 
 /** Owner parameters. The platform wants account and domain together: a tenant alone stands for the account of the network, else for its first one. */
 export async function ownerOf(cloudstack: CloudStack, body: Wanted, ctx: RequestContext): Promise<Owner> {
@@ -60,8 +67,6 @@ function ownerFields(network: Raw): Owner | undefined {
   const [domainid, account] = [textOf(network, 'domainid'), textOf(network, 'account')]
   return domainid === null || account === null ? undefined : { domainid, account }
 }
-
-type Asked = Pick<VmProvision, 'domain_id' | 'account' | 'project_id'>
 
 /** `first`: of the networks that have an owner; all must have the same. */
 function requireOwner(network: Raw, first: Raw, asked: Asked): void {
