@@ -86,7 +86,7 @@ export function createEngine(options: EngineOptions): Engine {
     for (const { id, reason } of await ledger.stopped(held.ids())) held.stop(id, reason)
     while (!stopping && held.count() < slots) {
       claiming = true
-      const claim = await ledger.claimNext(held.types(), held.taken()).finally(() => (claiming = false))
+      const claim = await ledger.claimNext(held.types(), held.taken).finally(() => (claiming = false))
       if (claim === undefined) return
       const { id: job_id, type: job_type, epoch } = claim.row
       log.info({ job_id, job_type, epoch }, 'job taken')

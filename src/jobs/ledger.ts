@@ -101,9 +101,10 @@ function claims({ database, decrypt, replica_id, now }: Parts) {
 
     /**
      * Takes the oldest job that nobody alive holds, that is due and has its places, by raising its epoch. `types`: what this version can
-     * run. `own`: what this process runs; another job that names this process was dropped by it and is free too.
+     * run. `own`: what this process runs; another job that names this process was dropped by it and is free too, unless
+     * it was admitted after this began: it may run here by now. So `own` is asked only then.
      */
-    claimNext: (types: readonly string[], own: readonly string[]): Promise<Claim | undefined> =>
+    claimNext: (types: readonly string[], own: () => readonly string[]): Promise<Claim | undefined> =>
       database.db
         .transaction()
         .execute(async (trx) => {
@@ -114,11 +115,15 @@ function claims({ database, decrypt, replica_id, now }: Parts) {
             .where('job_status', '=', 'running')
             .where('type', 'in', types)
             .where(({ eb, or }) =>
-              or([eb('executor', 'is', null), eb('executor', '=', replica_id), eb.not(isAlive('job.executor'))]),
+              or([
+                eb('executor', 'is', null),
+                eb('executor', '=', replica_id).and('created_at', '<', sql<Date>`now()`),
+                eb.not(isAlive('job.executor')),
+              ]),
             )
             .where(({ eb, or }) => or([eb('wake_at', 'is', null), eb('wake_at', '<=', now())]))
             .where(MAY_START)
-            .where(sql<boolean>`id <> all(${own}::uuid[])`)
+            .where(sql<boolean>`id <> all(${own()}::uuid[])`)
             .orderBy('created_at')
             .orderBy('id')
             .limit(1)

@@ -1,10 +1,13 @@
 // What the engine guarantees to every job, shown on small jobs that act on a fixture of their own.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { sql } from 'kysely'
 import { Type } from 'typebox'
 import { bindJob, type BoundJob, defineJob } from '#src/jobs/define.ts'
 import { type ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { SYSTEM } from '#src/kernel/http/context.ts'
+import { JOB_NOTIFY } from '#src/store/database.ts'
+import { LOCKS } from '#src/store/locks.ts'
 import { crashEverywhere, ended, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
@@ -119,6 +122,54 @@ test('a frozen process that wakes up writes nothing: the job belongs to the one 
   assert.deepEqual(acted, ['first', 'second'])
   await first.stop()
   await second.stop()
+})
+
+test('a job that is admitted while its process takes others is run once', async () => {
+  let acts = 0
+  let release = (): void => {}
+  const held = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  const bound = bindJob(
+    defineJob<null>()({
+      type: 'test.admitted-while-taking',
+      resource_type: 'TEST',
+      input: Type.Object({}),
+      steps: [
+        {
+          name: 'act',
+          title: 'Act',
+          async run() {
+            acts += 1
+            await held
+          },
+        },
+      ],
+    }),
+    null,
+  )
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
+  const { db } = process.database
+  const takersWaiting = async (): Promise<number> => {
+    const { rows } = await sql<{ waiting: number }>`select count(*)::int as waiting from pg_locks
+      where locktype = 'advisory' and objid = ${LOCKS.job_claims} and not granted
+        and database = (select oid from pg_database where datname = current_database())`.execute(db)
+    return rows[0]?.waiting ?? 0
+  }
+  const id = await db.transaction().execute(async (trx) => {
+    await sql`select pg_advisory_xact_lock(${LOCKS.job_claims})`.execute(trx)
+    await sql`select pg_notify(${JOB_NOTIFY}, '')`.execute(db)
+    await until('the process is about to take jobs', async () => (await takersWaiting()) === 1)
+    const job = await admit(process, bound, {})
+    await until('the job runs', () => acts === 1)
+    return job.id
+  })
+  await until('the process has looked for jobs', async () => (await takersWaiting()) === 0)
+  await sql`select pg_notify(${JOB_NOTIFY}, '')`.execute(db)
+  release()
+  const job = await ended(process, id)
+  await process.stop()
+  assert.deepEqual([job.job_status, job.epoch, acts], ['completed', 1, 1])
 })
 
 test('a cancelled job ends failed with the reason, undoes what it did, and cannot be cancelled twice', async () => {
