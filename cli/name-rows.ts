@@ -115,6 +115,7 @@ export const NAME_ROWS: readonly NameRow[] = [
     what: 'affinity group', fields: ['affinity_group_id', 'affinity_group_ids'], nouns: ['affinityGroup'],
     list: 'affinityGroupList', names: ['name'],
   },
+  { what: 'user data', fields: ['user_data_id'], nouns: ['userData'], list: 'userDataList', names: ['name'] },
   { what: 'SSH key', fields: ['ssh_key_id'], nouns: ['sshKey'], list: 'sshKeyList', names: ['name'] },
   {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],

@@ -395,6 +395,12 @@ export interface SshKeyPair extends Owned {
   fingerprint: string
 }
 
+export interface UserData extends Owned {
+  id: string
+  name: string
+  userdata: string
+}
+
 export interface Configuration {
   id: string
   name: string
@@ -450,7 +456,7 @@ export interface Records {
   backupofferings: Row
   affinitygroups: AffinityGroup
   sshkeypairs: SshKeyPair
-  userdata: Row
+  userdata: UserData
   ldap: Row
   ldaplinks: Row
   samlauthorizations: Row

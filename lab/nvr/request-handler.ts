@@ -113,7 +113,9 @@ async function answerOf(deps: RequestDeps, request: IncomingMessage, url: URL, c
   const path = decoded(url.pathname)
   const method = request.method ?? 'GET'
   const fitting = routes.filter(({ pattern }) => pattern.test(path))
-  const found = fitting.find((route) => route.method === method)
+  // Files and HLS are served by nginx, which knows HEAD; the program behind /api does not.
+  const wanted = method === 'HEAD' && !path.startsWith('/api/') ? 'GET' : method
+  const found = fitting.find((route) => route.method === wanted)
   if (found === undefined) return notRouted(fitting.length > 0, path, method)
   const params = found.pattern.exec(path)?.groups ?? {}
   let body: Promise<Buffer> | null = null

@@ -253,6 +253,7 @@ const vm_errors = {
   SNAPSHOT_NOT_FOUND: entry(404, 'There is no such snapshot'),
   SNAPSHOT_STATE: entry(400, 'The state of the snapshot does not allow this'),
   AFFINITY_GROUP_IN_USE: entry(409, 'There are virtual machines in the affinity group'),
+  USER_DATA_IN_USE: entry(409, 'Virtual machines use the user data'),
   BACKUP_NOT_FOUND: entry(404, 'There is no such backup'),
   BACKUP_STATE: entry(400, 'The state of the backup does not allow this'),
   SERVICE_OFFERING_NOT_FOUND: entry(404, 'There is no such service offering'),

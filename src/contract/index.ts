@@ -23,6 +23,7 @@ import { vmMoves, vmSnapshots } from './compute/moves.ts'
 import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
 import { sshKeys } from './compute/ssh-keys.ts'
+import { userData } from './compute/user-data.ts'
 import { vms } from './compute/vms.ts'
 import { volumeSnapshots } from './compute/volume-snapshots.ts'
 import { console } from './console.ts'
@@ -78,6 +79,7 @@ export const areas = [
   volumeSnapshots,
   affinityGroups,
   sshKeys,
+  userData,
   vmGuests,
   vmSettings,
   vmInventory,

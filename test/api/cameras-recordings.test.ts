@@ -221,6 +221,16 @@ test('HLS plays from the first playlist to the segments by its own relative addr
   assert.deepEqual([beyond.status, beyond.headers['content-range']], [416, `bytes */${size}`])
 })
 
+test('the head of a playlist and of a file is that of the whole, without a body', async () => {
+  const playlist = `/cam/cameras/gate/recording/hls/start/${HOUR_AGO}/end/${HOUR_AGO + 30}/master.m3u8`
+  for (const path of [playlist, await previewPath()]) {
+    const [whole, head] = [await raw(path), await raw(path, {}, 'HEAD')]
+    assert.deepEqual([head.status, head.bytes.length], [200, 0], path)
+    for (const name of ['content-type', 'content-length', 'etag'])
+      assert.equal(head.headers[name], whole.headers[name], `${name} of ${path}`)
+  }
+})
+
 test('HLS of a window without recordings is not found, but 502 while the NVR starts and answers the same', async () => {
   const path = '/cam/cameras/gate/recording/hls/start/100/end/200/master.m3u8'
   refused(await get(path), 'CAM_RECORDING_NOT_FOUND')

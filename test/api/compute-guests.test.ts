@@ -113,6 +113,36 @@ test('an SSH key is made with its private key shown once, or imported; machines 
   )
 })
 
+test('user data is stored under a name, used by machines, never shown, and deleted once none uses it', async () => {
+  const text = Buffer.from('#cloud-config registered-9c2e\n').toString('base64')
+  const create = (body: object, token?: string) =>
+    api.post('/compute/user-data/create', { user_data: text, ...body }, token)
+  const made = await create({ name: 'base' })
+  assert.deepEqual([made.status, made.body.name], [200, 'base'], made.text)
+  const list = async (body: object, token?: string) => api.post('/compute/user-data/list', body, token)
+  const listed = await list({ keyword: 'bas' })
+  assert.deepEqual(listed.body.user_data, [made.body])
+  assert.ok(!(made.text + listed.text + lab.logs()).includes(text))
+  api.refused(await create({ name: 'base' }), 'COMPUTE_CONFLICT', /named base/)
+  api.refused(await create({ name: 'twin' }), 'COMPUTE_CONFLICT', /this content \(base\)/)
+  api.refused(await create({ name: 'odd', user_data: '#!/bin/sh' }), 'INVALID_REQUEST', /user_data/)
+
+  const user_data_id = made.body.id
+  const reset = await api.post('/compute/vms/userdata/reset', { virtual_machine_id: STOPPED, user_data_id })
+  assert.equal(reset.status, 200, reset.text)
+  const remove = (token?: string) => api.post('/compute/user-data/delete', { user_data_id }, token)
+  api.refused(await remove(), 'USER_DATA_IN_USE', /User data base is used by legacy-crm/)
+  await api.put('vms', STOPPED, { userdataid: null })
+  const token = await api.tokenOf(wellKnown.domains.acme)
+  const foreign = await create({ name: 'foreign', domain_id: wellKnown.domains.globex })
+  assert.equal(foreign.body.tenant_id, wellKnown.domains.globex, foreign.text)
+  assert.deepEqual((await list({ id: foreign.body.id }, token)).body.user_data, [])
+  api.refused(await remove(token), 'RESOURCE_NOT_FOUND')
+  const deleted = await remove()
+  assert.deepEqual([deleted.status, deleted.body], [200, { message: 'Deleted user data base.' }])
+  api.refused(await remove(), 'RESOURCE_NOT_FOUND', new RegExp(`User data ${user_data_id} not found`))
+})
+
 test('an SSH key belongs to the tenant that is named, and to the own one of a tenant-scoped caller', async () => {
   const { acme, globex } = wellKnown.domains
   const create = (body: object, token?: string) => api.post('/compute/ssh-keys/create', { name: 'key', ...body }, token)

@@ -165,6 +165,8 @@ const PAGED: List[] = [
     expected: whole('affinitygroups') },
   { route: 'POST /compute/ssh-keys/list', key: 'ssh_keys', command: 'listSSHKeyPairs', expected: whole('sshkeypairs'),
     fill: (state) => multiply(state, 'sshkeypairs', ROWS, (number) => ({ name: `scale-${number}` }), SSH_KEY) },
+  { route: 'POST /compute/user-data/list', key: 'user_data', command: 'listUserData', expected: whole('userdata'),
+    fill: (state) => multiply(state, 'userdata', ROWS, (number) => ({ name: `scale-${number}` }), { ...SSH_KEY, userdata: '' }) },
   { route: 'GET /compute/vms/isos', key: 'isos', command: 'listIsos',
     fill: (state) => multiply(state, 'templates', ROWS, () => ({}), state.tables.templates.get(wellKnown.isos['virtio-win'])),
     expected: ({ tables }) => ids(tables.templates.values(), (one) => one.iso && one.isready) },

@@ -36,6 +36,7 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^volumeSnapshot/, 'snapshot'],
   [/^affinityGroup/, 'affinity_group'],
   [/^sshKey/, 'ssh_key'],
+  [/^userData/, 'user_data'],
   [/^volume/, 'volume'],
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
@@ -180,7 +181,6 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     domainid: domains.globex,
     accountid: accounts.globex,
   })
-  tables.userdata.put({ id: made(9), name: 'globex-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', ...owner })
   tables.vpcs.put({
     id: made(10), name: 'globex-vpc', displaytext: 'globex-vpc', zoneid: wellKnown.zone,
     vpcofferingid: first([...tables.vpcofferings.values()]).id, cidr: '10.70.0.0/16', state: 'Enabled',
@@ -205,7 +205,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     of_others: {
       vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
       service_offering: made(3), disk_offering: made(4), snapshot: things.snapshot_id, backup: made(6), project: made(7),
-      affinity_group: things.affinity_group_id, ssh_key: things.ssh_key_id, user_data: made(9), vpc: made(10), host: wellKnown.hosts['kvm-01'],
+      affinity_group: things.affinity_group_id, ssh_key: things.ssh_key_id, user_data: things.user_data_id, vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,
       rule: things.rule_id, job: things.job_id, event: things.event_id,

@@ -15,6 +15,7 @@ export interface OtherTenant {
   snapshot_id: string
   affinity_group_id: string
   ssh_key_id: string
+  user_data_id: string
   network_id: string
   ip_id: string
   rule_id: string
@@ -69,6 +70,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
   tables.snapshots.put({ ...snapshot, id: id(6), name: 'globex-copy', volumeid: volume.id, ...OWNER })
   const group = first([...tables.affinitygroups.values()])
   tables.affinitygroups.put({ ...group, id: id(7), name: 'globex-apart', ...OWNER })
+  tables.userdata.put({ id: id(9), name: 'globex-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', ...OWNER })
   tables.sshkeypairs.put({ id: id(8), name: 'globex-key', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', ...OWNER })
   const free = first(tables.addresses.filter((address) => address.state === 'Free'))
   const address = tables.addresses.put({
@@ -92,6 +94,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     snapshot_id: id(6),
     affinity_group_id: id(7),
     ssh_key_id: id(8),
+    user_data_id: id(9),
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),

@@ -123,6 +123,12 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
     /^TENANT_SCOPE$/,
   ),
   affinityGroupDelete: refuses(({ affinity_group_id }) => ({ affinity_group_id })),
+  userDataList: lists(({ user_data_id }) => [user_data_id]),
+  userDataCreate: refuses(
+    ({ tenant_id }) => ({ name: 'mine', user_data: 'I2Nsb3VkLWNvbmZpZwo=', domain_id: tenant_id }),
+    /^TENANT_SCOPE$/,
+  ),
+  userDataDelete: refuses(({ user_data_id }) => ({ user_data_id })),
   sshKeyList: lists(({ ssh_key_id }) => [ssh_key_id]),
   sshKeyCreate: refuses(({ tenant_id }) => ({ name: 'mine', domain_id: tenant_id }), /^TENANT_SCOPE$/),
   sshKeyDelete: refuses(({ ssh_key_id }) => ({ ssh_key_id })),

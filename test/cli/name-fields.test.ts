@@ -38,7 +38,6 @@ const WITHOUT_NAME: Readonly<Record<string, string>> = {
   device_id: SLOT,
   'bmcPut.system_id': 'a word of the BMC itself, whose systems are not listed here',
   record_id: NO_LIST,
-  user_data_id: NO_LIST,
   security_group_ids: NO_LIST,
   backup_id: NO_LIST,
   snapshot_id: `${NO_LIST}: a snapshot of a volume`,

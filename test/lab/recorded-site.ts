@@ -68,7 +68,9 @@ export function fillRecordedSite(state: SimulatorState): void {
   const group = must([...tables.affinitygroups.values()][0])
   tables.affinitygroups.put({ ...group, id: id('anti'), name: 'rec-anti', accountid: accounts.admin })
   tables.affinitygroups.put({ ...group, id: id('foreigngroup'), name: 'rec-foreign', accountid: id('limitaccount') })
-  tables.userdata.put({ id: id('userdata'), name: 'rec-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', account: 'admin' })
+  tables.userdata.put({
+    id: id('userdata'), name: 'rec-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', accountid: accounts.admin, projectid: null,
+  }) // biome-ignore format: one record
   tables.alerts.put({ ...must([...tables.alerts.values()][0]), id: id('alert'), type: 14, name: 'ALERT.MANAGEMENT' })
   tables.events.put({
     ...must([...tables.events.values()][0]),

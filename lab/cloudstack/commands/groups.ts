@@ -3,11 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { invalid } from '../api-fault.ts'
 import { type Call, type Commands, job } from '../call.ts'
 import type { EventSubject } from '../event-log.ts'
-import { ownerFields, text } from '../owner-view.ts'
-import type { AffinityGroup } from '../records.ts'
+import { ownerFields } from '../owner-view.ts'
+import type { AffinityGroup, UserData } from '../records.ts'
 import type { Json } from '../row.ts'
 import { idTest, keywordTest, ownerFor, paged, same, visible } from '../scope.ts'
-import { listRows } from './infrastructure.ts'
+import { object, success } from '../wire.ts'
 
 export const groups: Commands = {
   listAffinityGroups: (call) => {
@@ -71,10 +71,34 @@ export const groups: Commands = {
   },
   listUserData: (call) => {
     const mine = visible(call)
-    const rows = call.state.tables.userdata.filter((one) =>
-      mine({ accountid: text(one['accountid']) ?? '', projectid: text(one['projectid']) }),
+    const [byId, keyword, name] = [idTest(call), keywordTest(call), same(call, 'name')]
+    const found = call.state.tables.userdata.filter(
+      (one) => mine(one) && byId(one.id) && keyword(one.name) && name(one.name),
     )
-    return listRows(call, rows, ['name'])
+    return paged(call, found, (one) => dataView(call, one))
+  },
+  registerUserData: (call) => {
+    const { params, state } = call
+    const [name, userdata] = [params.need('name'), params.need('userdata')]
+    const owner = ownerFor(call)
+    const own = state.tables.userdata.filter(
+      (one) => one.accountid === owner.accountid && one.projectid === owner.projectid,
+    )
+    if (own.some((one) => one.name === name))
+      throw invalid(`A userdata with name ${name} already exists for this account.`)
+    const same_text = own.find((one) => one.userdata === userdata)
+    if (same_text !== undefined)
+      throw invalid(`Userdata ${same_text.name} with same content already exists for this account.`)
+    const one = { id: randomUUID(), name, userdata, ...owner }
+    state.tables.userdata.put(one)
+    return object(dataView(call, one))
+  },
+  deleteUserData: (call) => {
+    const { params, state } = call
+    const one = state.tables.userdata.get(params.need('id'))
+    if (one === null) throw invalid('Unable to find userdata: entity does not exist')
+    state.tables.userdata.remove(one.id)
+    return success()
   },
 }
 
@@ -104,4 +128,9 @@ function groupView(call: Call, id: string): Record<string, Json> {
     ...ownerFields(call.state, group),
     virtualmachineIds: members.map((vm) => vm.id),
   }
+}
+
+function dataView(call: Call, one: UserData): Record<string, Json> {
+  const { id, name, userdata } = one
+  return { id, name, userdata, ...ownerFields(call.state, one), hasannotations: false }
 }

@@ -30,6 +30,7 @@ const THINGS = {
   snapshot: { command: 'listSnapshots', key: 'snapshot', word: 'snapshot', args: WHOLE_SCOPE },
   affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup', word: 'affinity group', args: WHOLE_SCOPE },
   ssh_key: { command: 'listSSHKeyPairs', key: 'sshkeypair', word: 'SSH key', args: WHOLE_SCOPE },
+  user_data: { command: 'listUserData', key: 'userdata', word: 'user data', args: WHOLE_SCOPE },
   network: { command: 'listNetworks', key: 'network', word: 'guest network', args: WHOLE_SCOPE },
   port_forwarding: {
     command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,

@@ -10,6 +10,7 @@ import { vmNics } from '#src/contract/compute/nics.ts'
 import { vmSettings } from '#src/contract/compute/settings.ts'
 import { vms } from '#src/contract/compute/vms.ts'
 import { sshKeys } from '#src/contract/compute/ssh-keys.ts'
+import { userData } from '#src/contract/compute/user-data.ts'
 import { volumeSnapshots } from '#src/contract/compute/volume-snapshots.ts'
 import { infrastructure } from '#src/contract/infrastructure.ts'
 import { bindJob } from '#src/jobs/define.ts'
@@ -36,6 +37,7 @@ import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
 import { vmSnapshotHandlers } from './vm-snapshots.ts'
 import { sshKeyHandlers } from './ssh-keys.ts'
+import { userDataHandlers } from './user-data.ts'
 import { volumeSnapshotHandlers } from './volume-snapshots.ts'
 
 export function computeModule(parts: Parts): Module {
@@ -64,6 +66,7 @@ export function computeModule(parts: Parts): Module {
       serve(volumeSnapshots, volumeSnapshotHandlers(parts)),
       serve(affinityGroups, affinityGroupHandlers(parts)),
       serve(sshKeys, sshKeyHandlers(parts)),
+      serve(userData, userDataHandlers(parts)),
       serve(vmGuests, vmGuestHandlers(parts)),
       serve(vmSettings, vmSettingsHandlers(parts)),
       serve(vmInventory, vmInventoryHandlers(parts)),

@@ -1,0 +1,115 @@
+// User data under a name, for any number of machines.
+import { pageOf } from '#src/contract/common.ts'
+import type { UserData, userData } from '#src/contract/compute/user-data.ts'
+import type { Handlers, Input } from '#src/contract/route.ts'
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
+import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import type { RequestContext } from '#src/kernel/http/context.ts'
+import { recordOperation } from '../operation.ts'
+import type { PlatformDeps } from '../platform-rows.ts'
+import { optionsOf } from './vm-list.ts'
+import { ownerOf } from './vm-owner.ts'
+
+type Routes = typeof userData.routes
+type In<Op extends keyof Routes> = Input<Routes[Op]>
+
+const LIST = 'listUserData'
+const KEY = 'userdata'
+/** The caller waits. */
+const PATIENCE = { patience_ms: 10_000 }
+
+export function userDataHandlers(deps: PlatformDeps): Handlers<Routes, RequestContext> {
+  return {
+    userDataList: dataList(deps.cloudstack),
+    userDataCreate: createData(deps),
+    userDataDelete: deleteData(deps),
+  }
+}
+
+function dataList(cloudstack: CloudStack) {
+  return async ({ body }: In<'userDataList'>, ctx: RequestContext) => {
+    const { id, name, keyword, ...rest } = body ?? {}
+    const page = pageOf(rest)
+    const args = { id, name, keyword, ...scopeOf(ctx.caller.tenant_id) }
+    const { rows, count } = await cloudstack.listPage(LIST, args, { key: KEY, read: userDataOf }, page, optionsOf(ctx))
+    return { user_data: rows, count, ...page }
+  }
+}
+
+async function readData(cloudstack: CloudStack, id: string, ctx: RequestContext): Promise<UserData> {
+  const row = await findOne(cloudstack, LIST, KEY, { id, ...scopeOfOne(ctx.caller.tenant_id) }, optionsOf(ctx))
+  if (row !== undefined) return userDataOf(row)
+  throw new ApiError('RESOURCE_NOT_FOUND', `User data ${id} not found.`)
+}
+
+function createData(deps: PlatformDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'userDataCreate'>, ctx: RequestContext) => {
+    const { name, user_data } = body
+    if (body.account !== undefined && body.domain_id === undefined)
+      throw invalidField('body.account', 'needs domain_id')
+    const owner = await ownerOf(cloudstack, body, ctx)
+    const subject = {
+      resource_id: null,
+      resource_name: name,
+      tenant_id: textOf(owner, 'domainid') ?? ctx.caller.tenant_id,
+      description: `Creating user data ${name}.`,
+      done: `Created user data ${name}.`,
+    }
+    return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
+      const { traceparent } = ctx
+      const answer = await cloudstack.call('registerUserData', { name, userdata: user_data, ...owner }, { traceparent })
+      const id = textOf(objectOf(answer, KEY) ?? {}, 'id') ?? ''
+      await verify(cloudstack, { thing: 'user_data', args: { id }, expect: { name } }, PATIENCE)
+      return readData(cloudstack, id, ctx)
+    })
+  }
+}
+
+function deleteData(deps: PlatformDeps) {
+  const { cloudstack } = deps
+  return async ({ body }: In<'userDataDelete'>, ctx: RequestContext) => {
+    const { id, name, tenant_id } = await readData(cloudstack, body.user_data_id, ctx)
+    await requireUnused(cloudstack, id, name, ctx)
+    const done = `Deleted user data ${name}.`
+    const subject = {
+      resource_id: id,
+      resource_name: name,
+      tenant_id,
+      description: `Deleting user data ${name}.`,
+      done,
+    }
+    return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
+      await cloudstack.call('deleteUserData', { id }, { traceparent: ctx.traceparent })
+      await verify(cloudstack, { thing: 'user_data', args: { id }, expect: {}, gone: true }, PATIENCE)
+      return { message: done }
+    })
+  }
+}
+
+/** The platform would delete it in silence, and the machines would start without it from then on. */
+async function requireUnused(cloudstack: CloudStack, id: string, name: string, ctx: RequestContext): Promise<void> {
+  const args = { ...WHOLE_SCOPE, userdataid: id, details: 'min', page: 1, pagesize: 4 }
+  const names = rowsOf(await cloudstack.call('listVirtualMachines', args, optionsOf(ctx)), 'virtualmachine').map(
+    (row) => textOf(row, 'name') ?? textOf(row, 'id') ?? '',
+  )
+  if (names.length === 0) return
+  const some = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
+  throw new ApiError('USER_DATA_IN_USE', `User data ${name} is used by ${some}; reset theirs first.`)
+}
+
+function userDataOf(raw: Raw): UserData {
+  return {
+    id: textOf(raw, 'id') ?? '',
+    name: textOf(raw, 'name') ?? '',
+    tenant_id: textOf(raw, 'domainid'),
+    tenant_name: textOf(raw, 'domain'),
+    account: textOf(raw, 'account'),
+    project_id: textOf(raw, 'projectid'),
+  }
+}
