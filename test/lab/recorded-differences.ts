@@ -71,7 +71,6 @@ export const OTHER_FIELDS: readonly { reason: string; fields: Readonly<Record<st
         '+owner.accountid +owner.userid -backupavailable -backuplimit -backupstorageavailable -backupstoragelimit -backupstoragetotal -backuptotal -bucketavailable -bucketlimit -buckettotal -cpuavailable -cpulimit -cputotal -ipavailable -iplimit -iptotal -memoryavailable -memorylimit -memorytotal -networkavailable -networklimit -networktotal -objectstorageavailable -objectstoragelimit -objectstoragetotal -primarystorageavailable -primarystoragelimit -primarystoragetotal -secondarystorageavailable -secondarystoragelimit -secondarystoragetotal -snapshotavailable -snapshotlimit -snapshottotal -templateavailable -templatelimit -templatetotal -vmavailable -vmlimit -vmrunning -vmstopped -vmtotal -volumeavailable -volumelimit -volumetotal -vpcavailable -vpclimit -vpctotal',
       listVlanIpRanges: '-cidr -networkid',
       dedicatePublicIpRange: '-cidr -networkid',
-      listUserData: '-domain -domainid -domainpath -hasannotations',
     },
   },
 ]
