@@ -156,6 +156,31 @@ test('an SSH key belongs to the tenant that is named, and to the own one of a te
   assert.equal(deleted.status, 200, deleted.text)
 })
 
+test('an account without its tenant, and beside a project, is refused by all that gets an owner', async () => {
+  const user_data = Buffer.from('#cloud-config\n').toString('base64')
+  const { acme } = wellKnown.domains
+  for (const [path, body] of [
+    ['/compute/ssh-keys/create', { name: 'whose' }],
+    ['/compute/user-data/create', { name: 'whose', user_data }],
+    ['/compute/affinity-groups/create', { name: 'whose', type: 'host affinity' }],
+    [
+      '/compute/vms/provision',
+      {
+        zone_id: wellKnown.zone,
+        template_id: wellKnown.templates['Debian 12'],
+        service_offering_id: wellKnown.service_offerings.small,
+      },
+    ],
+    ['/ddi/public-ips', { zone_id: wellKnown.zone }],
+  ] as const) {
+    // biome-ignore format: one row each
+    const create = (owner: object) => api.post(path, { ...body, ...owner })
+    api.refused(await create({ account: 'acme' }), 'INVALID_REQUEST', /account: needs domain_id/)
+    const both = { account: 'acme', domain_id: acme, project_id: NOBODY }
+    api.refused(await create(both), 'INVALID_REQUEST', /project_id: excludes account/)
+  }
+})
+
 test('affinity groups are refused for a running machine, and unknown ones', async () => {
   const update = (body: object, token?: string) => api.post('/compute/vms/update-affinity', body, token)
   api.refused(

@@ -13,6 +13,7 @@ import {
   Words,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { NewOwnerFields, OwnedFields } from './owner.ts'
 import { vmExample } from './virtual-machine.ts'
 
 const AFFINITY_TYPES = [
@@ -26,10 +27,7 @@ export const AffinityGroup = Type.Object(
     description: NullableText(),
     type: KnownText(AFFINITY_TYPES, 'Whether its machines are kept apart or together; non-strict is a wish.'),
     virtual_machine_ids: Type.Array(Type.String(), { description: 'Machines that are in it.' }),
-    tenant_id: NullableText('Tenant that owns it.'),
-    tenant_name: NullableText(),
-    account: NullableText('Account within the tenant.'),
-    project_id: NullableText(),
+    ...OwnedFields,
   },
   { title: 'AffinityGroup' },
 )
@@ -43,9 +41,6 @@ const groupExample: AffinityGroup = {
 const job_id = '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d10'
 const accepted = { job_id, correlation_id: job_id, status: 'IN_PROGRESS', resource_id: groupExample.id }
 
-const tenant = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 128, description: 'Tenant; the caller’s own when left out.' }),
-)
 const change = {
   method: 'POST', access: 'operator', tenant: 'own', extension: true, event: { resource_type: 'AFFINITY_GROUP' }, errors: [400, 500],
 } as const // biome-ignore format: one record
@@ -85,9 +80,7 @@ export const affinityGroups = defineArea({
         name: Type.String({ minLength: 1, maxLength: 255 }),
         type: OneOf([...AFFINITY_TYPES], { description: 'Apart or together; non-strict is a wish.' }),
         description: Words('One line for people.'),
-        domain_id: tenant,
-        account: Words('Account within the tenant; needs domain_id.'),
-        project_id: OptionalId,
+        ...NewOwnerFields,
       }),
       ok: { 200: Type.Union([ActionAccepted, AffinityGroup]) },
       example: {

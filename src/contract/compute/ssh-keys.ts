@@ -4,16 +4,14 @@ import {
   Closed, Done, Id, ListOf, Nullable, NullableText, OptionalId, PageFields, Words,
 } from '../common.ts' // biome-ignore format: one import
 import { defineArea } from '../route.ts'
+import { NewOwnerFields, OwnedFields } from './owner.ts'
 import { vmExample } from './virtual-machine.ts'
 
 const keyFields = {
   id: Type.String(),
   name: Type.String({ description: 'Unique within its account; `key_pairs` of a new virtual machine names it.' }),
   fingerprint: NullableText('MD5 of the public key, as ssh-keygen -E md5 -l prints it.'),
-  tenant_id: NullableText('Tenant that owns it.'),
-  tenant_name: NullableText(),
-  account: NullableText('Account within the tenant.'),
-  project_id: NullableText(),
+  ...OwnedFields,
 }
 export const SshKey = Type.Object(keyFields, { title: 'SshKey' })
 export type SshKey = Static<typeof SshKey>
@@ -38,9 +36,6 @@ const keyExample: SshKey = {
 } // biome-ignore format: one record
 const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIDSNBOrPp7cQ9X3mDkzZzcYFq2Rk3S2uVt0T1mD0cY2x deploy'
 
-const tenant = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 128, description: 'Tenant; the caller’s own when left out.' }),
-)
 const change = {
   method: 'POST', access: 'operator', tenant: 'own', extension: true, event: { resource_type: 'SSH_KEY' }, errors: [400, 500],
 } as const // biome-ignore format: one record
@@ -85,9 +80,7 @@ export const sshKeys = defineArea({
             description: 'A line of authorised keys.',
           }),
         ),
-        domain_id: tenant,
-        account: Words('Account within the tenant; needs domain_id.'),
-        project_id: OptionalId,
+        ...NewOwnerFields,
       }),
       ok: { 200: NewSshKey },
       example: {

@@ -1,17 +1,15 @@
 // Registered user data: what cloud-init of new virtual machines reads, under a name (extension of Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { Closed, Done, Id, ListOf, NullableText, OptionalId, PageFields, Words } from '../common.ts'
+import { Closed, Done, Id, ListOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
+import { NewOwnerFields, OwnedFields } from './owner.ts'
 import { vmExample } from './virtual-machine.ts'
 
 export const UserData = Type.Object(
   {
     id: Type.String({ description: '`user_data_id` of a new virtual machine names it.' }),
     name: Type.String({ description: 'Unique within its account.' }),
-    tenant_id: NullableText('Tenant that owns it.'),
-    tenant_name: NullableText(),
-    account: NullableText('Account within the tenant.'),
-    project_id: NullableText(),
+    ...OwnedFields,
   },
   { title: 'UserData' },
 )
@@ -22,9 +20,6 @@ const dataExample: UserData = {
   project_id: null,
 } // biome-ignore format: one record
 
-const tenant = Type.Optional(
-  Type.String({ minLength: 1, maxLength: 128, description: 'Tenant; the caller’s own when left out.' }),
-)
 const change = {
   method: 'POST', access: 'operator', tenant: 'own', extension: true, event: { resource_type: 'USER_DATA' }, errors: [400, 500],
 } as const // biome-ignore format: one record
@@ -65,9 +60,7 @@ export const userData = defineArea({
           minLength: 4, maxLength: 1_400_000, contentEncoding: 'base64', pattern: '^[A-Za-z0-9+/]+={0,2}$', 'x-secret': true,
           description: 'Cloud-init data in Base64.',
         }), // biome-ignore format: one field
-        domain_id: tenant,
-        account: Words('Account within the tenant; needs domain_id.'),
-        project_id: OptionalId,
+        ...NewOwnerFields,
       }),
       ok: { 200: UserData },
       example: { body: { name: dataExample.name, user_data: 'I2Nsb3VkLWNvbmZpZwo=' }, answer: dataExample },

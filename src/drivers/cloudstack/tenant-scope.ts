@@ -1,5 +1,5 @@
 // Which part of the platform a list covers: everything for an unbound caller, one tenant's tree for a tenant-scoped one.
-import { ApiError } from '#src/kernel/errors.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { Args } from './args.ts'
 import { WHOLE_SCOPE } from './lists.ts'
 
@@ -13,11 +13,20 @@ export function scopeOfOne(tenant_id: string | null): Args {
   return tenant_id === null ? { listall: true } : scopeOf(tenant_id)
 }
 
+interface Asked {
+  account?: string
+  domain_id?: string
+  project_id?: string
+}
+
+/** Of whatever gets an owner: an account has its name within its tenant alone, and a project is its own account. */
+export function checkOwner({ account, domain_id, project_id }: Asked): void {
+  if (account !== undefined && domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
+  if (account !== undefined && project_id !== undefined) throw invalidField('body.project_id', 'excludes account')
+}
+
 /** Whose things a list shows: a tenant-scoped caller's tenant whatever was asked for, else the owner named, else everybody's. */
-export function ownerScope(
-  asked: { account?: string; domain_id?: string; project_id?: string },
-  tenant_id: string | null,
-): Args {
+export function ownerScope(asked: Asked, tenant_id: string | null): Args {
   if (tenant_id !== null) {
     const of_others = (asked.domain_id !== undefined && asked.domain_id !== tenant_id) || asked.project_id !== undefined
     if (of_others)

@@ -10,7 +10,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type JobRowSpec, type PlatformDeps, platformRows, submitCall } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
-import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
+import { ownerOf } from './vm-owner.ts'
 
 type Routes = typeof affinityGroups.routes
 type Spec<Op extends keyof Routes> = Routes[Op] & RouteSpec
@@ -49,7 +49,6 @@ function createGroup(deps: PlatformDeps) {
   const { cloudstack } = deps
   const plan = async ({ body }: In<'affinityGroupCreate'>, ctx: RequestContext) => {
     const { name, type, description } = body
-    requireTenantOfAccount(body)
     const owner = await ownerOf(cloudstack, body, ctx)
     return {
       command: 'createAffinityGroup',

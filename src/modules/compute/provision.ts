@@ -6,6 +6,7 @@ import type { Input } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { textOf } from '#src/drivers/cloudstack/fields.ts'
+import { checkOwner } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -17,7 +18,7 @@ import { requireDiskSize, requireSize } from './offering-size.ts'
 import { serviceOffering } from './scaling.ts'
 import { rawVm } from './vm-lookup.ts'
 import { placement } from './vm-rows.ts'
-import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
+import { ownerOf } from './vm-owner.ts'
 import { vmOf } from './vm-view.ts'
 import { requireDiskOffering } from './volume-lookup.ts'
 
@@ -64,9 +65,7 @@ function checkBody(body: VmProvision): void {
     throw invalidField('body.template_id', 'give exactly one of template_id, volume_id and snapshot_id')
   if (body.network_ids !== undefined && body.networks !== undefined)
     throw invalidField('body.networks', 'excludes network_ids')
-  if (body.project_id !== undefined && body.account !== undefined)
-    throw invalidField('body.project_id', 'excludes account')
-  requireTenantOfAccount(body)
+  checkOwner(body)
   if (body.boot_type === 'UEFI' && body.boot_mode === undefined)
     throw invalidField('body.boot_mode', 'is needed with boot_type UEFI')
   if (body.boot_type !== 'UEFI' && body.boot_mode === 'SECURE')

@@ -13,7 +13,7 @@ import { createSshKeyPair } from '#src/kernel/ssh-key.ts'
 import { recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
-import { ownerOf, requireTenantOfAccount } from './vm-owner.ts'
+import { ownerOf } from './vm-owner.ts'
 
 type Routes = typeof sshKeys.routes
 type In<Op extends keyof Routes> = Input<Routes[Op]>
@@ -52,7 +52,6 @@ function createKey(deps: PlatformDeps) {
   const { cloudstack } = deps
   return async ({ body }: In<'sshKeyCreate'>, ctx: RequestContext) => {
     const { name } = body
-    requireTenantOfAccount(body)
     const owner = await ownerOf(cloudstack, body, ctx)
     const made = body.public_key === undefined ? createSshKeyPair(name) : undefined
     const public_key = body.public_key ?? made?.public_key ?? ''

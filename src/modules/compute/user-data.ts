@@ -8,7 +8,7 @@ import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
@@ -51,8 +51,6 @@ function createData(deps: PlatformDeps) {
   const { cloudstack } = deps
   return async ({ body }: In<'userDataCreate'>, ctx: RequestContext) => {
     const { name, user_data } = body
-    if (body.account !== undefined && body.domain_id === undefined)
-      throw invalidField('body.account', 'needs domain_id')
     const owner = await ownerOf(cloudstack, body, ctx)
     const subject = {
       resource_id: null,

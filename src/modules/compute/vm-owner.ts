@@ -4,7 +4,8 @@ import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { checkOwner } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { requireOwn, requireUsableNetwork } from './ownership.ts'
 
@@ -13,13 +14,9 @@ type Wanted = Pick<VmProvision, 'domain_id' | 'account' | 'project_id' | 'networ
 
 type Asked = Pick<VmProvision, 'domain_id' | 'account' | 'project_id'>
 
-/** An account has its name within its tenant alone. */
-export function requireTenantOfAccount({ account, domain_id }: Asked): void {
-  if (account !== undefined && domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
-}
-
 /** Owner parameters. The platform wants account and domain together: a tenant alone stands for the account of the network, else for its first one. */
 export async function ownerOf(cloudstack: CloudStack, body: Wanted, ctx: RequestContext): Promise<Owner> {
+  checkOwner(body)
   const { tenant_id } = ctx.caller
   if (tenant_id !== null && body.domain_id !== undefined && body.domain_id !== tenant_id) {
     throw new ApiError('TENANT_SCOPE', `A caller of tenant ${tenant_id} cannot provision for another one.`)

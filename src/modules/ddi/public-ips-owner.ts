@@ -4,7 +4,7 @@ import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { checkOwner, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
@@ -19,9 +19,7 @@ export interface Place {
 
 /** Rules that a schema cannot say. */
 export function checkAcquire(body: PublicIpAcquire): void {
-  if (body.account !== undefined && body.domain_id === undefined) throw invalidField('body.account', 'needs domain_id')
-  if (body.project_id !== undefined && body.account !== undefined)
-    throw invalidField('body.project_id', 'excludes account')
+  checkOwner(body)
   if (body.associate_to_vm === true && body.vm_id === undefined)
     throw invalidField('body.vm_id', 'is needed with associate_to_vm')
   if (body.associate_to_vm !== true && body.vm_id !== undefined)
