@@ -49,10 +49,10 @@ export interface CamStore {
   /** False: there is one already. */
   create(trx: Trx, order: CamInstanceOrder): Promise<boolean>
   /**
-   * A change of the state is announced on the stream. False: there is no such instance, or another job has it than the one
-   * named.
+   * A change of the state is announced on the stream. `seen`: the row that the change was concluded from. False: there is no such
+   * instance, or somebody changed it since it was read.
    */
-  change(id: string, change: CamInstanceChange, job_id?: string): Promise<boolean>
+  change(id: string, change: CamInstanceChange, seen?: CamInstanceRow): Promise<boolean>
   /** The same as a part of a transaction. */
   changeIn(trx: Trx, publish: Publish, id: string, change: CamInstanceChange): Promise<boolean>
   delete(trx: Trx, id: string): Promise<void>
@@ -76,8 +76,8 @@ export function createCamStore(database: Database, keyring: Keyring): CamStore {
         .executeTakeFirst()
       return numInsertedOrUpdatedRows > 0n
     },
-    change: (id, change, job_id) =>
-      database.transact((trx, publish) => changeIn(trx, publish, id, secrets.encrypted(change), job_id)),
+    change: (id, change, seen) =>
+      database.transact((trx, publish) => changeIn(trx, publish, id, secrets.encrypted(change), seen)),
     changeIn: (trx, publish, id, change) => changeIn(trx, publish, id, secrets.encrypted(change)),
     delete: async (trx, id) => {
       await trx.deleteFrom('cam_camera').execute()
@@ -105,15 +105,16 @@ async function changeIn(
   publish: Publish,
   id: string,
   change: CamInstanceChange,
-  job_id?: string,
+  seen?: CamInstanceRow,
 ): Promise<boolean> {
   const before = await trx
     .selectFrom('cam_instance')
-    .select(['state', 'job_id'])
+    .select(['state', 'changed_at'])
     .where('id', '=', id)
     .forUpdate()
     .executeTakeFirst()
-  if (before === undefined || (job_id !== undefined && before.job_id !== job_id)) return false
+  if (before === undefined) return false
+  if (seen !== undefined && before.changed_at.getTime() !== seen.changed_at.getTime()) return false
   const row = await trx
     .updateTable('cam_instance')
     .set({ ...change, changed_at: sql<Date>`now()` })

@@ -305,6 +305,31 @@ test('the state follows the machine and the NVR, and reaches the stream of event
     )
 })
 
+test('what was seen of the NVR does not replace a state that was written while it was looked at', async () => {
+  const [nvr] = machines.running.values()
+  if (nvr === undefined) throw new Error('no NVR')
+  const is = (state: string) => until(`the NVR to be ${state}`, async () => (await current())?.state === state)
+  await is('running')
+  await onDatabase(lab.database.connection, async (client) => {
+    await client.query('begin')
+    await client.query('select from cam_instance for update')
+    await nvr.setPhase('down')
+    await until('the watcher wants to write that nobody answers', async () => {
+      const waiting = await rowsOf(`select from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%cam_instance%'`)
+      return waiting.length > 0
+    })
+    await client.query("update cam_instance set state = 'restarting', changed_at = now() - interval '1 minute'")
+    await client.query('commit')
+  })
+  await nvr.setPhase('ready')
+  await is('running')
+  const [change] = await rowsOf<{ data: { old_state: string } }>(
+    "select data from stream_event where type = 'nvr-state' order by position desc limit 1",
+  )
+  assert.equal(change?.data.old_state, 'restarting')
+})
+
 test('an NVR is deleted once its id is confirmed, and its recordings stay or go as was chosen', async () => {
   const row = await current()
   assert.equal((await lab.call('DELETE', '/cam/current?confirm=other&disks=keep')).status, 400)

@@ -19,7 +19,7 @@ export async function settledInstance(deps: { cam_store: CamStore; jobs: Jobs })
       next_action: nextAction(row, job),
       job_id: null,
     },
-    row.job_id,
+    row,
   )
   return deps.cam_store.instance()
 }

@@ -42,7 +42,8 @@ async function checkNvr(deps: WatcherDeps, signal: AbortSignal): Promise<void> {
   const same = state === row.state && error_message === row.error_message
   // What provisioning found about the camera is kept while nothing else is the matter.
   if (same) return
-  await deps.cam_store.change(row.id, { ...seen, state: state ?? row.state, error_message, next_action })
+  // Whoever changed the row while the NVR was asked knows better.
+  await deps.cam_store.change(row.id, { ...seen, state: state ?? row.state, error_message, next_action }, row)
 }
 
 /** Undefined: nothing new can be said. */
@@ -60,7 +61,9 @@ async function observed(
     return { state: 'stopped', next_action: 'Start the virtual machine of the NVR.' }
   }
   if (machine.ip !== null && machine.ip !== row.vm_ip_address) {
-    await deps.cam_store.change(row.id, { vm_ip_address: machine.ip })
+    await deps.cam_store.change(row.id, { vm_ip_address: machine.ip }, row)
+    // It is asked there in the next round.
+    return undefined
   }
   const since_ms = Date.now() - row.changed_at.getTime()
   if (row.state === 'restarting' && since_ms < RESTART_BEGINS_MS) return undefined
