@@ -67,7 +67,7 @@ before(async () => {
   database = openDatabase({ connection: own_database.connection, pool_size: 4, log })
   platform = await startCloudStack({ time: 'step' })
   const { url, api_key, secret_key } = platform
-  const timeouts = { timeout_ms: 5000, read_timeout_ms: 5000 }
+  const timeouts = { timeout_ms: 30_000, read_timeout_ms: 30_000 }
   cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'auto', ...timeouts }, { log })
   const hook = { public_url: undefined, hook_secret: undefined }
   const polls = { events_poll_ms: EVENTS_MS, states_poll_ms: STATES_MS }
@@ -136,4 +136,25 @@ test('a poll that comes rarely keeps every event since the one before, however m
     .where('id', 'like', '00000000-0000-4000-8000-%')
     .executeTakeFirstOrThrow()
   assert.equal(Number(count), 700)
+})
+
+test('events that were read but could not be stored are read again', async () => {
+  const { events } = platform.state.tables
+  const [first] = events.filter(() => true).slice(-1)
+  assert.ok(first !== undefined)
+  const ids = ['11111111-0000-4000-8000-000000000001', '11111111-0000-4000-8000-000000000002']
+  for (const [index, id] of ids.entries())
+    events.put({ ...first, id, created: Date.now() + (index + 1) * 60_000, number: 2_000_000 + index })
+  const { db } = database
+  await db.schema.alterTable('platform_event').renameTo('platform_event_away').execute()
+  await pass(await nextOf(EVENTS_MS, 60_000))
+  const next = await nextOf(EVENTS_MS, 60_000)
+  await db.schema.alterTable('platform_event_away').renameTo('platform_event').execute()
+  await pass(next)
+  await nextOf(EVENTS_MS, 60_000)
+  const stored = await db.selectFrom('platform_event').select('id').where('id', 'in', ids).orderBy('id').execute()
+  assert.deepEqual(
+    stored.map(({ id }) => id),
+    ids,
+  )
 })

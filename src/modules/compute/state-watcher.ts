@@ -168,17 +168,20 @@ function createEventReader(
     const args = { ...WHOLE_SCOPE, startdate: platformTime(since_ms - OVERLAP_MS) }
     const seen = new Set<string>()
     const fresh: Raw[] = []
+    let newest_ms = since_ms
     for await (const rows of cloudstack.listPages('listEvents', args, 'event', { signal })) {
       for (const row of rows) {
         const id = textOf(row, 'id') ?? ''
         seen.add(id)
         if (!known.has(id)) fresh.push(row)
-        since_ms = Math.max(since_ms, Date.parse(timeOf(row, 'created') ?? '') || 0)
+        newest_ms = Math.max(newest_ms, Date.parse(timeOf(row, 'created') ?? '') || 0)
       }
     }
     await storeEvents(database.db, fresh)
-    known = seen
     await hook.compare(fresh.map((row) => textOf(row, 'id') ?? ''))
+    // Only now: a reading that failed in between is made again in whole.
+    since_ms = newest_ms
+    known = seen
     return fresh
       .filter(isAboutVm)
       .map((row) => textOf(row, 'resourceid') ?? '')
