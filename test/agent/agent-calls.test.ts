@@ -60,7 +60,7 @@ suite('calls to agents', () => {
     const node = await fakeNode('big', (_request, response) =>
       response.end(JSON.stringify({ status: 'x'.repeat(5000) })),
     )
-    const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000, max_bytes: 1000 })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 30_000, max_bytes: 1000 })
     await assert.rejects(client.agentHealth(), failure('error'))
   })
 
@@ -69,7 +69,7 @@ suite('calls to agents', () => {
     const node = await fakeNode('rejecting', (_request, response) => {
       response.writeHead(409).end(JSON.stringify({ code, detail: 'Busy.' }))
     })
-    const client = agents.clientFor(node, agent.routes, { timeout_ms: 2000 })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 30_000 })
     await assert.rejects(
       client.agentHealth(),
       (error) => error instanceof ApiError && error.code === 'MTU_CHANGE_RUNNING',
@@ -82,7 +82,7 @@ suite('calls to agents', () => {
     const node = await fakeNode('other', (_request, response) => response.end('{}'))
     const pinned = { ...node, fingerprints: [fingerprintOf(ca.certificate)] }
     await assert.rejects(
-      agents.clientFor(pinned, agent.routes, { timeout_ms: 2000 }).agentHealth(),
+      agents.clientFor(pinned, agent.routes, { timeout_ms: 30_000 }).agentHealth(),
       failure('unavailable'),
     )
   })
@@ -97,7 +97,7 @@ suite('calls to agents', () => {
     open.push(fake)
     const node = { name: 'x', address: '127.0.0.1', port: fake.port, fingerprints: [fingerprintOf(certificate)] }
     await assert.rejects(
-      agents.clientFor(node, agent.routes, { timeout_ms: 2000 }).agentHealth(),
+      agents.clientFor(node, agent.routes, { timeout_ms: 30_000 }).agentHealth(),
       failure('unavailable'),
     )
   })
@@ -109,7 +109,7 @@ suite('calls to agents', () => {
       const timer = setInterval(() => response.write(' '.repeat(100), () => (sent += 100)), 5)
       response.on('close', () => clearInterval(timer))
     })
-    const client = agents.clientFor(node, agent.routes, { timeout_ms: 5000, max_bytes: 1_000_000 })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 30_000, max_bytes: 1_000_000 })
     await assert.rejects(client.agentHealth(), failure('error'))
     assert.ok(sent < 1_000_000)
   })
@@ -117,9 +117,9 @@ suite('calls to agents', () => {
   test('a node is not taken for silent because this process was busy', async () => {
     const node = await fakeNode('punctual', (_request, response) => {
       setTimeout(() => response.end('{"status":"ok"}'), 100)
-      setTimeout(() => busyFor(600), 20)
+      setTimeout(() => busyFor(1200), 20)
     })
-    const client = agents.clientFor(node, agent.routes, { timeout_ms: 400 })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 1000 })
     assert.deepEqual(await client.agentHealth(), { status: 'ok' })
   })
 })

@@ -22,7 +22,7 @@ suite('agents on captured hosts', () => {
       log: (line) => lines.push(line),
     })
   before(async () => {
-    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 3000 } } })
+    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 6000 } } })
     agents = await start()
     await agents.ready()
   })

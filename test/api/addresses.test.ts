@@ -14,12 +14,12 @@ describeAddresses('Technitium', { start })
 async function start(): Promise<AddressBench> {
   const lab = await startTechnitium()
   const log = createLog({ level: 'silent' })
-  const config = { url: lab.url, token: lab.token, timeout_ms: 2000 }
+  const config = { url: lab.url, token: lab.token, timeout_ms: 15_000 }
   const options = { name_servers: ['ns1.suite.example'], hostmaster: 'hostmaster.suite.example', transfer_networks: [] }
   const dhcp = createTechnitiumDhcp(config, { log })
   const dns = createTechnitiumDns(config, { ...options, log })
   const service = await startAddressService({ dhcp, dns })
-  const resolver = new Resolver({ timeout: 2000, tries: 2 })
+  const resolver = new Resolver({ timeout: 10_000, tries: 3 })
   resolver.setServers([`127.0.0.1:${lab.dns_port}`])
   const addressIn = (answer: LeaseAnswer): string | undefined => (answer?.type === 'ACK' ? answer.ip : undefined)
   let away = false

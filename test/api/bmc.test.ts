@@ -40,12 +40,12 @@ test('the power of every kind of BMC is read and changed, and the job verifies w
     const state = await site.ask(bmc, 'powerstate', { include_options: true })
     assert.deepEqual([state.status, state.body.power_on], [200, true], state.text)
     assert.ok(state.body.power_options.includes('ForceOff'))
-    const off = await site.ask(bmc, 'poweraction', { reset_type: 'off' }, { headers: { prefer: 'wait=20' } })
+    const off = await site.ask(bmc, 'poweraction', { reset_type: 'off' }, { headers: { prefer: 'wait=60' } })
     assert.deepEqual([off.status, off.body.status], [200, 'completed'], off.text)
     assert.equal(bmc.state.power, 'Off')
     const again = await site.ask(bmc, 'poweraction', { reset_type: 'ForceOff' })
     assert.deepEqual([again.status, again.body.status], [200, 'unchanged'], again.text)
-    const on = await site.ask(bmc, 'bios/restart', {}, { headers: { prefer: 'wait=20' } })
+    const on = await site.ask(bmc, 'bios/restart', {}, { headers: { prefer: 'wait=60' } })
     assert.deepEqual([on.status, on.body.status], [200, 'completed'], on.text)
     assert.equal(bmc.state.power, 'On')
   }
@@ -73,7 +73,7 @@ test('an accepted action that does not come about fails its job with the next th
     generic,
     'bios/restart',
     { force_after_timeout: true },
-    { headers: { prefer: 'wait=30' } },
+    { headers: { prefer: 'wait=60' } },
   )
   assert.deepEqual([forced.status, forced.body.status], [200, 'completed'], forced.text)
   generic.state.habits.hang_shutdown = false
@@ -146,7 +146,7 @@ for (const profile of ['generic-2023', 'idrac9-5', 'idrac9-7'] as const) {
 test('a BIOS job that the BMC fails, or that somebody deletes, ends ours with what to do', async () => {
   newest.state.habits.fail_jobs = true
   const changed = await site.ask(newest, 'bios/patch', { attributes: { BootMode: 'Legacy' } })
-  assert.equal((await site.ask(newest, 'bios/restart', {}, { headers: { prefer: 'wait=20' } })).status, 200)
+  assert.equal((await site.ask(newest, 'bios/restart', {}, { headers: { prefer: 'wait=60' } })).status, 200)
   const failed = await jobEnds(changed)
   assert.deepEqual([failed.job_status, failed.failure_code], ['failed', 'BMC_CHANGE_FAILED'])
   newest.state.habits.fail_jobs = false
@@ -190,7 +190,7 @@ test('an update whose BMC restarts in the middle, asks for a restart, has no eff
     old,
     'bios/update',
     { image_uri: 'http://10.0.0.5/bios.exe' },
-    { headers: { prefer: 'wait=20' } },
+    { headers: { prefer: 'wait=60' } },
   )
   assert.equal(needs_reset.body.status, 'completed_needs_reset', needs_reset.text)
   habits.update_needs_reset = false

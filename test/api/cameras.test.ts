@@ -121,7 +121,7 @@ test('recording off is answered at once and is a restart that the event follows 
 test('whoever waits for recording learns that the NVR refuses the configuration, and everything is as before', async () => {
   const fault = { command: '/api/config/set', code: 400, text: 'Error parsing config.', times: 1 }
   await lab.nvrControl('fail', fault)
-  const headers = { prefer: 'wait=20' }
+  const headers = { prefer: 'wait=60' }
   const reply = await lab.call('POST', '/cam/cameras/gate/recording', { enabled: false }, { headers })
   refused(reply, 400, 'CAM_CONFIG_REJECTED')
   assert.match(reply.body.detail, /gate does not record/)

@@ -83,7 +83,7 @@ test('with Prefer: wait the machine is the answer', async () => {
     'POST',
     '/compute/vms/provision',
     { ...ORDER, name: 'fresh-02' },
-    { headers: { prefer: 'wait=20' } },
+    { headers: { prefer: 'wait=60' } },
   )
   const timer = setInterval(() => lab.platform.step(), 50)
   const reply = await asked.finally(() => clearInterval(timer))

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, callsOf, control, ended, NOBODY, tokenFor } from '../support/platform-calls.ts'
-import { type Lab, startLab } from '../support/start-lab.ts'
+import { impatiently, type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
 before(async () => {
-  lab = await startLab({ time: 'step', config: { compute: { read_timeout_ms: 2000 } } })
+  lab = await startLab({ time: 'step' })
 })
 after(() => lab.close())
 beforeEach(() => lab.platform.reset())
@@ -152,6 +152,6 @@ test('discovery belongs to no tenant', async () => {
 
 test('a silent platform is 500 COMPUTE_TIMEOUT', async () => {
   await control(lab, 'silent', { command: 'listCapabilities', times: 1 })
-  const reply = await lab.call('GET', '/discovery/capabilities')
+  const reply = await impatiently(lab.config.compute, () => lab.call('GET', '/discovery/capabilities'))
   assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_TIMEOUT'])
 })

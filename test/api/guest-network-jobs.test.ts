@@ -14,7 +14,7 @@ suite('guest networks on nodes', () => {
   let network_offering_id = ''
   before(async () => {
     lab = await startLab({
-      config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 2000 } },
+      config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 60_000, agent_timeout_ms: 15_000 } },
     })
     agents = await startEnrolledAgents(lab)
     const { body } = await lab.call('POST', '/network/guest-networks/list', {})
@@ -30,7 +30,7 @@ suite('guest networks on nodes', () => {
     await agents?.close()
     await lab?.close()
   })
-  const waiting = { headers: { prefer: 'wait=50' } }
+  const waiting = { headers: { prefer: 'wait=60' } }
   const create = (name: string, segment_id: number, more: object = {}) =>
     lab.call('POST', '/network/guest-networks', {
       name, zone_id, network_offering_id, kind: 'vlan', segment_id, nic: 'bond0', gateway: '10.77.0.1', netmask: '255.255.255.0',

@@ -56,7 +56,7 @@ test('a network is updated, and the platform holds what was asked for', async ()
 test('with Prefer: wait the network is the answer', async () => {
   const timer = setInterval(() => lab.platform.step(), 50)
   const reply = await lab
-    .call('PUT', BASE, { id, display_text: 'Waited' }, { headers: { prefer: 'wait=20' } })
+    .call('PUT', BASE, { id, display_text: 'Waited' }, { headers: { prefer: 'wait=60' } })
     .finally(() => clearInterval(timer))
   assert.deepEqual([reply.status, reply.body.id, reply.body.display_text], [200, id, 'Waited'], reply.text)
 })

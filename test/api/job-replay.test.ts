@@ -67,7 +67,7 @@ test('a machine is answered again as the machine, with the password that the pla
     service_offering_id: wellKnown.service_offerings.small,
     network_ids: [wellKnown.networks['office-shared']],
   }
-  const { first, second } = await askedTwice('/compute/vms/provision', order, { prefer: 'wait=30' })
+  const { first, second } = await askedTwice('/compute/vms/provision', order, { prefer: 'wait=60' })
   assert.equal(typeof first.body.initial_password, 'string', first.text)
   assert.equal(second.body.id, first.body.id)
   assert.equal(second.body.initial_password, first.body.initial_password)

@@ -9,7 +9,7 @@ suite('MTU of all nodes', () => {
   let lab: Lab
   let agents: LabAgents
   before(async () => {
-    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 5000 } } })
+    lab = await startLab({ config: { nodes: { heartbeat_interval_ms: 300, offline_after_ms: 10_000 } } })
     agents = await startEnrolledAgents(lab)
   })
   after(async () => {
@@ -18,7 +18,7 @@ suite('MTU of all nodes', () => {
   })
   const report = async () => (await lab.call('GET', '/network/mtu')).body
   const declare = (body: object, query = '') =>
-    lab.call('PUT', `/network/mtu${query}`, body, { headers: { prefer: 'wait=50' } })
+    lab.call('PUT', `/network/mtu${query}`, body, { headers: { prefer: 'wait=60' } })
   const mtusOf = async (role: string): Promise<number[]> =>
     (await report()).nodes.flatMap((node: { devices: { role: string; kind: string; actual: number }[] }) =>
       node.devices.filter((device) => device.role === role && device.kind === 'bridge').map((device) => device.actual),

@@ -23,7 +23,7 @@ suite('conflicts on nodes', () => {
     await agents?.close()
     await lab?.close()
   })
-  const waiting = { headers: { prefer: 'wait=50' } }
+  const waiting = { headers: { prefer: 'wait=60' } }
   const create = (name: string, segment_id: number, more: object = {}) =>
     lab.call('POST', '/network/guest-networks', { ...order, name, segment_id, ...more }, waiting)
   const at = (id: string): string => `/network/guest-networks/${id}`

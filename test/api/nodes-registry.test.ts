@@ -10,7 +10,7 @@ import {
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
-const OFFLINE_MS = 1500
+const OFFLINE_MS = 5000
 
 suite('node registry', () => {
   let lab: Lab

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, callsOf, control, tokenFor } from '../support/platform-calls.ts'
-import { type Lab, startLab } from '../support/start-lab.ts'
+import { impatiently, type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
 let lab: Lab
@@ -12,8 +12,7 @@ const NEVER_MS = 3_600_000
 before(async () => {
   // Watchers read once at the start and are silent then, so that every call is one of the request.
   const never = { events_poll_ms: NEVER_MS, states_poll_ms: NEVER_MS, tenants_poll_ms: NEVER_MS }
-  const compute = { ...never, read_timeout_ms: 2000 }
-  lab = await startLab({ config: { compute, nodes: { health_poll_ms: NEVER_MS } } })
+  lab = await startLab({ config: { compute: never, nodes: { health_poll_ms: NEVER_MS } } })
   for (const command of ['listEvents', 'listVirtualMachines', 'listDomains', 'listGpuDevices'])
     await until(`${command} was called`, async () => (await callsOf(lab, command)).length > 0)
 })
@@ -77,7 +76,7 @@ test('statistics of the network read what is allocated, count the rest, and ask 
     'listVirtualMachinesMetrics',
   ])
   await control(lab, 'silent', { command: 'listNetworks', times: 1 })
-  const others = await callsDuring(() => lab.call('POST', '/network/stats'))
+  const others = await callsDuring(() => impatiently(lab.config.compute, () => lab.call('POST', '/network/stats')))
   assert.deepEqual(
     [...new Set(others.map(({ command }) => command))].toSorted(),
     [...new Set(calls.map(({ command }) => command))].toSorted(),
@@ -135,20 +134,24 @@ test('room for a machine is asked of all clusters at once, one question each', a
   const capacity = calls.filter(({ command, params }) => command === 'listCapacity' && params.clusterid !== undefined)
   assert.deepEqual(capacity.map(({ params }) => params.clusterid ?? '').toSorted(), clusters.toSorted())
   await control(lab, 'silent', { command: 'listCapacity', times: 1 })
-  const others = await callsDuring(() => lab.call('POST', '/compute/vms/provision', order))
+  const others = await callsDuring(() =>
+    impatiently(lab.config.compute, () => lab.call('POST', '/compute/vms/provision', order)),
+  )
   assert.equal(others.filter(({ command }) => command === 'listCapacity').length, clusters.length)
 })
 
 test('whether an address of a NIC is in use is asked of its network alone, rules and static NAT at once', async () => {
   const vm_id = wellKnown.vms['web-01']
   const { nics } = (await lab.call('POST', '/compute/vms/nic/list', { virtual_machine_id: vm_id })).body
-  const options = { headers: { prefer: 'wait=30' } }
+  const options = { headers: { prefer: 'wait=60' } }
   const body = { virtual_machine_id: vm_id, nic_id: nics[0].id }
   const added = await lab.call('POST', '/compute/vms/nic/ip/add', body, options)
   assert.equal(added.status, 200, added.text)
   const removal = { virtual_machine_id: vm_id, secondary_ip_id: added.body.id }
   await control(lab, 'silent', { command: 'listPortForwardingRules', times: 1 })
-  const calls = await callsDuring(() => lab.call('POST', '/compute/vms/nic/ip/remove', removal))
+  const calls = await callsDuring(() =>
+    impatiently(lab.config.compute, () => lab.call('POST', '/compute/vms/nic/ip/remove', removal)),
+  )
   const network = `etworkid=${nics[0].network_id}`
   assert.deepEqual(
     asked(calls, 'networkid', 'associatednetworkid', 'isstaticnat').filter((one) => one.includes('list')),

@@ -73,7 +73,7 @@ test('events of a foreign tenant are refused to a caller of another tenant', asy
 
 async function stoppedEvents(): Promise<{ id: string; type: string; created_at: string }[]> {
   const { id } = (await lab.call('POST', '/compute/vms/getIdbyName', { name: 'web-01' })).body
-  const options = { headers: { prefer: 'wait=30' } }
+  const options = { headers: { prefer: 'wait=60' } }
   const stopped = await lab.call('POST', '/compute/vms/stop', { virtual_machine_id: id }, options)
   assert.equal(stopped.status, 200, stopped.text)
   const filter = { resource_id: id, resource_type: 'VirtualMachine', type: 'VM.STOP' }

@@ -108,7 +108,7 @@ test('the firewall is opened when asked for, for the sources named', async () =>
 test('with Prefer: wait the rule is the answer', async () => {
   const timer = setInterval(() => lab.platform.step(), 50)
   const reply = await lab
-    .call('POST', BASE, range({ protocol: 'udp' }), { headers: { prefer: 'wait=20' } })
+    .call('POST', BASE, range({ protocol: 'udp' }), { headers: { prefer: 'wait=60' } })
     .finally(() => clearInterval(timer))
   assert.equal(reply.status, 201, reply.text)
   const { protocol, public_port_start, public_port_end, private_port_start, private_port_end, state } = reply.body

@@ -52,7 +52,7 @@ before(async () => {
   platform = await startCloudStack({ time: 'step', port: 0, size: DEFAULT_SIZE })
   ticking = setInterval(() => platform.step(), 20)
   const { url, api_key, secret_key } = platform
-  const times = { timeout_ms: 3000, read_timeout_ms: 3000 }
+  const times = { timeout_ms: 30_000, read_timeout_ms: 30_000 }
   cloudstack = createCloudStack({ url, api_key, secret_key, algorithm: 'hmac-sha1', ...times }, { log })
   database = await createTestDatabase()
   const call_deps = {

@@ -271,7 +271,7 @@ test('another address of the machine may have a static NAT of its own', async ()
       .vms.get(vm_id)
       ?.nics.find((one) => one.networkid === network_id),
   )
-  const wait = { headers: { prefer: 'wait=20' } }
+  const wait = { headers: { prefer: 'wait=60' } }
   const added = await lab.call('POST', '/compute/vms/nic/ip/add', { virtual_machine_id: vm_id, nic_id: nic.id }, wait)
   assert.equal(added.status, 200, added.text)
   const [secondary] = must(

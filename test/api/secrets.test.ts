@@ -216,7 +216,7 @@ test('machines come with user data and passwords, and the platform fails in ever
     network_ids: [wellKnown.networks['office-shared']],
     user_data: Buffer.from(plantAt('vmProvision body.user_data', USER_DATA)).toString('base64'),
   }
-  const wait = { prefer: 'wait=30', 'idempotency-key': 'planted-vm' }
+  const wait = { prefer: 'wait=60', 'idempotency-key': 'planted-vm' }
   const made = await ask('POST', '/compute/vms/provision', { ...order, name: MARKER }, { headers: wait })
   assert.equal(made.status, 200, made.text)
   plantAt('vmProvision answer.initial_password', made.body.initial_password)
@@ -229,7 +229,7 @@ test('machines come with user data and passwords, and the platform fails in ever
     at: 'job',
     times: 1,
   })
-  await ask('POST', '/compute/vms/provision', { ...order, name: 'refused-01' }, { headers: { prefer: 'wait=30' } })
+  await ask('POST', '/compute/vms/provision', { ...order, name: 'refused-01' }, { headers: { prefer: 'wait=60' } })
   const garbage = ['html200', 'cut', 'json'].map(async (kind) => {
     await control(lab, 'garbage', { command: 'deployVirtualMachine', kind, times: 1 })
     await ask(

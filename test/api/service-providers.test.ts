@@ -73,7 +73,7 @@ test('with Prefer: wait the answer is the provider as it then is', async () => {
       'PUT',
       BASE,
       { id: providerId('SecurityGroupProvider'), state: 'Enabled' },
-      { headers: { prefer: 'wait=20' } },
+      { headers: { prefer: 'wait=60' } },
     )
     .finally(() => clearInterval(timer))
   assert.deepEqual(

@@ -78,7 +78,7 @@ suite('a running service', () => {
       'POST',
       '/compute/vms/start',
       { virtual_machine_id: id },
-      { headers: { prefer: 'wait=30' } },
+      { headers: { prefer: 'wait=60' } },
     )
     assert.equal(job.status, 200, job.text)
     const stream = await openStream(`${lab.url}/events/sse`, lab.token)
@@ -416,7 +416,7 @@ suite('a service whose database goes away', () => {
     await until('changes are heard again', () => heard((tries += 1)))
     const list = await call('POST', '/compute/vms/list', { name: 'runner-02' })
     const started = await call(
-      'POST', '/compute/vms/start', { virtual_machine_id: list.body.virtual_machines[0].id }, { headers: { prefer: 'wait=30' } },
+      'POST', '/compute/vms/start', { virtual_machine_id: list.body.virtual_machines[0].id }, { headers: { prefer: 'wait=60' } },
     ) // biome-ignore format: one call
     assert.equal(started.status, 200, started.text)
     stream.close()
@@ -431,7 +431,7 @@ suite('a service that is asked to stop', () => {
   after(() => lab?.close())
 
   test('while it drains it is not ready and still serves who comes', async (t) => {
-    const draining = await startLab({ config: { listen: { port: 0, drain_seconds: 1 } } })
+    const draining = await startLab({ config: { listen: { port: 0, drain_seconds: 4 } } })
     t.after(() => draining.close())
     assert.equal((await draining.call('GET', '/readyz', undefined, { token: null })).status, 200)
     const began = performance.now()
@@ -441,7 +441,7 @@ suite('a service that is asked to stop', () => {
     assert.match(ready.body.detail, /serving: is stopping/)
     assert.equal((await draining.call('GET', '/version')).status, 200)
     await stopped
-    assert.ok(performance.now() - began >= 900)
+    assert.ok(performance.now() - began >= 3900)
     await assert.rejects(draining.call('GET', '/healthz'))
   })
 
@@ -467,7 +467,7 @@ suite('a service that is asked to stop', () => {
     assert.equal(answer.status, 200, answer.text)
     await stopped
     const took_ms = performance.now() - began
-    assert.ok(took_ms < 8000, `stopping took ${took_ms} ms`)
+    assert.ok(took_ms < 30_000, `stopping took ${took_ms} ms`)
     await stream.ended
     assert.equal(stream.messages.at(-1)?.event, 'closing')
     await assert.rejects(call('GET', '/healthz'))

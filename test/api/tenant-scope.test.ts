@@ -75,7 +75,7 @@ for (const { operation, route } of own) {
     const query = input.query === undefined ? '' : `?${input.query}`
     const ask = (token?: string) =>
       lab.call(route.method, `${pathOf(route, input.params)}${query}`, input.body, {
-        headers: { prefer: 'wait=20' },
+        headers: { prefer: 'wait=60' },
         ...(token === undefined ? {} : { token }),
       })
     if (row.kind === 'lists') {

@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown, ZONE_NAME } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
-import { type Lab, startLab } from '../support/start-lab.ts'
+import { impatiently, type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
 let lab: Lab
 let ticking: NodeJS.Timeout
 
 before(async () => {
-  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200, read_timeout_ms: 2000 } } })
+  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200 } } })
   ticking = setInterval(() => lab.platform.step(), 20)
 })
 after(async () => {
@@ -399,7 +399,7 @@ test('counts follow what is set: a range, limits and a chosen authentication sou
 test('a platform that does not answer is 500, and nothing is claimed', async () => {
   const name = fresh()
   await control(lab, 'silent', { command: 'listDomains', times: 50 })
-  const reply = await lab.call('POST', '/admin/tenants', { name })
+  const reply = await impatiently(lab.config.compute, () => lab.call('POST', '/admin/tenants', { name }))
   assert.deepEqual([reply.status, reply.body.code], [500, 'COMPUTE_TIMEOUT'], reply.text)
   assert.equal(await tenantNamed(name), undefined)
 })

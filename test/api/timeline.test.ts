@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
 import { NOBODY } from '../support/vm-api.ts'
 
 const DB = wellKnown.vms['db-01']
@@ -40,7 +41,7 @@ const read = (path: string, token?: string): Promise<Page> =>
 const history = (query = '', token?: string) => read(`/compute/vms/${DB}/history?page_size=200${query}`, token)
 
 async function does(path: string, body: object): Promise<void> {
-  const reply = await lab.call('POST', path, body, { token: mira, headers: { prefer: 'wait=30' } })
+  const reply = await lab.call('POST', path, body, { token: mira, headers: { prefer: 'wait=60' } })
   assert.equal(reply.status, 200, reply.text)
 }
 
@@ -82,7 +83,10 @@ test('the history of a machine has fifteen operations on it and its disks, each 
 
 test('the timeline of one operation has its request, its event, the steps of its job and what the platform said', async () => {
   const [restart] = (await history()).body.entries.filter(({ what }) => what === 'vmReboot')
-  const { body } = await read(`/timeline?correlation_id=${restart?.correlation_id}&sort_order=asc`)
+  const body = await until('the platform’s own log was read', async () => {
+    const page = await read(`/timeline?correlation_id=${restart?.correlation_id}&sort_order=asc`)
+    return page.body.entries.some(({ source }) => source === 'platform') ? page.body : undefined
+  })
   const sources = body.entries.map(({ source }) => source)
   assert.deepEqual([...new Set(sources)].sort(), ['audit', 'job', 'operation', 'platform'])
   assert.deepEqual(body.entries.filter(({ source }) => source === 'operation').map(({ what }) => what), ['vmReboot'])

@@ -47,7 +47,7 @@ for (const [who, sees] of [
 
   test(`${who}: a failed job ${sees ? 'carries' : 'does not carry'} the platform’s own sentence`, async () => {
     await plant('rebootVirtualMachine', 'job')
-    const options = { token: tokens[who] ?? '', headers: { prefer: 'wait=30' } }
+    const options = { token: tokens[who] ?? '', headers: { prefer: 'wait=60' } }
     const reply = await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: id }, options)
     assert.equal(reply.status, 400, reply.text)
     assert.equal(reply.body.upstream_message, sees ? SHOWN : undefined)
@@ -63,7 +63,7 @@ test('viewers see the job of another, and a refused list, without it', async () 
     'POST',
     '/compute/vms/reboot',
     { virtual_machine_id: id },
-    { headers: { prefer: 'wait=30' } },
+    { headers: { prefer: 'wait=60' } },
   )
   assert.equal(failed.body.upstream_message, SHOWN, failed.text)
   for (const who of ['viewer of none', 'viewer of acme']) {

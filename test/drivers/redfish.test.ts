@@ -23,7 +23,7 @@ let redfish: Redfish
 let lab: RedfishLab
 let one: SimulatedBmc
 before(async () => {
-  redfish = createRedfish({ allowed_networks: ['127.0.80.0/24'], timeout_ms: 1500, retry_ms: 10, log })
+  redfish = createRedfish({ allowed_networks: ['127.0.80.0/24'], timeout_ms: 3000, retry_ms: 10, log })
   lab = await startRedfish({
     bmcs: [
       { name: 'weak', profile: 'idrac9-5', host: '127.0.80.1' },
@@ -196,7 +196,7 @@ for (const kind of FAULTS) {
     one.faults.add({ kind, match: 'GET .*Systems/', times: 3 })
     const started = performance.now()
     const outcome = await readPower(bmc).catch((error: unknown) => error)
-    assert.ok(performance.now() - started < 8000)
+    assert.ok(performance.now() - started < 20_000)
     if (kind === 'wrong-type')
       assert.deepEqual(outcome, { power_state: null, power_on: null, last_reset_at: null, boot_progress: null })
     else assert.ok(outcome instanceof RedfishError, String(outcome))

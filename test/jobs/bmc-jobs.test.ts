@@ -28,7 +28,7 @@ let image_url: string
 const labs: RedfishLab[] = []
 
 before(async () => {
-  redfish = createRedfish({ allowed_networks: ['127.0.79.0/24'], timeout_ms: 3000, retry_ms: 20, log })
+  redfish = createRedfish({ allowed_networks: ['127.0.79.0/24'], timeout_ms: 15_000, retry_ms: 20, log })
   test_database = await createTestDatabase()
   database = openDatabase({ connection: test_database.connection, pool_size: 2, log })
   image_server = createServer((_request, response) => response.end('an image'))
@@ -65,7 +65,7 @@ async function fixture(
       credentials: { username, password },
       tls: { mode: 'insecure' },
     })
-  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 600, timeout_ms: 3000 }
+  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 5000, timeout_ms: 15_000 }
   return { fixture: { bmc, lab }, deps, bmc_ip: host }
 }
 

@@ -29,7 +29,7 @@ export function vmApi(lab: () => Lab): VmApi {
   return {
     post: (path, body, token) => lab().call('POST', path, body, token === undefined ? {} : { token }),
     async done(method, path, body, token) {
-      const options = { headers: { prefer: 'wait=25' }, ...(token === undefined ? {} : { token }) }
+      const options = { headers: { prefer: 'wait=60' }, ...(token === undefined ? {} : { token }) }
       const timer = setInterval(() => lab().platform.step(), 40)
       return lab()
         .call(method, path, body, options)

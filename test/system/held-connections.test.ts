@@ -13,7 +13,9 @@ import { createTestDatabase, onDatabase, type TestDatabase } from '../support/te
 import { until } from '../support/until.ts'
 
 const LOCK = 4711
-const timing = { retry_ms: 20, check_ms: 20, answer_ms: 200, settle_ms: 100 }
+const timing = { retry_ms: 20, check_ms: 20, answer_ms: 15_000, settle_ms: 100 }
+/** Of who is to notice a silence: long enough that a busy machine is none. */
+const NOTICED_MS = 1500
 const log = createLog({ level: 'error', destination: { write: () => {} } })
 const background = createBackground(log, createMetrics())
 
@@ -35,8 +37,9 @@ after(async () => {
   await server?.drop()
 })
 
-function candidate(name: string, over = database): Leader {
-  const leader = createLeader({ database: over, lock: LOCK, name, log, background, timing }, async (held) => {
+function candidate(name: string, over = database, answer_ms = timing.answer_ms): Leader {
+  const within = { ...timing, answer_ms }
+  const leader = createLeader({ database: over, lock: LOCK, name, log, background, timing: within }, async (held) => {
     acts.push(`${name} begins`)
     if (!held.aborted) await once(held, 'abort')
     acts.push(`${name} ends`)
@@ -76,7 +79,7 @@ test('whose connection falls silent stops while the database still keeps the loc
   acts = []
   const wire = await startWire(server.connection)
   const cut_off = openDatabase({ connection: wire.connection, pool_size: 2, log })
-  const first = candidate('first', cut_off)
+  const first = candidate('first', cut_off, NOTICED_MS)
   await leads('first')
   candidate('second')
   wire.silence()
@@ -105,7 +108,7 @@ test('work that fails is begun again, and is named as failing', async () => {
 
 test('a listener whose connection falls silent says so, connects again, and has its readers catch up', async () => {
   const wire = await startWire(server.connection)
-  const listener = createListener(wire.connection, log, { check_ms: 20, answer_ms: 200 })
+  const listener = createListener(wire.connection, log, { check_ms: 20, answer_ms: NOTICED_MS })
   const heard: string[] = []
   let connected = 0
   listener.on(
@@ -123,7 +126,7 @@ test('a listener whose connection falls silent says so, connects again, and has 
   await until('it is known to be deaf', () => listener.deaf_since() !== undefined)
   await tell('lost')
   wire.restore()
-  await until('it listens again', () => connected === 2 && listener.deaf_since() === undefined)
+  await until('it listens again', () => connected >= 2 && listener.deaf_since() === undefined)
   await tell('second')
   await until('it is heard again', () => heard.includes('second'))
   assert.deepEqual(heard, ['first', 'second'])

@@ -110,7 +110,7 @@ test('its name server answers what the API just made, and a client gets a lease 
   assert.ok(first !== undefined)
   const { call, child } = first
   const [, port = ''] = /dig @127\.0\.0\.1 -p (\d+)/.exec(child.output()) ?? []
-  const resolver = new Resolver({ timeout: 5000, tries: 2 })
+  const resolver = new Resolver({ timeout: 10_000, tries: 3 })
   resolver.setServers([`127.0.0.1:${port}`])
   const record = { zone: 'lab.example', name: 'made-now', type: 'A', value: '10.20.0.78' }
   assert.equal((await call('POST', '/ddi/dns/records', record)).status, 201)
@@ -134,7 +134,7 @@ test('killed with SIGKILL it leaves no program of its state folder running', { t
     'POST',
     '/compute/vms/stop',
     { virtual_machine_id: vm.body.id },
-    { headers: { prefer: 'wait=30' } },
+    { headers: { prefer: 'wait=60' } },
   )
   assert.equal(stopped.status, 200, stopped.text)
   acknowledged = {
