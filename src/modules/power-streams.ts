@@ -46,6 +46,7 @@ interface Watched<R extends PowerReading> {
   trouble: { code: string; message: string } | undefined
   failures: number
   timer: NodeJS.Timeout | undefined
+  is_polled: boolean
   hurry_until: number
   next_id: number
 }
@@ -100,11 +101,15 @@ export function createPowerStreams<R extends PowerReading>(options: PowerStreamO
     send(watched, 'error', { bmc_ip: watched.order.bmc_ip, code, message })
   }
   const schedule = (watched: Watched<R>, after_ms: number): void => {
+    // Two readings at once may end in the wrong order; the pause after this one is that of who is in a hurry.
+    if (watched.is_polled) return
     clearTimeout(watched.timer)
     watched.timer = setTimeout(() => {
+      watched.is_polled = true
       limit(() => poll(watched))
         .catch((err: unknown) => log.error({ err }, 'power poller failed'))
         .finally(() => {
+          watched.is_polled = false
           if (!stopped && watched.clients.size > 0) schedule(watched, pauseOf(watched, watch_ms))
         })
     }, after_ms)
@@ -126,12 +131,7 @@ export function createPowerStreams<R extends PowerReading>(options: PowerStreamO
   }
   return {
     async watch(order) {
-      const watched = all.get(order.bmc_ip)
-      const full = watched === undefined ? all.size >= DEVICES_MOST : watched.clients.size >= WATCHERS_A_DEVICE
-      if (full) {
-        const what = watched === undefined ? `${DEVICES_MOST} ${device}s are` : `${device} ${order.bmc_ip} is`
-        throw new ApiError('RATE_LIMITED', `${what} watched already; close a stream first.`, { retry_after_s: 30 })
-      }
+      requireRoom(all, device, order.bmc_ip)
       const read = await open(order)
       return { open: (client) => attach(order, read, client) }
     },
@@ -150,6 +150,14 @@ export function createPowerStreams<R extends PowerReading>(options: PowerStreamO
   }
 }
 
+function requireRoom(all: ReadonlyMap<string, { clients: ReadonlySet<SseClient> }>, device: string, bmc_ip: string) {
+  const watched = all.get(bmc_ip)
+  const full = watched === undefined ? all.size >= DEVICES_MOST : watched.clients.size >= WATCHERS_A_DEVICE
+  if (!full) return
+  const what = watched === undefined ? `${DEVICES_MOST} ${device}s are` : `${device} ${bmc_ip} is`
+  throw new ApiError('RATE_LIMITED', `${what} watched already; close a stream first.`, { retry_after_s: 30 })
+}
+
 /** What is known by now, so that nobody waits for the next poll. */
 function greet<R extends PowerReading>({ order: { bmc_ip }, last, trouble, next_id }: Watched<R>, client: SseClient) {
   if (last !== undefined) {
@@ -162,7 +170,7 @@ function greet<R extends PowerReading>({ order: { bmc_ip }, last, trouble, next_
 function newWatched<R extends PowerReading>(order: BmcOrder, read: ReadPower<R>): Watched<R> {
   return {
     order, read, opened_at: performance.now(), clients: new Set(), last: undefined, trouble: undefined, failures: 0, timer: undefined,
-    hurry_until: 0, next_id: 1,
+    is_polled: false, hurry_until: 0, next_id: 1,
   } // biome-ignore format: a record
 }
 
