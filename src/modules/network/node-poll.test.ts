@@ -98,6 +98,28 @@ test('what must be of this moment is asked again each time', async (t) => {
   assert.equal(asked, 2)
 })
 
+test('what must be of this moment is not taken from a question that is under way', async (t) => {
+  const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  let reported = 'before'
+  let asked = 0
+  const read = async (): Promise<Buffer> => {
+    const [gate, now] = [gates[asked], answer(reported)]
+    asked += 1
+    await gate?.promise
+    return now
+  }
+  const view = startPoll(t, read, true)
+  gates[0]?.resolve()
+  await view.poll([row('a')])
+  const earlier = view.poll([row('a')])
+  await pass(0)
+  reported = 'after'
+  const later = view.poll([row('a')])
+  for (const gate of gates) gate.resolve()
+  const value = async (poll: typeof later) => (await poll).map((one) => 'value' in one && one.value)
+  assert.deepEqual([await value(earlier), await value(later)], [['before'], ['after']])
+})
+
 test('a node that broke is asked again at the next poll; one that was silent is left alone', async (t) => {
   const asked = { broken: 0, silent: 0 }
   const view = startPoll(t, async ({ id }) => {

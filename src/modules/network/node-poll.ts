@@ -174,6 +174,8 @@ function createView<T, D>(
       if (age_ms > retry_ms) void refresh(node, entry, 'background')
       return undefined
     }
+    // What is under way may have been answered before the change that this request is to show.
+    if (question.no_cache === true && asking !== undefined) return asking.then(() => refresh(node, entry, 'awaited'))
     if (question.no_cache === true || age_ms > STALE_MS) return refresh(node, entry, 'awaited')
     if (age_ms < FRESH_MS) return undefined
     // The next request waits for the poll that this one began, so the second request shows every change.
