@@ -99,7 +99,9 @@ export function createStream(database: Database, listener: Listener, log: Log): 
   }
 }
 
-/** One run at a time; a call that comes meanwhile makes it run once more. */
+const RETRY_MS = 500
+
+/** One run at a time; a call that comes meanwhile makes it run once more, and so does a failure, a moment later. */
 function oneAtATime(work: () => Promise<void>, failed: (error: unknown) => void): () => void {
   let running = false
   let again = false
@@ -110,7 +112,10 @@ function oneAtATime(work: () => Promise<void>, failed: (error: unknown) => void)
     }
     running = true
     work()
-      .catch(failed)
+      .catch((error: unknown) => {
+        failed(error)
+        setTimeout(call, RETRY_MS).unref()
+      })
       .finally(() => {
         running = false
         if (!again) return

@@ -183,6 +183,22 @@ test('transactions that commit in another order than they began lose no event on
   stream.close()
 })
 
+test('what could not be read while the database failed reaches the stream without another message', async () => {
+  const stream = await openStream(`${lab.url}/events/sse?channels=vm`, lab.token)
+  await until('the stream is open', () => stream.last_id !== undefined)
+  const failures = (): number => lab.logs().split('stream cannot be read').length
+  const before = failures()
+  await withDatabase(async (client) => {
+    await client.query(`insert into stream_event (channel, type, data) values ('vm', 'vm-state', '{"id":"planted"}')`)
+    await client.query('alter table stream_event rename to stream_event_away')
+    await client.query(`select pg_notify('groundplane_stream', '')`)
+    await until('it was read in vain', () => failures() > before)
+    await client.query('alter table stream_event_away rename to stream_event')
+  })
+  await until('it arrives', () => stream.messages.some(({ data }) => data.id === 'planted'))
+  stream.close()
+})
+
 test('channels are checked, and a position that is not one is refused', async () => {
   const unknown = await lab.call('GET', '/events/sse?channels=vm,wat')
   assert.deepEqual([unknown.status, unknown.body.errors[0].path], [400, 'query.channels'])
