@@ -46,7 +46,7 @@ const PROGRAM = join(import.meta.dirname, '../bin/lab-agent.ts')
 const HOSTS = join(import.meta.dirname, 'hosts')
 const CALL_TIMEOUT_MS = 15_000
 const STOP_MS = 10_000
-const READY_MS = 60_000
+const READY_MS = 150_000
 
 export async function startLabAgents(options: LabAgentsOptions): Promise<LabAgents> {
   const wanted = NODES.filter(({ host }) => options.hosts?.includes(host) ?? true)
