@@ -12,6 +12,7 @@ import type { camInstance } from '#src/contract/cam/instance.ts'
 import type { cameraRecordings } from '#src/contract/cam/recordings.ts'
 import type { cameras } from '#src/contract/cam/cameras.ts'
 import type { ddiDrift } from '#src/contract/ddi/drift.ts'
+import type { publicIps } from '#src/contract/ddi/public-ips.ts'
 import type { ha } from '#src/contract/ha/ha.ts'
 import type { mtu } from '#src/contract/network/mtu.ts'
 import type { CallInput, Result } from '#src/contract/route.ts'
@@ -29,6 +30,7 @@ import type { discovery } from '#src/contract/discovery.ts'
 import type { diskOfferings } from '#src/contract/disk-offerings.ts'
 import type { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import type { monitoring } from '#src/contract/network/monitoring.ts'
+import type { portForwarding } from '#src/contract/network/port-forwarding.ts'
 import type { decommission } from '#src/contract/nodes/decommission.ts'
 import type { nodeHealth } from '#src/contract/nodes/health.ts'
 import type { nodeSetup } from '#src/contract/nodes/lifecycle-setup.ts'
@@ -71,6 +73,8 @@ type Known = RoutesOf<
   | typeof nodeNics
   | typeof nodeRegistry
   | typeof nodeSetup
+  | typeof portForwarding
+  | typeof publicIps
   | typeof rollback
   | typeof timeline
   | typeof vmMetrics

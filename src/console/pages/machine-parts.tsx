@@ -11,6 +11,7 @@ import {
   DISK_ACTIONS, diskTarget, NIC_ACTIONS, nicTarget, SNAPSHOT_ACTIONS, snapshotTarget, TAB_ACTIONS, targetOf,
 } from './machine-actions.ts' // biome-ignore format: one list
 import { Facts, Loaded } from './panel.tsx'
+import { Published } from './publish.tsx'
 
 interface Props {
   machine: VirtualMachine
@@ -74,6 +75,7 @@ export function Network({ machine }: Props) {
           />
         )}
       </Loaded>
+      <Published machine={machine} />
     </>
   )
 }

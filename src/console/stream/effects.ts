@@ -14,6 +14,9 @@ const MACHINES_A_REQUEST = 500
 /** After these the list itself is another one. */
 const CHANGES_LIST = /^vm(Provision|Destroy|Expunge|Recover|Import|Unmanage)/
 
+/** Areas that tell of what was changed beside the area of the operation. */
+const CHANGES_TOO: Readonly<Record<string, readonly string[]>> = { 'port-forwarding': ['public-ips'] }
+
 /** What is read of the job of a node, and of the node. */
 const NODE_JOB_AREAS = ['nodes', 'node-lifecycle', 'decommission', 'rollback']
 
@@ -48,6 +51,9 @@ function take({ event, data }: StreamEvent): void {
 }
 
 function changed(resource_type: string, resource_uuid: string, action: string): void {
+  // An event may be about a machine, and its operation one of another area.
+  const own = operations[action]?.area ?? ''
+  later(...[own, ...(CHANGES_TOO[own] ?? [])].filter((area) => area !== ''))
   if (resource_type === 'VM') {
     if (resource_uuid !== '') changed_machines.add(resource_uuid)
     if (CHANGES_LIST.test(action)) list_changed = true
