@@ -19,13 +19,16 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
     'public_ip_address', 'protocol', 'public_port_start', 'public_port_end', 'private_port_start', 'virtual_machine_name',
     'state', 'id',
   ],
+  FirewallRule: [
+    'direction', 'action', 'protocol', 'start_port', 'end_port', 'source_cidrs', 'destination_cidrs', 'public_ip_address', 'state', 'id',
+  ],
   GpuDevice: [
     'host_name', 'bus_address', 'card_name', 'type', 'profile_name', 'state', 'virtual_machine_name', 'id',
   ],
   NicRecord: ['network_name', 'ip_address', 'mac_address', 'is_default', 'type', 'mtu', 'id'],
   VmSnapshot: ['display_name', 'virtual_machine_name', 'state', 'type', 'is_current', 'created_at', 'name', 'id'],
   Volume: ['name', 'type', 'state', 'tenant_name', 'size_bytes', 'virtual_machine_name', 'storage_name', 'id'],
-  GuestNetwork: ['name', 'type', 'state', 'account', 'cidr', 'vlan', 'network_offering_name', 'id'],
+  GuestNetwork: ['name', 'type', 'state', 'tenant_name', 'cidr', 'vlan', 'network_offering_name', 'id'],
   BenchmarkResult: ['id', 'type', 'target', 'profile', 'status', 'started_at', 'duration_seconds'],
   NodeRecord: ['fqdn', 'role', 'health', 'status', 'node_ip', 'bmc_ip', 'provision_status', 'zone'],
   NodeHealth: ['fqdn', 'health', 'since', 'node_ip', 'bmc_ip', 'checked_at'],

@@ -29,6 +29,7 @@ const FAMILIES: readonly { noun: string; group: string; prefix?: string }[] = [
   { noun: 'volume', group: 'volume' },
   { noun: 'publicIp', group: 'ip' },
   { noun: 'portForwarding', group: 'forward' },
+  { noun: 'firewallRule', group: 'firewall' },
   { noun: 'gpu', group: 'gpu' },
   { noun: 'vgpuProfile', group: 'gpu', prefix: 'profile' },
   { noun: 'guestNetwork', group: 'network' },
@@ -64,6 +65,7 @@ const GROUPS: Readonly<Record<string, string>> = {
 export const GROUP_ALIASES: Readonly<Record<string, string>> = {
   ip: 'public-ip',
   forward: 'port-forwarding',
+  firewall: 'firewall-rule',
   network: 'guest-network',
 }
 

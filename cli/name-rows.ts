@@ -84,10 +84,11 @@ export const NAME_ROWS: readonly NameRow[] = [
   {
     what: 'forwarding rule', fields: [], nouns: ['portForwarding'], list: 'portForwardingList',
     names: [(rule) => ruleName(rule, true), (rule) => ruleName(rule, false)],
-    of: {
-      field: 'public_ip_id', what: 'public IP',
-      holds: (address, name) => name.startsWith(`${textOf(address.ip_address) ?? ''}:`),
-    },
+    of: { field: 'public_ip_id', what: 'public IP', holds: isOfAddress },
+  },
+  {
+    what: 'firewall rule', fields: [], nouns: ['firewallRule'], list: 'firewallRuleList', names: [firewallRuleName],
+    of: { field: 'public_ip_id', what: 'public IP', holds: isOfAddress },
   },
   {
     ...volume, fields: ['volume_id', 'volume_ids'], only: ['vmDiskDetach', 'vmDestroy'],
@@ -187,6 +188,16 @@ function ruleName(rule: Json, whole: boolean): string | undefined {
   if (address === undefined || ports.length === 0) return undefined
   const name = `${address}:${ports.join('-')}`
   return whole ? joined([name, rule.protocol], '/') : name
+}
+
+/** `203.0.113.20:443/tcp`, `203.0.113.20:all/icmp`. Egress rules are of a network, and have no name. */
+function firewallRuleName(rule: Json): string | undefined {
+  const ports = [...new Set([rule.start_port, rule.end_port])].filter((port) => typeof port === 'number')
+  return joined([joined([rule.public_ip_address, ports.join('-') || 'all'], ':'), rule.protocol], '/')
+}
+
+function isOfAddress(address: Json, name: string): boolean {
+  return name.startsWith(`${textOf(address.ip_address) ?? ''}:`)
 }
 
 function joined(parts: readonly unknown[], by: string): string | undefined {

@@ -80,11 +80,33 @@ export interface FirewallRule extends Owned {
   protocol: string
   startport: number | null
   endport: number | null
-  ipaddressid: string
+  /** -1 for all. */
+  icmptype: number | null
+  icmpcode: number | null
+  traffictype: 'Ingress' | 'Egress'
+  /** Null for egress rules, which are of a network. */
+  ipaddressid: string | null
   networkid: string | null
   cidrlist: string[]
+  destcidrlist: string[]
   state: 'Add' | 'Active' | 'Revoke'
   relatedruleid: string | null
+}
+
+export interface LoadBalancer extends Owned {
+  id: string
+  name: string
+  description: string | null
+  algorithm: string
+  protocol: string
+  publicport: number
+  privateport: number
+  ipaddressid: string
+  networkid: string
+  cidrlist: string[]
+  /** Active as long as there are machines. */
+  state: 'Add' | 'Active' | 'Revoke'
+  virtualmachineids: string[]
 }
 
 export interface Provider {

@@ -1,6 +1,6 @@
 /** Networks, public addresses, ranges and forwarding rules as they are answered. */
 import { seededId } from '../site.ts'
-import type { Address, FirewallRule, ForwardingRule, Network, PublicRange } from './network-records.ts'
+import type { Address, FirewallRule, ForwardingRule, LoadBalancer, Network, PublicRange } from './network-records.ts'
 import type { Json } from './row.ts'
 import { ownerFields, text, zoneFields } from './owner-view.ts'
 import type { SimulatorState } from './state.ts'
@@ -53,7 +53,7 @@ export function networkView(state: SimulatorState, network: Network): Fields {
     created: wireDate(network.created),
     receivedbytes: network.receivedbytes,
     sentbytes: network.sentbytes,
-    egressdefaultpolicy: true,
+    egressdefaultpolicy: offering?.['egressdefaultpolicy'] ?? null,
     publicmtu: network.publicmtu,
     privatemtu: network.privatemtu,
     tags: [],
@@ -82,7 +82,9 @@ export function addressView(state: SimulatorState, address: Address): Fields {
   const vm = state.tables.vms.get(address.virtualmachineid)
   const network = state.tables.networks.get(address.associatednetworkid)
   const rules =
-    state.tables.rules.countBy('address', address.id) + state.tables.firewallrules.countBy('address', address.id)
+    state.tables.rules.countBy('address', address.id) +
+    state.tables.firewallrules.countBy('address', address.id) +
+    state.tables.loadbalancers.countBy('address', address.id)
   return {
     id: address.id,
     ipaddress: address.ipaddress,
@@ -168,11 +170,38 @@ export function firewallView(state: SimulatorState, rule: FirewallRule): Fields 
     protocol: rule.protocol,
     startport: rule.startport,
     endport: rule.endport,
+    icmptype: rule.icmptype,
+    icmpcode: rule.icmpcode,
     ipaddressid: rule.ipaddressid,
     networkid: rule.networkid,
     ipaddress: state.tables.addresses.get(rule.ipaddressid)?.ipaddress ?? null,
     state: rule.state,
     cidrlist: rule.cidrlist.join(','),
+    destcidrlist: rule.destcidrlist.join(','),
+    traffictype: rule.traffictype,
+    fordisplay: true,
+    tags: [],
+  }
+}
+
+/** Ports come back as text. */
+export function loadBalancerView(state: SimulatorState, rule: LoadBalancer): Fields {
+  const address = state.tables.addresses.get(rule.ipaddressid)
+  return {
+    id: rule.id,
+    name: rule.name,
+    description: rule.description,
+    publicipid: rule.ipaddressid,
+    publicip: address?.ipaddress ?? null,
+    publicport: String(rule.publicport),
+    privateport: String(rule.privateport),
+    algorithm: rule.algorithm,
+    cidrlist: rule.cidrlist.length === 0 ? null : rule.cidrlist.join(' '),
+    networkid: rule.networkid,
+    ...ownerFields(state, rule),
+    state: rule.state,
+    ...(address === null ? {} : zoneFields(state, address.zoneid)),
+    protocol: rule.protocol,
     fordisplay: true,
     tags: [],
   }

@@ -4,6 +4,7 @@ import type {
   Address,
   Element,
   FirewallRule,
+  LoadBalancer,
   ForwardingRule,
   Network,
   Provider,
@@ -442,6 +443,7 @@ export interface Records {
   addresses: Address
   rules: ForwardingRule
   firewallrules: FirewallRule
+  loadbalancers: LoadBalancer
   routers: Row
   systemvms: Row
   unmanaged: Row

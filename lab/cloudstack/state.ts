@@ -16,7 +16,7 @@ interface HostUse {
 }
 
 /** Kinds whose removed ids are unknown at once; of the others the platform keeps the row and says so in its own way. */
-const FORGOTTEN: ReadonlySet<string> = new Set([...FLEETING, 'rules', 'gpudevices'])
+const FORGOTTEN: ReadonlySet<string> = new Set([...FLEETING, 'rules', 'firewallrules', 'loadbalancers', 'gpudevices'])
 
 export class SimulatorState {
   readonly tables: Tables = createTables()
@@ -230,7 +230,14 @@ function createTables(): Tables {
       vm: (address) => address.virtualmachineid,
     }),
     rules: new Table('rules', { address: (rule) => rule.ipaddressid, vm: (rule) => rule.virtualmachineid }),
-    firewallrules: new Table('firewallrules', { address: (rule) => rule.ipaddressid }),
+    firewallrules: new Table('firewallrules', {
+      address: (rule) => rule.ipaddressid,
+      network: (rule) => rule.networkid,
+    }),
+    loadbalancers: new Table('loadbalancers', {
+      address: (rule) => rule.ipaddressid,
+      network: (rule) => rule.networkid,
+    }),
     routers: new Table('routers'),
     systemvms: new Table('systemvms'),
     unmanaged: new Table('unmanaged'),

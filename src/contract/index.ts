@@ -41,6 +41,7 @@ import { jobs } from './jobs.ts'
 import { kvmPower } from './kvm/power.ts'
 import { kvmProvisioning } from './kvm/provision.ts'
 import { eligibleNics } from './network/eligible-nics.ts'
+import { firewall } from './network/firewall.ts'
 import { guestNetworkJobs } from './network/guest-network-jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
 import { monitoring } from './network/monitoring.ts'
@@ -98,6 +99,7 @@ export const areas = [
   monitoring,
   serviceProviders,
   portForwarding,
+  firewall,
   networkStats,
   gpu,
   diskOfferings,

@@ -5,6 +5,7 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import type { TObject } from 'typebox'
 import { areas } from '#src/contract/index.ts'
+import type { FirewallRule } from '../../lab/cloudstack/network-records.ts'
 import type { Job, Kind, SshKeyPair } from '../../lab/cloudstack/records.ts'
 import type { SimulatorState } from '../../lab/cloudstack/state.ts'
 import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/site.ts'
@@ -136,6 +137,12 @@ const JOB: Job = {
   created: 1_700_000_000_000, completed: null,
 } // biome-ignore format: one record
 
+const FIREWALL_RULE: FirewallRule = {
+  id: '', protocol: 'tcp', startport: 1, endport: 1, icmptype: null, icmpcode: null, traffictype: 'Ingress',
+  ipaddressid: seededId('address', '203.0.113.60'), networkid: wellKnown.networks['acme-net'], cidrlist: ['0.0.0.0/0'], destcidrlist: [],
+  state: 'Active', relatedruleid: null, accountid: wellKnown.accounts.acme, projectid: null,
+} // biome-ignore format: one record
+
 const SSH_KEY: SshKeyPair = {
   id: '', name: '', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', accountid: wellKnown.accounts.acme, projectid: null,
 } // biome-ignore format: one record
@@ -193,6 +200,10 @@ const PAGED: List[] = [
   { route: 'POST /network/port-forwarding/list', key: 'port_forwarding_rules', command: 'listPortForwardingRules',
     filter: ({ tables }) => ({ public_ip_id: tables.rules.values().next().value?.ipaddressid }),
     fill: (state) => multiply(state, 'rules', ROWS, (number) => ({ publicport: number, publicendport: number })), expected: whole('rules') },
+  { route: 'POST /network/firewall-rules/list', key: 'firewall_rules', command: 'listFirewallRules',
+    filter: () => ({ public_ip_id: FIREWALL_RULE.ipaddressid }),
+    fill: (state) => multiply(state, 'firewallrules', ROWS, (number) => ({ startport: number, endport: number }), FIREWALL_RULE),
+    expected: whole('firewallrules') },
   { route: 'POST /compute/vms/routers', key: 'routers', command: 'listRouters', fill: many('routers'), expected: whole('routers') },
   { route: 'POST /compute/vms/systemvms', key: 'system_vms', command: 'listSystemVms', fill: many('systemvms'), expected: whole('systemvms') },
   { route: 'POST /infrastructure/gpu/cards/list', key: 'gpu_cards', command: 'listGpuCards', fill: many('gpucards'), expected: whole('gpucards') },

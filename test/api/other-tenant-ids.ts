@@ -40,6 +40,7 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^volume/, 'volume'],
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
+  [/^firewallRule/, 'firewall_rule'],
   [/^tenant/, 'tenant'],
   [/^diskOffering/, 'disk_offering'],
   [/^job/, 'job'],
@@ -101,6 +102,8 @@ const BESIDE: Readonly<Record<string, { add?: Json; drop?: string[]; code?: RegE
   'publicIpAssociate body.network_id': REPEATED,
   'publicIpDnsSet body.public_ip_id': REPEATED,
   'portForwardingCreate body.network_id': REPEATED,
+  'firewallRuleList body.network_id': { drop: ['public_ip_id'] },
+  'firewallRuleCreate body.network_id': { drop: ['public_ip_id'] },
   'publicIpDnsSet params.ip_id': { code: /^DNS_NOT_CONFIGURED$/ },
 }
 
@@ -208,7 +211,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
       affinity_group: things.affinity_group_id, ssh_key: things.ssh_key_id, user_data: things.user_data_id, vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,
-      rule: things.rule_id, job: things.job_id, event: things.event_id,
+      rule: things.rule_id, firewall_rule: things.firewall_rule_id, job: things.job_id, event: things.event_id,
     }, // biome-ignore format: one table
   }
 }

@@ -19,6 +19,7 @@ export interface OtherTenant {
   network_id: string
   ip_id: string
   rule_id: string
+  firewall_rule_id: string
   job_id: string
   event_id: string
   platform_event_id: string
@@ -81,6 +82,11 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     ipaddressid: address.id, virtualmachineid: vm.id, networkid: network.id, vmguestip: nic.ipaddress, cidrlist: [],
     state: 'Active', fordisplay: true, ...OWNER,
   }) // biome-ignore format: one record
+  tables.firewallrules.put({
+    id: id(9), protocol: 'tcp', startport: 80, endport: 80, icmptype: null, icmpcode: null, traffictype: 'Ingress',
+    ipaddressid: address.id, networkid: network.id, cidrlist: ['0.0.0.0/0'], destcidrlist: [], state: 'Active', relatedruleid: null,
+    ...OWNER,
+  }) // biome-ignore format: one record
   const done = await finished(lab, vm.id)
   const event = first(tables.events.filter((one) => one.accountid === GLOBEX))
   return {
@@ -98,6 +104,7 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),
+    firewall_rule_id: id(9),
     ...done,
     platform_event_id: event.id,
     own_vm_id: own.id,

@@ -71,6 +71,8 @@ export const addresses: Commands = {
         for (const rule of state.tables.rules.by('address', address.id)) state.tables.rules.remove(rule.id)
         for (const rule of state.tables.firewallrules.by('address', address.id))
           state.tables.firewallrules.remove(rule.id)
+        for (const rule of state.tables.loadbalancers.by('address', address.id))
+          state.tables.loadbalancers.remove(rule.id)
         state.tables.addresses.put({
           ...needAddress(call, address.id),
           state: 'Free',

@@ -1,4 +1,4 @@
-/** Port forwarding and the firewall rules that open ports for it. */
+/** Port forwarding. */
 import { randomUUID } from 'node:crypto'
 import { invalid, ruleConflict } from '../api-fault.ts'
 import { job } from '../call.ts'
@@ -8,10 +8,10 @@ import type { EventSubject } from '../event-log.ts'
 import { addressText, numberOf } from '../texts.ts'
 import { needVm } from '../machines.ts'
 import { ruleView } from '../network-view.ts'
-import type { firewallView } from '../network-view.ts'
-import type { Address, ForwardingRule } from '../network-records.ts'
+import type { ForwardingRule } from '../network-records.ts'
 import { idTest, keywordTest, paged, same, visible } from '../scope.ts'
 import { needAddress } from './addresses.ts'
+import { closePorts, openPorts } from './firewall.ts'
 
 export const forwarding: Commands = {
   createPortForwardingRule: (call) => create(call),
@@ -65,8 +65,7 @@ export const forwarding: Commands = {
         state.tables.rules.put({ ...rule, state: 'Revoke' })
       },
       end: () => {
-        for (const opened of state.tables.firewallrules.by('address', rule.ipaddressid))
-          if (opened.relatedruleid === rule.id) state.tables.firewallrules.remove(opened.id)
+        closePorts(state, rule)
         state.tables.rules.remove(rule.id)
         return null
       },
@@ -161,7 +160,10 @@ function create(call: Call): Outcome {
   })
   // An address of a VPC belongs to a tier from its first rule on.
   if (address.associatednetworkid === null) state.tables.addresses.put({ ...address, associatednetworkid: networkid })
-  if (open) openPorts(call, address, protocol, ports.publicport, ports.publicendport, params.list('cidrlist'), rule.id)
+  if (open) {
+    const opened = { protocol, startport: ports.publicport, endport: ports.publicendport, cidrlist: cidrs }
+    openPorts(call, address, opened, rule.id)
+  }
   return job({
     ...ruleJob(rule),
     id: rule.id,
@@ -169,8 +171,7 @@ function create(call: Call): Outcome {
     event: ruleEvent('NET.RULEADD', 'creating port forwarding rule', rule),
     end: () => ruleView(state, state.tables.rules.put({ ...rule, state: 'Active' })),
     fail: () => {
-      for (const opened of state.tables.firewallrules.by('address', address.id))
-        if (opened.relatedruleid === rule.id) state.tables.firewallrules.remove(opened.id)
+      closePorts(state, rule)
       state.tables.rules.remove(rule.id)
     },
   })
@@ -199,37 +200,4 @@ function portsOf(call: Call): {
 function checkPorts(name: string, start: number, end: number): void {
   for (const port of [start, end]) if (port < 0 || port > 65_535) throw invalid(`${name} is an invalid value: ${port}`)
   if (start > end) throw invalid("Start port can't be bigger than end port")
-}
-
-/** Without a list of sources the port is open to everybody. */
-function openPorts(
-  call: Call,
-  address: Address,
-  protocol: string,
-  startport: number | null,
-  endport: number | null,
-  cidrlist: string[],
-  relatedruleid: string | null,
-): Parameters<typeof firewallView>[1] {
-  const clash = call.state.tables.firewallrules
-    .by('address', address.id)
-    .find((one) => one.protocol === protocol && one.startport === startport && one.endport === endport)
-  if (clash !== undefined) {
-    if (relatedruleid === null)
-      throw ruleConflict(`The range specified, ${startport}-${endport}, conflicts with rule ${clash.id}`)
-    return clash
-  }
-  return call.state.tables.firewallrules.put({
-    id: randomUUID(),
-    protocol,
-    startport,
-    endport,
-    ipaddressid: address.id,
-    networkid: address.associatednetworkid,
-    cidrlist: cidrlist.length === 0 ? ['0.0.0.0/0'] : cidrlist,
-    state: 'Active',
-    relatedruleid,
-    accountid: address.accountid,
-    projectid: address.projectid,
-  })
 }

@@ -127,6 +127,8 @@ export const networks: Commands = {
             vmipaddress: null,
           })
         for (const rule of tables.rules.filter((one) => one.networkid === network.id)) tables.rules.remove(rule.id)
+        for (const rule of tables.firewallrules.by('network', network.id)) tables.firewallrules.remove(rule.id)
+        for (const rule of tables.loadbalancers.by('network', network.id)) tables.loadbalancers.remove(rule.id)
         for (const router of tables.routers.filter((one) => one['guestnetworkid'] === network.id))
           tables.routers.remove(router.id)
         tables.networks.remove(network.id)

@@ -5,6 +5,7 @@ import { alerts } from './alerts.ts'
 import { capacity } from './capacity.ts'
 import { copies } from './copies.ts'
 import { events } from './events.ts'
+import { firewall } from './firewall.ts'
 import { forwarding } from './forwarding.ts'
 import { gpu } from './gpu.ts'
 import { groups } from './groups.ts'
@@ -14,6 +15,7 @@ import { infrastructure } from './infrastructure.ts'
 import { jobs } from './jobs.ts'
 import { keyPairs } from './key-pairs.ts'
 import { limits } from './limits.ts'
+import { loadBalancers } from './load-balancers.ts'
 import { metrics } from './metrics.ts'
 import { networks } from './networks.ts'
 import { nics } from './nics.ts'
@@ -34,6 +36,7 @@ export const COMMANDS: Commands = {
   ...capacity,
   ...copies,
   ...events,
+  ...firewall,
   ...forwarding,
   ...gpu,
   ...groups,
@@ -43,6 +46,7 @@ export const COMMANDS: Commands = {
   ...jobs,
   ...keyPairs,
   ...limits,
+  ...loadBalancers,
   ...metrics,
   ...networks,
   ...nics,

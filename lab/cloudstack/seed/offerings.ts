@@ -136,7 +136,8 @@ function seedNetworkOfferings(state: SimulatorState, created: number): void {
       conservemode: true,
       specifyvlan: guestiptype !== 'Isolated',
       specifyipranges: guestiptype === 'Shared',
-      egressdefaultpolicy: true,
+      // As in the recording: what leaves a network needs a rule.
+      egressdefaultpolicy: false,
       ispersistent: false,
       created: wireDate(created),
       networkrate: 200,

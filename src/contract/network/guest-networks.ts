@@ -40,9 +40,15 @@ export const GuestNetwork = Type.Object(
     restart_required: Nullable(Type.Boolean({ description: 'A change waits for a restart.' })),
     vpc_id: NullableText(),
     tenant_id: NullableText('Tenant that owns it.'),
-    account: NullableText(),
+    tenant_name: NullableText(),
+    account: NullableText('Account within the tenant.'),
     project_id: NullableText(),
     services: Type.Array(Type.String(), { description: 'What the network offers: Dhcp, Dns, SourceNat, …' }),
+    egress_default: Nullable(
+      OneOf(['allow', 'deny'], {
+        description: 'What is done with packets that leave it; egress rules are exceptions.',
+      }),
+    ),
     public_mtu: NullableNumber('MTU of the router towards the outside.'),
     private_mtu: NullableNumber('MTU of the router towards the machines.'),
     dns1: NullableText(),

@@ -35,6 +35,8 @@ const THINGS = {
   port_forwarding: {
     command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,
   }, // biome-ignore format: one record
+  firewall_rule: { command: 'listFirewallRules', key: 'firewallrule', word: 'firewall rule', args: WHOLE_SCOPE },
+  egress_rule: { command: 'listEgressFirewallRules', key: 'firewallrule', word: 'egress rule', args: WHOLE_SCOPE },
   public_ip: {
     command: 'listPublicIpAddresses', key: 'publicipaddress', word: 'public IP', args: { ...WHOLE_SCOPE, allocatedonly: false },
   }, // biome-ignore format: one record

@@ -1,5 +1,6 @@
 // IPv4 and IPv6 ranges as callers write them.
 import { BlockList, isIP } from 'node:net'
+import { invalidField } from '#src/kernel/errors.ts'
 
 export function isCidr(text: string): boolean {
   const [address = '', bits, more] = text.split('/')
@@ -17,4 +18,11 @@ export function isInside(inner: string, outer: string): boolean {
   const list = new BlockList()
   list.addSubnet(outer_address, Number(outer_bits), family)
   return list.check(inner_address, family)
+}
+
+/** Of a list in the body. */
+export function requireCidrs(field: string, cidrs: readonly string[]): void {
+  for (const [index, cidr] of cidrs.entries()) {
+    if (!isCidr(cidr)) throw invalidField(`body.${field}.${index}`, `${cidr} is not a range like 198.51.100.0/24`)
+  }
 }

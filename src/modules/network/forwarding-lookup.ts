@@ -1,11 +1,12 @@
 // Finds forwarding rules, and the address and machine they join, within what the caller may see.
-import type { PortForwarding } from '#src/contract/network/port-forwarding.ts'
+import { FORWARDING_TARGET_STATES, type PortForwarding } from '#src/contract/network/port-forwarding.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, integerOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { readNetwork } from './guest-network-lookup.ts'
 
 export const RULE_ITEM = { key: 'portforwardingrule', read: ruleOf }
 
@@ -51,6 +52,36 @@ export async function readAddress(cloudstack: CloudStack, id: string, ctx: Reque
   }
 }
 
+export function requireAllocated({ state, ip_address }: ForwardingAddress): void {
+  if (state !== 'Allocated')
+    throw new ApiError('PUBLIC_IP_STATE', `Public address ${ip_address} is ${state}; this needs Allocated.`)
+}
+
+export function requireNoStaticNat({ static_nat, ip_address }: ForwardingAddress): void {
+  if (static_nat)
+    throw new ApiError('PUBLIC_IP_STATE', `Public address ${ip_address} has static NAT; disassociate it first.`)
+}
+
+/** The network of the address counts; without one the caller must name it, and it must be its own. */
+export async function targetNetwork(
+  cloudstack: CloudStack,
+  address: ForwardingAddress,
+  named: string | undefined,
+  ctx: RequestContext,
+): Promise<string> {
+  if (address.network_id !== null) {
+    if (named !== undefined && named !== address.network_id)
+      throw invalidField('body.network_id', `differs from the network of the address, ${address.network_id}`)
+    return address.network_id
+  }
+  if (named === undefined)
+    throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
+  const network = await readNetwork(cloudstack, named, ctx)
+  if (network.vpc_id !== address.vpc_id)
+    throw invalidField('body.network_id', 'is not a network of the VPC that the address belongs to')
+  return network.id
+}
+
 interface ForwardingTarget {
   id: string
   name: string
@@ -68,6 +99,13 @@ export async function readTarget(cloudstack: CloudStack, id: string, ctx: Reques
     state: textOf(row, 'state') ?? 'Unknown',
     network_ids: new Set(rowsOf(row, 'nic').map((nic) => textOf(nic, 'networkid') ?? '')),
   }
+}
+
+/** The address of a machine in any other state is not sure. */
+export function requireTargetState({ name, state }: ForwardingTarget): void {
+  const states: readonly string[] = FORWARDING_TARGET_STATES
+  if (states.includes(state)) return
+  throw new ApiError('VM_STATE', `Virtual machine ${name} is ${state}; this needs ${states.join(' or ')}.`)
 }
 
 /** All rules of one address, of every owner: their ports are taken. */

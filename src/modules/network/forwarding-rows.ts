@@ -1,6 +1,6 @@
 // The changes of port forwarding: one job of the platform each, after every check that can be made before.
 import {
-  FORWARDING_TARGET_STATES, type PortForwarding, type PortForwardingCreate, portForwardingCan, type portForwarding,
+  type PortForwarding, type PortForwardingCreate, portForwardingCan, type portForwarding,
 } from '#src/contract/network/port-forwarding.ts' // biome-ignore format: one import
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -9,10 +9,12 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { Subject } from '../operation.ts'
 import type { JobRowSpec } from '../platform-rows.ts'
-import { isCidr } from './cidr.ts'
-import { type ForwardingAddress, readAddress, readRule, readTarget, rulesOf } from './forwarding-lookup.ts'
+import { requireCidrs } from './cidr.ts'
+import {
+  type ForwardingAddress, readAddress, readRule, readTarget, requireAllocated, requireNoStaticNat, requireTargetState, rulesOf,
+  targetNetwork,
+} from './forwarding-lookup.ts' // biome-ignore format: one import
 import { newPrivatePorts, overlaps, type PortRange, portsOf, wordsFor } from './forwarding-ports.ts'
-import { readNetwork } from './guest-network-lookup.ts'
 
 type Spec<Op extends keyof typeof portForwarding.routes> = (typeof portForwarding.routes)[Op]
 
@@ -88,12 +90,13 @@ export function forwardingRows(cloudstack: CloudStack) {
 
 async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, ctx: RequestContext): Promise<Subject> {
   const ports = portsOf(body)
-  requireCidrs(body.cidrlist ?? [])
+  requireCidrs('cidrlist', body.cidrlist ?? [])
   const [address, target] = await Promise.all([
     readAddress(cloudstack, body.public_ip_id, ctx),
     readTarget(cloudstack, body.virtual_machine_id, ctx),
   ])
-  requireUsable(address)
+  requireAllocated(address)
+  requireNoStaticNat(address)
   if (body.open_firewall === true && address.vpc_id !== null) {
     throw invalidField(
       'body.open_firewall',
@@ -101,13 +104,7 @@ async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, 
     )
   }
   const network_id = await targetNetwork(cloudstack, address, body.network_id, ctx)
-  const states: readonly string[] = FORWARDING_TARGET_STATES
-  if (!states.includes(target.state)) {
-    throw new ApiError(
-      'VM_STATE',
-      `Virtual machine ${target.name} is ${target.state}; this needs ${states.join(' or ')}.`,
-    )
-  }
+  requireTargetState(target)
   if (!target.network_ids.has(network_id)) {
     throw invalidField('body.virtual_machine_id', 'has no NIC in the network that the address belongs to')
   }
@@ -120,43 +117,6 @@ async function aboutNewRule(cloudstack: CloudStack, body: PortForwardingCreate, 
     description: `Forwarding ${words} of ${address.ip_address} to ${target.name}.`,
     done: `${words} of ${address.ip_address} lead to ${target.name}.`,
   }
-}
-
-function requireCidrs(cidrs: readonly string[]): void {
-  for (const [index, cidr] of cidrs.entries()) {
-    if (!isCidr(cidr)) throw invalidField(`body.cidrlist.${index}`, 'is not a range like 198.51.100.0/24')
-  }
-}
-
-function requireUsable(address: ForwardingAddress): void {
-  if (address.state !== 'Allocated') {
-    throw new ApiError(
-      'PUBLIC_IP_STATE',
-      `Public address ${address.ip_address} is ${address.state}; this needs Allocated.`,
-    )
-  }
-  if (address.static_nat)
-    throw new ApiError('PUBLIC_IP_STATE', `Public address ${address.ip_address} has static NAT; disassociate it first.`)
-}
-
-/** The network of the address counts; without one the caller must name it, and it must be its own. */
-async function targetNetwork(
-  cloudstack: CloudStack,
-  address: ForwardingAddress,
-  named: string | undefined,
-  ctx: RequestContext,
-): Promise<string> {
-  if (address.network_id !== null) {
-    if (named !== undefined && named !== address.network_id)
-      throw invalidField('body.network_id', `differs from the network of the address, ${address.network_id}`)
-    return address.network_id
-  }
-  if (named === undefined)
-    throw invalidField('body.network_id', 'is required: the public address belongs to no network yet')
-  const network = await readNetwork(cloudstack, named, ctx)
-  if (network.vpc_id !== address.vpc_id)
-    throw invalidField('body.network_id', 'is not a network of the VPC that the address belongs to')
-  return network.id
 }
 
 async function requireFreePorts(

@@ -20,9 +20,11 @@ export function networkOf(row: Raw): GuestNetwork {
     restart_required: flagOf(row, 'restartrequired'),
     vpc_id: textOf(row, 'vpcid'),
     tenant_id: textOf(row, 'domainid'),
+    tenant_name: textOf(row, 'domain'),
     account: textOf(row, 'account'),
     project_id: textOf(row, 'projectid'),
     services: rowsOf(row, 'service').map((service) => textOf(service, 'name') ?? ''),
+    egress_default: egressDefault(flagOf(row, 'egressdefaultpolicy')),
     public_mtu: numberOf(row, 'publicmtu'),
     private_mtu: numberOf(row, 'privatemtu'),
     dns1: textOf(row, 'dns1'),
@@ -32,4 +34,10 @@ export function networkOf(row: Raw): GuestNetwork {
     sent_bytes: numberOf(row, 'sentbytes'),
     created_at: timeOf(row, 'created'),
   }
+}
+
+/** The platform says whether it allows. */
+export function egressDefault(allows: boolean | null): 'allow' | 'deny' | null {
+  if (allows === null) return null
+  return allows ? 'allow' : 'deny'
 }

@@ -1,5 +1,6 @@
 // Networks: those of the platform, and what the nodes make of them.
 import { eligibleNics } from '#src/contract/network/eligible-nics.ts'
+import { firewall } from '#src/contract/network/firewall.ts'
 import { guestNetworkJobs } from '#src/contract/network/guest-network-jobs.ts'
 import { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
@@ -12,6 +13,7 @@ import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { platformSource } from '../search-source.ts'
 import { eligibleNicHandlers } from './eligible-nics.ts'
+import { firewallHandlers } from './firewall.ts'
 import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import { guestNetworkHandlers } from './guest-networks.ts'
@@ -40,6 +42,7 @@ export function networkModule(parts: Parts): Module {
       serve(nodeHealth, healthHandlers(deps)),
       serve(serviceProviders, serviceProviderHandlers(parts)),
       serve(portForwarding, portForwardingHandlers(parts)),
+      serve(firewall, firewallHandlers(parts)),
       serve(networkStats, networkStatsHandlers(parts)),
     ],
     jobs: [

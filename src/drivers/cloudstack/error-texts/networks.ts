@@ -36,6 +36,11 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
     'Ports {ports} conflict with a rule that exists; choose other ports or remove that rule.',
   ],
   [
+    /already a firewall rule specified|New rule conflicts with existing rule/,
+    'COMPUTE_CONFLICT',
+    'A firewall rule for the same packets exists already; delete it first, or give other ports or ranges.',
+  ],
+  [
     /Private port start should be equal to public port start/,
     'COMPUTE_REJECTED',
     'The first private port must equal the first public port.',

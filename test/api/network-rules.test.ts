@@ -1,0 +1,161 @@
+// Firewall and load-balancer rules over HTTP: what they say, what is refused before the platform is asked, tenants kept apart.
+import assert from 'node:assert/strict'
+import { after, before, beforeEach, test } from 'node:test'
+import { seededId, wellKnown } from '../../lab/site.ts'
+import { eventOf } from '../support/platform-calls.ts'
+import { type Lab, startLab } from '../support/start-lab.ts'
+import { NOBODY, vmApi } from '../support/vm-api.ts'
+
+let lab: Lab
+before(async () => {
+  lab = await startLab({ time: 'step' })
+})
+after(() => lab.close())
+const api = vmApi(() => lab)
+
+const network_id = wellKnown.networks['acme-net']
+const [public_ip_id, vpc_ip_id, nat_ip_id, loose_ip_id, free_ip_id] = [60, 61, 62, 63, 64].map((last) =>
+  seededId('address', `203.0.113.${last}`),
+) as [string, string, string, string, string]
+const tables = () => lab.platform.state.tables
+
+beforeEach(() => {
+  const give = (id: string, set: object): void => {
+    const address = tables().addresses.get(id)
+    assert.ok(address !== null)
+    tables().addresses.put({ ...address, state: 'Allocated', accountid: wellKnown.accounts.acme, ...set })
+  }
+  give(public_ip_id, { associatednetworkid: network_id })
+  give(vpc_ip_id, { vpcid: seededId('vpc', 'acme-vpc') })
+  give(nat_ip_id, { associatednetworkid: network_id, isstaticnat: true })
+  give(loose_ip_id, {})
+})
+
+const FIREWALL = '/network/firewall-rules'
+const firewall = (body: object, token?: string) => api.done('POST', FIREWALL, body, token)
+const remove = (base: string, id: string) => lab.call('DELETE', `${base}/${id}`)
+
+test('an ingress rule lets the named sources in, is listed at its address, and is deleted', async () => {
+  const source_cidrs = ['198.51.100.0/24', '192.0.2.7/32']
+  const made = await firewall({ public_ip_id, protocol: 'tcp', start_port: 8000, end_port: 8010, source_cidrs })
+  assert.equal(made.status, 201, made.text)
+  assert.deepEqual(made.body, {
+    id: made.body.id, direction: 'ingress', action: 'allow', protocol: 'tcp', start_port: 8000, end_port: 8010, icmp_type: null,
+    icmp_code: null, source_cidrs, destination_cidrs: [], public_ip_id, public_ip_address: '203.0.113.60', network_id, state: 'Active',
+  }) // biome-ignore format: one record
+  const listed = await api.post(`${FIREWALL}/list`, { public_ip_id })
+  assert.deepEqual([listed.body.count, listed.body.firewall_rules], [1, [made.body]])
+  const deleted = await remove(FIREWALL, made.body.id)
+  assert.equal((await api.ended(deleted)).job_status, 'completed')
+  assert.equal(tables().firewallrules.get(made.body.id), null)
+  const { status, description } = await eventOf(lab, deleted.body.correlation_id)
+  assert.deepEqual(
+    [status, description],
+    ['SUCCESS', 'The ingress rule of tcp ports 8000 to 8010 of 203.0.113.60 is deleted.'],
+  )
+})
+
+test('all ports and kinds of ICMP messages are told apart, and everybody is let in where no source is named', async () => {
+  for (const [body, expected] of [
+    [{ protocol: 'udp' }, [null, null, null, null]],
+    [{ protocol: 'icmp' }, [null, null, null, null]],
+    [{ protocol: 'icmp', icmp_type: 3, icmp_code: 4 }, [null, null, 3, 4]],
+  ] as const) {
+    const { status, body: rule, text } = await firewall({ public_ip_id, ...body })
+    assert.equal(status, 201, text)
+    assert.deepEqual([rule.start_port, rule.end_port, rule.icmp_type, rule.icmp_code], expected, text)
+    assert.deepEqual(rule.source_cidrs, ['0.0.0.0/0'])
+  }
+})
+
+test('an egress rule is an exception from what its network does with packets that leave it', async () => {
+  const destination_cidrs = ['192.0.2.0/24']
+  const made = await firewall({ network_id, protocol: 'tcp', start_port: 443, destination_cidrs })
+  assert.equal(made.status, 201, made.text)
+  const { direction, action, source_cidrs, public_ip_id: none } = made.body
+  assert.deepEqual([direction, action, source_cidrs, none], ['egress', 'allow', ['10.10.0.0/24'], null])
+  assert.deepEqual(made.body.destination_cidrs, destination_cidrs)
+  assert.equal((await firewall({ network_id, protocol: 'all', source_cidrs: ['10.10.0.128/25'] })).status, 201)
+
+  const { networkofferings, networks } = tables()
+  const offering = networkofferings.get(networks.get(network_id)?.networkofferingid)
+  assert.ok(offering !== null)
+  networkofferings.put({ ...offering, egressdefaultpolicy: true })
+  const { body } = await api.post(`${FIREWALL}/list`, { network_id, page_size: 1 })
+  assert.deepEqual([body.count, body.firewall_rules.length, body.firewall_rules[0].action], [2, 1, 'deny'])
+  const network = await api.post('/network/guest-networks/list', { id: network_id })
+  const [{ egress_default, tenant_name }] = network.body.guest_networks
+  assert.deepEqual([egress_default, tenant_name], ['allow', 'acme'])
+
+  const deleted = await api.ended(await remove(FIREWALL, made.body.id))
+  assert.equal(deleted.job_status, 'completed', deleted.failure_reason)
+  assert.equal((await api.calls('deleteEgressFirewallRule')).length, 1)
+})
+
+test('a rule that says what another says already is refused with its id and words; other sources may have the same ports', async () => {
+  const first = await firewall({ public_ip_id, protocol: 'tcp', start_port: 8000, end_port: 8010 })
+  const range = new RegExp(`${first.body.id} has tcp ports 8000 to 8010 of 203\\.0\\.113\\.60 already`)
+  api.refused(await firewall({ public_ip_id, protocol: 'tcp', start_port: 8005 }), 'FIREWALL_RULE_CONFLICT', range)
+  const ping = await firewall({ public_ip_id, protocol: 'icmp', icmp_type: 8 })
+  assert.equal(ping.status, 201, ping.text)
+  api.refused(
+    await firewall({ public_ip_id, protocol: 'icmp', icmp_type: 8 }),
+    'FIREWALL_RULE_CONFLICT',
+    /has icmp type 8 of 203\.0\.113\.60 already/,
+  )
+  const all = await firewall({ network_id, protocol: 'all' })
+  assert.equal(all.status, 201, all.text)
+  api.refused(
+    await firewall({ network_id, protocol: 'all', source_cidrs: ['0.0.0.0/0'] }),
+    'FIREWALL_RULE_CONFLICT',
+    /has all packets of network acme-net already/,
+  )
+  const others = { public_ip_id, protocol: 'tcp', start_port: 8005, source_cidrs: ['192.0.2.0/24'] }
+  assert.equal((await firewall(others)).status, 201)
+  assert.equal((await firewall({ public_ip_id, protocol: 'udp', start_port: 8005 })).status, 201)
+  assert.equal((await api.calls('createFirewallRule')).length, 4)
+})
+
+test('what does not go together is refused by name, and nothing is sent', async () => {
+  const tcp = { public_ip_id, protocol: 'tcp' }
+  for (const [body, sentence] of [
+    [{ protocol: 'tcp' }, /needs `public_ip_id`, for what an address lets in, or `network_id`/],
+    [{ ...tcp, network_id }, /network_id: excludes public_ip_id/],
+    [{ ...tcp, start_port: 90, end_port: 80 }, /90 is greater than end_port 80/],
+    [{ ...tcp, end_port: 80 }, /end_port: needs start_port/],
+    [{ ...tcp, start_port: 65_536 }, /65536/],
+    [{ ...tcp, icmp_type: 8 }, /icmp_type: does not go with protocol tcp/],
+    [{ public_ip_id, protocol: 'icmp', start_port: 1 }, /start_port: does not go with protocol icmp/],
+    [{ public_ip_id, protocol: 'icmp', icmp_code: 1 }, /icmp_code: needs icmp_type/],
+    [{ network_id, protocol: 'all', icmp_type: 1 }, /icmp_type: does not go with protocol all/],
+    [{ public_ip_id, protocol: 'all' }, /all goes with network_id alone; give tcp, udp or icmp/],
+    [{ ...tcp, destination_cidrs: ['192.0.2.0/24'] }, /destination_cidrs: goes with network_id alone/],
+    [{ ...tcp, source_cidrs: ['10.0.0.0/33'] }, /source_cidrs\.0: 10\.0\.0\.0\/33 is not a range/],
+    [{ network_id, protocol: 'tcp', source_cidrs: ['10.99.0.0/24'] }, /10\.99\.0\.0\/24 is not inside 10\.10\.0\.0\/24, the range of network acme-net/],
+    [{ ...tcp, public_ip_id: vpc_ip_id }, /203\.0\.113\.61 belongs to a VPC, whose networks have access lists/],
+    [{ ...tcp, public_ip_id: loose_ip_id }, /203\.0\.113\.63 belongs to no network yet/],
+    [{ network_id: wellKnown.networks['storage-l2'], protocol: 'all' }, /storage-l2 is a network of type L2 without a firewall/],
+  ] as const) api.refused(await firewall(body), 'INVALID_REQUEST', sentence) // biome-ignore format: a table
+  const network = tables().networks.get(network_id)
+  assert.ok(network !== null)
+  tables().networks.put({ ...network, vpcid: seededId('vpc', 'acme-vpc') })
+  api.refused(await firewall({ network_id, protocol: 'all' }), 'INVALID_REQUEST', /acme-net belongs to a VPC/)
+  tables().networks.put({ ...network, state: 'Destroy' })
+  api.refused(await firewall({ network_id, protocol: 'all' }), 'NETWORK_STATE', /acme-net is Destroy/)
+  api.refused(await firewall({ ...tcp, public_ip_id: free_ip_id }), 'PUBLIC_IP_STATE', /203\.0\.113\.64 is Free/)
+  api.refused(await firewall({ ...tcp, public_ip_id: NOBODY }), 'PUBLIC_IP_NOT_FOUND')
+  api.refused(await api.post(`${FIREWALL}/list`, { network_id: NOBODY }), 'NETWORK_NOT_FOUND')
+  api.refused(await remove(FIREWALL, NOBODY), 'RESOURCE_NOT_FOUND', new RegExp(`Firewall rule ${NOBODY} not found`))
+  assert.deepEqual([await api.calls('createFirewallRule'), await api.calls('createEgressFirewallRule')], [[], []])
+})
+
+test('a firewall rule that the platform alone knows to be there already is a conflict in our words', async () => {
+  const body = { public_ip_id, protocol: 'tcp', start_port: 80 }
+  for (const [code, text] of [
+    [537, 'There is already a firewall rule specified with protocol = tcp and no ports'],
+    [431, 'New rule conflicts with existing rule: FirewallRule {"id":9}'],
+  ] as const) {
+    await api.control('fail', { command: 'createFirewallRule', code, text, times: 1 })
+    api.refused(await firewall(body), 'COMPUTE_CONFLICT', /A firewall rule for the same packets exists already/)
+  }
+})
