@@ -22,6 +22,7 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   FirewallRule: [
     'direction', 'action', 'protocol', 'start_port', 'end_port', 'source_cidrs', 'destination_cidrs', 'public_ip_address', 'state', 'id',
   ],
+  LoadBalancer: ['name', 'public_ip_address', 'public_port', 'private_port', 'algorithm', 'protocol', 'state', 'tenant_name', 'id'],
   GpuDevice: [
     'host_name', 'bus_address', 'card_name', 'type', 'profile_name', 'state', 'virtual_machine_name', 'id',
   ],

@@ -91,6 +91,10 @@ export const NAME_ROWS: readonly NameRow[] = [
     of: { field: 'public_ip_id', what: 'public IP', holds: isOfAddress },
   },
   {
+    what: 'load-balancer rule', fields: [], nouns: ['loadBalancer'], list: 'loadBalancerList', names: ['name'],
+    read: { operation: 'loadBalancerGet', resource_type: 'LOAD_BALANCER' },
+  },
+  {
     ...volume, fields: ['volume_id', 'volume_ids'], only: ['vmDiskDetach', 'vmDestroy'],
     narrow: { virtual_machine_id: 'virtual_machine_id' },
   },

@@ -196,6 +196,7 @@ const platform_errors = {
   PORT_FORWARDING_NOT_FOUND: entry(404, 'There is no such port-forwarding rule'),
   PORT_FORWARDING_STATE: entry(400, 'The state of the port-forwarding rule does not allow this'),
   PORT_FORWARDING_CONFLICT: entry(409, 'Another rule has these ports of the address'),
+  LOAD_BALANCER_CONFLICT: entry(409, 'The port of the address is balanced or forwarded already'),
   FIREWALL_RULE_CONFLICT: entry(409, 'Another firewall rule says the same already'),
   PUBLIC_IP_NOT_FOUND: entry(404, 'There is no such public address'),
   PUBLIC_IP_STATE: entry(400, 'The state of the public address does not allow this'),

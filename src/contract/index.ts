@@ -44,6 +44,7 @@ import { eligibleNics } from './network/eligible-nics.ts'
 import { firewall } from './network/firewall.ts'
 import { guestNetworkJobs } from './network/guest-network-jobs.ts'
 import { guestNetworks } from './network/guest-networks.ts'
+import { loadBalancers } from './network/load-balancers.ts'
 import { monitoring } from './network/monitoring.ts'
 import { mtu } from './network/mtu.ts'
 import { portForwarding } from './network/port-forwarding.ts'
@@ -100,6 +101,7 @@ export const areas = [
   serviceProviders,
   portForwarding,
   firewall,
+  loadBalancers,
   networkStats,
   gpu,
   diskOfferings,

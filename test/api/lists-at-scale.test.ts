@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import pg from 'pg'
 import type { TObject } from 'typebox'
 import { areas } from '#src/contract/index.ts'
-import type { FirewallRule } from '../../lab/cloudstack/network-records.ts'
+import type { FirewallRule, LoadBalancer } from '../../lab/cloudstack/network-records.ts'
 import type { Job, Kind, SshKeyPair } from '../../lab/cloudstack/records.ts'
 import type { SimulatorState } from '../../lab/cloudstack/state.ts'
 import { DEFAULT_SIZE, seededId, wellKnown } from '../../lab/site.ts'
@@ -143,6 +143,12 @@ const FIREWALL_RULE: FirewallRule = {
   state: 'Active', relatedruleid: null, accountid: wellKnown.accounts.acme, projectid: null,
 } // biome-ignore format: one record
 
+const LOAD_BALANCER: LoadBalancer = {
+  id: '', name: 'web', description: null, algorithm: 'source', protocol: 'tcp', publicport: 1, privateport: 1,
+  ipaddressid: seededId('address', '203.0.113.60'), networkid: wellKnown.networks['acme-net'], cidrlist: [], state: 'Add',
+  virtualmachineids: [], accountid: wellKnown.accounts.acme, projectid: null,
+} // biome-ignore format: one record
+
 const SSH_KEY: SshKeyPair = {
   id: '', name: '', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', accountid: wellKnown.accounts.acme, projectid: null,
 } // biome-ignore format: one record
@@ -204,6 +210,8 @@ const PAGED: List[] = [
     filter: () => ({ public_ip_id: FIREWALL_RULE.ipaddressid }),
     fill: (state) => multiply(state, 'firewallrules', ROWS, (number) => ({ startport: number, endport: number }), FIREWALL_RULE),
     expected: whole('firewallrules') },
+  { route: 'POST /network/load-balancers/list', key: 'load_balancers', command: 'listLoadBalancerRules',
+    fill: (state) => multiply(state, 'loadbalancers', ROWS, (number) => ({ publicport: number }), LOAD_BALANCER), expected: whole('loadbalancers') },
   { route: 'POST /compute/vms/routers', key: 'routers', command: 'listRouters', fill: many('routers'), expected: whole('routers') },
   { route: 'POST /compute/vms/systemvms', key: 'system_vms', command: 'listSystemVms', fill: many('systemvms'), expected: whole('systemvms') },
   { route: 'POST /infrastructure/gpu/cards/list', key: 'gpu_cards', command: 'listGpuCards', fill: many('gpucards'), expected: whole('gpucards') },

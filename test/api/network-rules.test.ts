@@ -159,3 +159,153 @@ test('a firewall rule that the platform alone knows to be there already is a con
     api.refused(await firewall(body), 'COMPUTE_CONFLICT', /A firewall rule for the same packets exists already/)
   }
 })
+
+const BALANCERS = '/network/load-balancers'
+const order = (set: object = {}) => ({
+  name: 'web', public_ip_id, public_port: 443, private_port: 8443, algorithm: 'roundrobin', ...set,
+}) // biome-ignore format: one record
+const balancer = (set: object = {}, token?: string) => api.done('POST', BALANCERS, order(set), token)
+const running = (test: (networks: string[]) => boolean) => {
+  const found = tables().vms.find((vm) => vm.state === 'Running' && test(vm.nics.map((nic) => nic.networkid)))
+  assert.ok(found !== null)
+  return found
+}
+
+test('a load-balancer rule is made, changed, served by machines with their state, and deleted', async () => {
+  const made = await balancer({ open_firewall: true, source_cidrs: ['198.51.100.0/24', '192.0.2.0/24'] })
+  assert.equal(made.status, 201, made.text)
+  const { id, machines, ...rule } = made.body
+  assert.deepEqual(rule, {
+    name: 'web', description: null, algorithm: 'roundrobin', protocol: 'tcp', public_port: 443, private_port: 8443, public_ip_id,
+    public_ip_address: '203.0.113.60', network_id, source_cidrs: ['198.51.100.0/24', '192.0.2.0/24'], state: 'Add',
+    tenant_id: wellKnown.domains.acme, tenant_name: 'acme', account: 'acme', project_id: null,
+  }) // biome-ignore format: one record
+  assert.deepEqual(machines, [])
+  assert.equal(tables().firewallrules.by('address', public_ip_id).length, 1)
+
+  const vm = running((networks) => networks.includes(network_id))
+  const assign = () => api.done('POST', `${BALANCERS}/${id}/machines`, { virtual_machine_id: vm.id })
+  const served = await assign()
+  assert.equal(served.status, 200, served.text)
+  const ip_address = vm.nics.find((nic) => nic.networkid === network_id)?.ipaddress
+  assert.deepEqual(
+    [served.body.state, served.body.machines],
+    [
+      'Active',
+      [{ virtual_machine_id: vm.id, virtual_machine_name: vm.name, ip_address, state: 'Running', service_state: 'UP' }],
+    ],
+  )
+  assert.deepEqual((await assign()).body, served.body, 'assigning again changes nothing')
+  assert.equal((await api.calls('assignToLoadBalancerRule')).length, 1)
+
+  const changed = await api.done('PUT', BALANCERS, {
+    id,
+    name: 'shop',
+    algorithm: 'leastconn',
+    description: 'The shop',
+  })
+  assert.equal(changed.status, 200, changed.text)
+  assert.deepEqual(
+    [changed.body.name, changed.body.algorithm, changed.body.description],
+    ['shop', 'leastconn', 'The shop'],
+  )
+  const list = async (body: object) => (await api.post(`${BALANCERS}/list`, body)).body
+  const { machines: _machines, ...shown } = changed.body
+  assert.deepEqual((await list({ virtual_machine_id: vm.id })).load_balancers, [shown])
+  assert.deepEqual((await list({ name: 'web' })).count, 0)
+
+  const take = () => api.done('DELETE', `${BALANCERS}/${id}/machines/${vm.id}`, undefined)
+  assert.deepEqual((await take()).body.machines, [])
+  assert.deepEqual((await take()).body.machines, [], 'removing again changes nothing')
+  assert.equal((await api.calls('removeFromLoadBalancerRule')).length, 1)
+  const deleted = await remove(BALANCERS, id)
+  assert.match(deleted.body.message, /shop, which no virtual machines serve/)
+  assert.equal((await api.ended(deleted)).job_status, 'completed')
+  assert.deepEqual([tables().loadbalancers.size, tables().firewallrules.by('address', public_ip_id)], [0, []])
+})
+
+test('a port that is balanced or forwarded already, a machine elsewhere and a network without load balancing are refused by name', async () => {
+  const { body: web } = await balancer()
+  const { rules, addresses } = tables()
+  const [forwarded] = rules.values()
+  assert.ok(forwarded !== undefined)
+  rules.put({ ...forwarded, ipaddressid: public_ip_id, protocol: 'udp', publicport: 8000, publicendport: 8010 })
+  const again = await balancer({ name: 'other', protocol: 'udp' })
+  api.refused(
+    again,
+    'LOAD_BALANCER_CONFLICT',
+    new RegExp(`Port 443 of 203\\.0\\.113\\.60 is taken by load-balancer rule web \\(${web.id}\\)`),
+  )
+  api.refused(
+    await balancer({ public_port: 8005 }),
+    'LOAD_BALANCER_CONFLICT',
+    new RegExp(`taken by port-forwarding rule ${forwarded.id}`),
+  )
+
+  const elsewhere = running((networks) => !networks.includes(network_id))
+  const assign = (id: string, virtual_machine_id: string) =>
+    api.post(`${BALANCERS}/${id}/machines`, { virtual_machine_id })
+  api.refused(
+    await assign(web.id, elsewhere.id),
+    'INVALID_REQUEST',
+    new RegExp(`${elsewhere.name} has no NIC in network ${network_id}`),
+  )
+  const inside = running((networks) => networks.includes(network_id))
+  tables().vms.put({ ...inside, state: 'Destroyed' })
+  api.refused(await assign(web.id, inside.id), 'VM_STATE', new RegExp(`${inside.name} is Destroyed`))
+  api.refused(await assign(web.id, NOBODY), 'VM_NOT_FOUND')
+  api.refused(await assign(NOBODY, inside.id), 'RESOURCE_NOT_FOUND', /Load-balancer rule .* not found/)
+  api.refused(await lab.call('DELETE', `${BALANCERS}/${web.id}/machines/${NOBODY}`), 'VM_NOT_FOUND')
+
+  const address = addresses.get(loose_ip_id)
+  assert.ok(address !== null)
+  addresses.put({ ...address, associatednetworkid: wellKnown.networks['office-shared'] })
+  for (const [body, code, sentence] of [
+    [{ public_ip_id: loose_ip_id }, 'INVALID_REQUEST', /network office-shared, which offers no load balancing/],
+    [{ public_ip_id: vpc_ip_id }, 'INVALID_REQUEST', /network_id: is required/],
+    [{ public_ip_id: vpc_ip_id, open_firewall: true }, 'INVALID_REQUEST', /open_firewall: cannot be true/],
+    [{ source_cidrs: ['everywhere'] }, 'INVALID_REQUEST', /source_cidrs\.0: everywhere is not a range/],
+    [{ algorithm: 'fastest' }, 'INVALID_REQUEST', /roundrobin/],
+    [{ public_ip_id: nat_ip_id }, 'PUBLIC_IP_STATE', /203\.0\.113\.62 has static NAT/],
+    [{ public_ip_id: free_ip_id }, 'PUBLIC_IP_STATE', /203\.0\.113\.64 is Free/],
+    [{ public_ip_id: NOBODY }, 'PUBLIC_IP_NOT_FOUND', /./],
+  ] as const) api.refused(await balancer({ public_port: 81, ...body }), code, sentence) // biome-ignore format: a table
+  assert.equal((await api.calls('createLoadBalancerRule')).length, 1)
+  api.refused(await lab.call('PUT', BALANCERS, { id: web.id }), 'INVALID_REQUEST', /names nothing to change/)
+  for (const reply of [
+    await lab.call('PUT', BALANCERS, { id: NOBODY, name: 'x' }),
+    await lab.call('GET', `${BALANCERS}/${NOBODY}`),
+    await remove(BALANCERS, NOBODY),
+  ])
+    api.refused(reply, 'RESOURCE_NOT_FOUND')
+  api.refused(await api.post(`${BALANCERS}/list`, { name: '' }), 'INVALID_REQUEST')
+})
+
+test('a machine that the platform alone knows to serve the rule already is a conflict in our words', async () => {
+  const { body: web } = await balancer()
+  const vm = running((networks) => networks.includes(network_id))
+  const text = 'VM 7 with 10.10.0.7 is already mapped to load balancer.'
+  await api.control('fail', { command: 'assignToLoadBalancerRule', code: 431, text, times: 1 })
+  const reply = await api.done('POST', `${BALANCERS}/${web.id}/machines`, { virtual_machine_id: vm.id })
+  api.refused(reply, 'COMPUTE_CONFLICT', /serves this load-balancer rule already/)
+})
+
+test('a rule and its machines belong to their tenant; without a firewall asked for, the port stays shut', async () => {
+  const [acme, globex] = [await api.tokenOf(wellKnown.domains.acme), await api.tokenOf(wellKnown.domains.globex)]
+  const { body: web, status, text } = await balancer({}, acme)
+  assert.equal(status, 201, text)
+  assert.deepEqual(
+    [await api.calls('createLoadBalancerRule')].flat().map((call) => call.openfirewall),
+    ['false'],
+  )
+  const as = (token: string) => ({ token })
+  assert.equal((await lab.call('GET', `${BALANCERS}/${web.id}`, undefined, as(acme))).body.name, 'web')
+  api.refused(await lab.call('GET', `${BALANCERS}/${web.id}`, undefined, as(globex)), 'RESOURCE_NOT_FOUND')
+  assert.equal((await api.post(`${BALANCERS}/list`, {}, globex)).body.count, 0)
+  const machines_of_others = await api.post(
+    `${BALANCERS}/${web.id}/machines`,
+    { virtual_machine_id: wellKnown.vms['web-01'] },
+    globex,
+  )
+  api.refused(machines_of_others, 'RESOURCE_NOT_FOUND')
+})

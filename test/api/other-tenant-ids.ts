@@ -41,6 +41,7 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
   [/^firewallRule/, 'firewall_rule'],
+  [/^loadBalancer/, 'load_balancer'],
   [/^tenant/, 'tenant'],
   [/^diskOffering/, 'disk_offering'],
   [/^job/, 'job'],
@@ -104,6 +105,7 @@ const BESIDE: Readonly<Record<string, { add?: Json; drop?: string[]; code?: RegE
   'portForwardingCreate body.network_id': REPEATED,
   'firewallRuleList body.network_id': { drop: ['public_ip_id'] },
   'firewallRuleCreate body.network_id': { drop: ['public_ip_id'] },
+  'loadBalancerCreate body.network_id': REPEATED,
   'publicIpDnsSet params.ip_id': { code: /^DNS_NOT_CONFIGURED$/ },
 }
 
@@ -197,6 +199,9 @@ export async function valuesOf(lab: Lab): Promise<Values> {
   const address = tables.addresses.put({
     ...free, state: 'Allocated', allocated: Date.now(), associatednetworkid: acme_net, accountid: accounts.acme, projectid: null,
   }) // biome-ignore format: one record
+  const own_balancer = tables.loadbalancers.put({
+    ...first([...tables.loadbalancers.values()]), id: made(12), networkid: acme_net, ipaddressid: address.id, accountid: accounts.acme,
+  }) // biome-ignore format: one record
   const rule = first([...tables.rules.values()].filter((one) => one.accountid === accounts.acme))
   return {
     own: {
@@ -204,6 +209,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
       template: things.template_id, iso: things.iso_id, service_offering: wellKnown.service_offerings.medium,
       disk_offering: things.disk_offering_id, affinity_group: first([...tables.affinitygroups.values()]).id, project: wellKnown.project, address: address.id,
       nic: first(vm.nics).id, tenant: domains.acme, snapshot: snapshot.id, backup: backup.id, rule: rule.id,
+      load_balancer: own_balancer.id,
     }, // biome-ignore format: one table
     of_others: {
       vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
@@ -211,7 +217,7 @@ export async function valuesOf(lab: Lab): Promise<Values> {
       affinity_group: things.affinity_group_id, ssh_key: things.ssh_key_id, user_data: things.user_data_id, vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,
-      rule: things.rule_id, firewall_rule: things.firewall_rule_id, job: things.job_id, event: things.event_id,
+      rule: things.rule_id, firewall_rule: things.firewall_rule_id, load_balancer: things.load_balancer_id, job: things.job_id, event: things.event_id,
     }, // biome-ignore format: one table
   }
 }

@@ -20,6 +20,7 @@ export interface OtherTenant {
   ip_id: string
   rule_id: string
   firewall_rule_id: string
+  load_balancer_id: string
   job_id: string
   event_id: string
   platform_event_id: string
@@ -83,9 +84,13 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     state: 'Active', fordisplay: true, ...OWNER,
   }) // biome-ignore format: one record
   tables.firewallrules.put({
-    id: id(9), protocol: 'tcp', startport: 80, endport: 80, icmptype: null, icmpcode: null, traffictype: 'Ingress',
+    id: id(11), protocol: 'tcp', startport: 80, endport: 80, icmptype: null, icmpcode: null, traffictype: 'Ingress',
     ipaddressid: address.id, networkid: network.id, cidrlist: ['0.0.0.0/0'], destcidrlist: [], state: 'Active', relatedruleid: null,
     ...OWNER,
+  }) // biome-ignore format: one record
+  tables.loadbalancers.put({
+    id: id(10), name: 'globex-web', description: null, algorithm: 'roundrobin', protocol: 'tcp', publicport: 443, privateport: 443,
+    ipaddressid: address.id, networkid: network.id, cidrlist: [], state: 'Active', virtualmachineids: [vm.id], ...OWNER,
   }) // biome-ignore format: one record
   const done = await finished(lab, vm.id)
   const event = first(tables.events.filter((one) => one.accountid === GLOBEX))
@@ -104,7 +109,8 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     network_id: network.id,
     ip_id: address.id,
     rule_id: id(5),
-    firewall_rule_id: id(9),
+    firewall_rule_id: id(11),
+    load_balancer_id: id(10),
     ...done,
     platform_event_id: event.id,
     own_vm_id: own.id,

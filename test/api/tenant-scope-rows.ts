@@ -204,6 +204,24 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   firewallRuleList: refuses(({ ip_id }) => ({ public_ip_id: ip_id })),
   firewallRuleCreate: refuses(({ network_id }) => ({ network_id, protocol: 'all' })),
   firewallRuleDelete: at(({ firewall_rule_id }) => ({ id: firewall_rule_id })),
+  loadBalancerList: lists(({ load_balancer_id }) => [load_balancer_id]),
+  loadBalancerGet: at(({ load_balancer_id }) => ({ id: load_balancer_id })),
+  loadBalancerCreate: refuses(({ ip_id }) => ({
+    name: 'mine', public_ip_id: ip_id, public_port: 8443, private_port: 443, algorithm: 'source',
+  })), // biome-ignore format: one record
+  loadBalancerUpdate: refuses(({ load_balancer_id }) => ({ id: load_balancer_id, name: 'mine now' })),
+  loadBalancerDelete: at(({ load_balancer_id }) => ({ id: load_balancer_id })),
+  loadBalancerMachineAssign: {
+    kind: 'refuses',
+    input: ({ load_balancer_id, own_vm_id }) => ({
+      params: { id: load_balancer_id },
+      body: { virtual_machine_id: own_vm_id },
+    }),
+  },
+  loadBalancerMachineRemove: at(({ load_balancer_id, own_vm_id }) => ({
+    id: load_balancer_id,
+    virtual_machine_id: own_vm_id,
+  })),
   diskOfferingList: common(OFFERINGS),
   diskOfferingGet: common(OFFERINGS),
   diskOfferingGetByName: common(OFFERINGS),

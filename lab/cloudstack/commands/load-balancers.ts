@@ -188,15 +188,13 @@ function requireAlgorithm(algorithm: string): void {
 /** A port of an address is balanced or forwarded once, whatever the protocols. */
 function requireFreePort({ state }: Call, ipaddressid: string, port: number): void {
   const taken = [
-    ...state.tables.loadbalancers
-      .by('address', ipaddressid)
-      .map(({ id, publicport, state: now }) => ({
-        id,
-        now,
-        first: publicport,
-        last: publicport,
-        purpose: 'LoadBalancing',
-      })),
+    ...state.tables.loadbalancers.by('address', ipaddressid).map(({ id, publicport, state: now }) => ({
+      id,
+      now,
+      first: publicport,
+      last: publicport,
+      purpose: 'LoadBalancing',
+    })),
     ...state.tables.rules
       .by('address', ipaddressid)
       .map(({ id, state: now, publicport: first, publicendport: last }) => ({

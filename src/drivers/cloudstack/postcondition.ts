@@ -37,6 +37,16 @@ const THINGS = {
   }, // biome-ignore format: one record
   firewall_rule: { command: 'listFirewallRules', key: 'firewallrule', word: 'firewall rule', args: WHOLE_SCOPE },
   egress_rule: { command: 'listEgressFirewallRules', key: 'firewallrule', word: 'egress rule', args: WHOLE_SCOPE },
+  load_balancer: {
+    command: 'listLoadBalancerRules',
+    key: 'loadbalancerrule',
+    word: 'load-balancer rule',
+    args: WHOLE_SCOPE,
+  },
+  /** Of a rule, which is its argument. */
+  balanced_machine: {
+    command: 'listLoadBalancerRuleInstances', key: 'loadbalancerruleinstance', word: 'machine of the load-balancer rule', args: {},
+  }, // biome-ignore format: one record
   public_ip: {
     command: 'listPublicIpAddresses', key: 'publicipaddress', word: 'public IP', args: { ...WHOLE_SCOPE, allocatedonly: false },
   }, // biome-ignore format: one record

@@ -11,7 +11,7 @@ import type { Subject } from '../operation.ts'
 import type { JobRowSpec } from '../platform-rows.ts'
 import { requireCidrs } from './cidr.ts'
 import {
-  type ForwardingAddress, readAddress, readRule, readTarget, requireAllocated, requireNoStaticNat, requireTargetState, rulesOf,
+  readAddress, readRule, readTarget, requireAllocated, requireNoStaticNat, requireTargetState, rulesOf,
   targetNetwork,
 } from './forwarding-lookup.ts' // biome-ignore format: one import
 import { newPrivatePorts, overlaps, type PortRange, portsOf, wordsFor } from './forwarding-ports.ts'

@@ -3,6 +3,7 @@ import { eligibleNics } from '#src/contract/network/eligible-nics.ts'
 import { firewall } from '#src/contract/network/firewall.ts'
 import { guestNetworkJobs } from '#src/contract/network/guest-network-jobs.ts'
 import { guestNetworks } from '#src/contract/network/guest-networks.ts'
+import { loadBalancers } from '#src/contract/network/load-balancers.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
 import { portForwarding } from '#src/contract/network/port-forwarding.ts'
@@ -18,6 +19,7 @@ import { guestNetworkJobHandlers } from './guest-network-jobs.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import { guestNetworkHandlers } from './guest-networks.ts'
 import { createHealthWatcher, healthHandlers } from './health.ts'
+import { loadBalancerHandlers } from './load-balancers.ts'
 import { monitoringHandlers } from './monitoring.ts'
 import { readMtuReport } from './mtu-report.ts'
 import { mtuDeclareJob } from './mtu-rollout.job.ts'
@@ -43,6 +45,7 @@ export function networkModule(parts: Parts): Module {
       serve(serviceProviders, serviceProviderHandlers(parts)),
       serve(portForwarding, portForwardingHandlers(parts)),
       serve(firewall, firewallHandlers(parts)),
+      serve(loadBalancers, loadBalancerHandlers(parts)),
       serve(networkStats, networkStatsHandlers(parts)),
     ],
     jobs: [

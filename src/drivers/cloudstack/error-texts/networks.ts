@@ -41,6 +41,11 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
     'A firewall rule for the same packets exists already; delete it first, or give other ports or ranges.',
   ],
   [
+    /is already mapped to load balancer/,
+    'COMPUTE_CONFLICT',
+    'The virtual machine[ {sent.vm}] serves this load-balancer rule already.',
+  ],
+  [
     /Private port start should be equal to public port start/,
     'COMPUTE_REJECTED',
     'The first private port must equal the first public port.',
