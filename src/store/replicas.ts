@@ -20,6 +20,7 @@ export const DEAD_AFTER_S = 7
 export function createReplica(database: Database, background: Background): Replica {
   const id = randomUUIDv7()
   let timer: NodeJS.Timeout | undefined
+  let signing: Promise<void> | undefined
   const sign = async (): Promise<void> => {
     await database.db
       .insertInto('replica')
@@ -32,11 +33,13 @@ export function createReplica(database: Database, background: Background): Repli
     async start() {
       await sign()
       timer = setInterval(() => {
-        void background.round('heartbeat', sign)
+        signing = background.round('heartbeat', sign)
       }, SIGN_MS)
     },
     async stop() {
       clearInterval(timer)
+      // One that came after the removal would make this replica alive again.
+      await signing
       await database.db.deleteFrom('replica').where('id', '=', id).execute()
     },
   }

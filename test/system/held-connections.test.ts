@@ -8,6 +8,7 @@ import { createMetrics } from '#src/kernel/metrics.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { createLeader, type Leader } from '#src/store/leader.ts'
 import { createListener } from '#src/store/listener.ts'
+import { createReplica } from '#src/store/replicas.ts'
 import { startWire } from '../support/database-wire.ts'
 import { createTestDatabase, onDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
@@ -104,6 +105,23 @@ test('work that fails is begun again, and is named as failing', async () => {
     background.failing().map(({ task }) => task),
     ['leader-failing'],
   )
+})
+
+test('a heartbeat that is under way when a replica stops does not make it alive again', async () => {
+  const gate = Promise.withResolvers<void>()
+  const rounds: Promise<void>[] = []
+  const round = (_task: string, work: () => Promise<unknown>): Promise<void> => {
+    rounds.push(gate.promise.then(async () => void (await work())))
+    return rounds.at(-1) ?? assert.fail()
+  }
+  const replica = createReplica(database, { ...background, round })
+  await replica.start()
+  await until('a heartbeat is under way', () => rounds.length > 0)
+  const stopped = replica.stop()
+  gate.resolve()
+  await Promise.all([stopped, ...rounds])
+  const { rows } = await database.pool.query('select from replica where id = $1', [replica.id])
+  assert.equal(rows.length, 0)
 })
 
 test('a listener whose connection falls silent says so, connects again, and has its readers catch up', async () => {
