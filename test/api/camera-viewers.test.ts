@@ -356,11 +356,13 @@ test('whatever a real relay was recorded to answer, players get media, an answer
       }
       if (!messages.some(([kind]) => kind?.startsWith('send'))) viewer.socket.send('{"type":"none"}')
       const has_end = (): boolean => viewer.texts.some((text) => text.endsWith('"end"}'))
-      const closed = viewer.closed.then((end) => end)
-      await Promise.race([closed, until('all was replayed', has_end)])
+      await until(
+        'all was replayed, or the viewer is closed',
+        () => has_end() || viewer.socket.readyState === WebSocket.CLOSED,
+      )
       const about = `${recording.name} by ${way}`
       if (viewer.socket.readyState !== WebSocket.OPEN) {
-        const [code, reason] = await closed
+        const [code, reason] = await viewer.closed
         assert.ok(code === 1008 || code === 1011, `${about}: ${code}`)
         assert.match(reason, /^(Send|No stream|The relay) [^:]*(:[^:]+)*\.$/, about)
         assert.doesNotMatch(reason, /dial|tcp|127|http/, about)
