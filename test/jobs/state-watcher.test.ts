@@ -158,3 +158,42 @@ test('events that were read but could not be stored are read again', async () =>
     ids,
   )
 })
+
+test('a state that was read before another one was written does not replace it', async () => {
+  const id = wellKnown.vms['web-01']
+  const { vms } = platform.state.tables
+  const states = async () => {
+    const rows = database.db
+      .selectFrom('stream_event')
+      .select('data')
+      .where('type', '=', 'vm-state')
+      .orderBy('position')
+    const all = (await rows.execute()).map(({ data }) => data as { id: string; new_state: string })
+    return all.filter((one) => one.id === id).map(({ new_state }) => new_state)
+  }
+  const earlier = (await states()).length
+  const gate = Promise.withResolvers<void>()
+  let read = 0
+  const held: CloudStack = {
+    ...cloudstack,
+    async call(...args) {
+      const answer = await cloudstack.call(...args)
+      read += 1
+      if (read === 1) await gate.promise
+      return answer
+    },
+  }
+  const hook = { public_url: undefined, hook_secret: undefined }
+  const polls = { events_poll_ms: EVENTS_MS, states_poll_ms: STATES_MS }
+  const slow = createStateWatcher({ cloudstack: held, database, ...polls, hook, log, wait, background })
+  const poll = slow.poll([id])
+  await until('it has read the old state', () => read === 1)
+  const vm = vms.get(id)
+  assert.equal(vm?.state, 'Running')
+  vms.put({ ...vm, state: 'Stopped' })
+  await watcher.poll([id])
+  gate.resolve()
+  await poll
+  const row = await database.db.selectFrom('vm_state').select('state').where('id', '=', id).executeTakeFirst()
+  assert.deepEqual([row?.state, (await states()).slice(earlier)], ['Stopped', ['Stopped']])
+})

@@ -12,6 +12,7 @@ import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
+import { databaseClock } from '#src/store/tenants.ts'
 import { createHookCheck, type HookCheck } from './hook-check.ts'
 import { createHookRegistration, type HookRegistration } from './hook-registration.ts'
 import { storeEvents } from './stored-events.ts'
@@ -90,6 +91,8 @@ async function watch(options: WatcherOptions, signal: AbortSignal): Promise<void
 async function pollAllVms({ cloudstack, database }: WatcherOptions, signal: AbortSignal): Promise<void> {
   const before = new Set(await knownIds(database))
   const first_poll = before.size === 0
+  const read_at = await databaseClock(database.db)
+  const unclear: string[] = []
   for await (const rows of cloudstack.listPages(
     'listVirtualMachines',
     { details: DETAILS, ...WHOLE_SCOPE },
@@ -98,10 +101,11 @@ async function pollAllVms({ cloudstack, database }: WatcherOptions, signal: Abor
   )) {
     const seen = seenRows(rows)
     for (const vm of seen) before.delete(vm.id)
-    await recordStates(database, seen, first_poll)
+    unclear.push(...(await recordStates(database, seen, read_at, first_poll)))
   }
   // A row may move between pages while they are read: only what is not found by its own id either is gone.
   await recordMissing({ cloudstack, database }, [...before], signal)
+  await pollVms({ cloudstack, database }, unclear, signal)
 }
 
 async function recordMissing(
@@ -110,22 +114,26 @@ async function recordMissing(
   signal: AbortSignal,
 ): Promise<void> {
   const gone: string[] = []
+  const unclear: string[] = []
   for (const id of ids) {
+    const read_at = await databaseClock(database.db)
     const found = await readOne(cloudstack, id, signal)
     if (found === null) gone.push(id)
-    else await recordStates(database, [found])
+    else unclear.push(...(await recordStates(database, [found], read_at)))
   }
   await recordGone(database, gone)
+  await pollVms({ cloudstack, database }, unclear, signal)
 }
 
 /** Machines named by events, hooks and jobs. An id that the list with `ids` does not return is asked for by itself. */
 async function pollVms(
-  { cloudstack, database }: WatcherOptions,
+  { cloudstack, database }: Pick<WatcherOptions, 'cloudstack' | 'database'>,
   ids: readonly string[],
   signal?: AbortSignal,
 ): Promise<void> {
   const wanted = [...new Set(ids)].slice(0, MAX_IDS)
   if (wanted.length === 0) return
+  const read_at = await databaseClock(database.db)
   const args = { ids: wanted, details: DETAILS, listall: true, page: 1, pagesize: wanted.length }
   const content = await cloudstack.call('listVirtualMachines', args, { signal }).catch((error: unknown) => {
     // One unknown id spoils the whole list.
@@ -133,9 +141,10 @@ async function pollVms(
     throw error
   })
   const seen = seenRows(rowsOf(content, 'virtualmachine'))
-  await recordStates(database, seen)
+  const unclear = await recordStates(database, seen, read_at)
   const missing = wanted.filter((id) => seen.every((vm) => vm.id !== id))
   await recordMissing({ cloudstack, database }, missing, signal ?? new AbortController().signal)
+  await pollVms({ cloudstack, database }, unclear, signal)
 }
 
 async function readOne(cloudstack: CloudStack, id: string, signal: AbortSignal): Promise<SeenVm | null> {

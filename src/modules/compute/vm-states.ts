@@ -55,18 +55,33 @@ interface Changed extends Selectable<Tables['vm_state']> {
 
 /**
  * Stores what was seen and publishes what is different, in one transaction. Only rows that differ are written, so that
- * looking often costs little, and of several watchers one publishes.
+ * looking often costs little, and of several watchers one publishes. `read_at`: before the platform was asked, on the clock
+ * of the database. Answers the machines of which somebody wrote another state since then: which of the two is the newer is
+ * not known, so they are to be read again.
  */
-export async function recordStates(database: Database, seen: readonly SeenVm[], first_poll = false): Promise<void> {
-  if (seen.length === 0) return
-  await database.transact(async (trx, publish) => {
-    const changed = await changedRows(trx, seen)
+export async function recordStates(
+  database: Database,
+  seen: readonly SeenVm[],
+  read_at: Date,
+  first_poll = false,
+): Promise<string[]> {
+  if (seen.length === 0) return []
+  return database.transact(async (trx, publish) => {
+    const changed = await changedRows(trx, seen, read_at)
     // What is seen for the first time ever has not changed: a whole site would flood the stream.
     if (!first_poll) for (const row of changed) publish(messageOf(row))
+    const ids = seen.map(({ id }) => id)
+    const stored = await trx.selectFrom('vm_state').select(['id', 'state', 'host_id']).where('id', 'in', ids).where('seen_at', '>', read_at).execute() // biome-ignore format: one query
+    const states = new Map(seen.map((one) => [one.id, one]))
+    return stored.filter((row) => isOther(row, states.get(row.id))).map(({ id }) => id)
   })
 }
 
-async function changedRows(trx: Trx, seen: readonly SeenVm[]): Promise<Changed[]> {
+function isOther(row: Pick<SeenVm, 'state' | 'host_id'>, seen: SeenVm | undefined): boolean {
+  return row.state !== seen?.state || row.host_id !== seen.host_id
+}
+
+async function changedRows(trx: Trx, seen: readonly SeenVm[], read_at: Date): Promise<Changed[]> {
   const { rows } = await sql<Changed>`
     with seen as (
       select id, name, state, host_id, tenant_id, words
@@ -80,7 +95,7 @@ async function changedRows(trx: Trx, seen: readonly SeenVm[]): Promise<Changed[]
       on conflict (id) do update
         set name = excluded.name, state = excluded.state, host_id = excluded.host_id, tenant_id = excluded.tenant_id, words = excluded.words,
             seen_at = now()
-        where (known.name, known.state, known.host_id, known.tenant_id, known.words)
+        where known.seen_at <= ${read_at} and (known.name, known.state, known.host_id, known.tenant_id, known.words)
           is distinct from (excluded.name, excluded.state, excluded.host_id, excluded.tenant_id, excluded.words)
       returning *
     )
