@@ -64,9 +64,9 @@ export function runCli(args: readonly string[], options: CliOptions = {}): Promi
   return startCli(args, options).done
 }
 
-/** Waits until a condition holds; fails after ten seconds. */
+/** Waits until a condition holds; fails after a minute and a half. */
 export async function until(holds: () => boolean): Promise<void> {
-  const deadline = Date.now() + 10_000
+  const deadline = Date.now() + 90_000
   while (!holds()) {
     if (Date.now() > deadline) throw new Error('the condition did not come true in time')
     await new Promise((resolve) => setTimeout(resolve, 20))

@@ -48,7 +48,7 @@ export async function query(connection: Connection, sql: string): Promise<unknow
 }
 
 export async function until(what: string, holds: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 90_000
   while (!holds()) {
     if (performance.now() > deadline) throw new Error(`never came true: ${what}`)
     await delay(10)

@@ -16,7 +16,6 @@ import { until } from '../support/until.ts'
 
 const JOBS = 200
 const SLOTS = 10
-const END_MS = 60_000
 
 let database: TestDatabase
 let client: pg.Client
@@ -55,9 +54,12 @@ const count = async (where: string): Promise<number> =>
 test('200 jobs admitted at one of three replicas are run by all within their room; one is killed, and none is lost or done twice', async () => {
   const [first, second] = await Promise.all([startWorker(), startWorker(), startWorker()])
   first.send(JOBS)
-  await until('some jobs have ended', async () => (await count(`job_status = 'completed'`)) > JOBS / 4, END_MS)
+  await until('some jobs have ended, and each replica has had one', async () => {
+    const { rows } = await client.query('select count(distinct pid)::int as replicas from act')
+    return rows[0].replicas === workers.length && (await count(`job_status = 'completed'`)) > JOBS / 4
+  })
   second.kill('SIGKILL')
-  await until('all jobs have ended', async () => (await count(`job_status = 'completed'`)) === JOBS, END_MS)
+  await until('all jobs have ended', async () => (await count(`job_status = 'completed'`)) === JOBS)
   const { rows: acts } = await client.query('select pid, running from act')
   const { rows: twice } = await client.query('select from act group by job_id, step having count(*) > 1')
   assert.equal(twice.length, 0, 'an act was done twice')

@@ -16,9 +16,9 @@ const ORDER = {
   network_ids: [wellKnown.networks['office-shared']],
 }
 /** A job whose replica died goes on elsewhere within this time. */
-const TAKEN_OVER_MS = 20_000
+const TAKEN_OVER_MS = 40_000
 /** While the platform holds its answer back, the request stands between "sent" and "answered". */
-const HELD_BACK_MS = 4000
+const HELD_BACK_MS = 8000
 
 interface Database {
   url: string
