@@ -53,7 +53,7 @@ async function watchersPolled(client: pg.Client): Promise<void> {
     (await many_of('vm_state')) === ROWS &&
     (await many_of('tenant')) > 0 &&
     (await callsOf(lab, 'listHosts')).length > 0
-  await until('the watchers have polled', polled, 60_000)
+  await until('the watchers have polled', polled)
 }
 
 interface List {

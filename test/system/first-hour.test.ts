@@ -48,7 +48,7 @@ before(async () => {
 after(async () => {
   if (lab !== undefined && !lab.ended()) await lab.end('SIGINT')
   await children.close()
-  await until('the database has followed', () => state_dir === undefined || processesOf(state_dir).length === 0, 30_000)
+  await until('the database has followed', () => state_dir === undefined || processesOf(state_dir).length === 0)
 })
 
 /** The blocks of a document that are for a shell, in order. */
