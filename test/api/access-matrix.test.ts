@@ -168,7 +168,7 @@ test('what is mounted is what the contract declares, no route more and none less
 })
 
 for (const area of areas) {
-  test(`${area.name}: every route lets in and turns away whom the contract says`, { timeout: 120_000 }, async () => {
+  test(`${area.name}: every route lets in and turns away whom the contract says`, { timeout: 300_000 }, async () => {
     const wrong: string[] = []
     let asked = 0
     for (const [operation, route] of Object.entries(area.routes)) {

@@ -25,7 +25,7 @@ after(async () => {
   await proxy?.close()
 })
 
-test('each order is done once or not at all, and has one end', { timeout: 180_000 }, async (t) => {
+test('each order is done once or not at all, and has one end', { timeout: 400_000 }, async (t) => {
   const { orders, succeeded } = await storm({
     platform: lab.platform,
     proxy,

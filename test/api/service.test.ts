@@ -371,7 +371,7 @@ suite('a service whose database goes away', () => {
   })
 
   test('it lives on, says that it is not ready, and works again when the database is back', {
-    timeout: 90_000,
+    timeout: 300_000,
   }, async () => {
     assert.ok(lab !== undefined && postgres !== undefined)
     const { call, url, token } = lab

@@ -181,7 +181,7 @@ const cases: Case[] = [
 ]
 
 for (const { title, change, was, will } of cases) {
-  describe(title, { timeout: 120_000 }, () => {
+  describe(title, { timeout: 300_000 }, () => {
     const completed = async (fixture: Fixture, job: JobRow, where: string): Promise<void> => {
       assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
       assert.deepEqual(await stateOf(fixture), expected(fixture.run, will(fixture.run)), where)

@@ -26,7 +26,7 @@ function startPlatform(port: number): Promise<CloudStackLab> {
   return startCloudStack({ time: 'step', port, state_file: join(folder, 'platform.journal') })
 }
 
-test('disks whose attaching was under way when everything died are attached once', { timeout: 190_000 }, async () => {
+test('disks whose attaching was under way when everything died are attached once', { timeout: 300_000 }, async () => {
   database = await createTestDatabase()
   const first = await startPlatform(0)
   platform = first

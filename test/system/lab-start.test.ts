@@ -124,7 +124,7 @@ test('its name server answers what the API just made, and a client gets a lease 
   assert.ok(leases.text.includes(answer.ip), leases.text)
 })
 
-test('killed with SIGKILL it leaves no program of its state folder running', { timeout: 120_000 }, async () => {
+test('killed with SIGKILL it leaves no program of its state folder running', { timeout: 300_000 }, async () => {
   assert.ok(first !== undefined)
   const { call, child } = first
   const made = await call('POST', '/auth/tokens', { name: 'acknowledged', role: 'operator' })
@@ -150,7 +150,7 @@ test('killed with SIGKILL it leaves no program of its state folder running', { t
   await until('every program has followed', () => processesOf(state_dir).length === 0, GONE_WITHIN_MS)
 })
 
-test('the next start is clean and has the acknowledged event, token and machine', { timeout: 120_000 }, async (t) => {
+test('the next start is clean and has the acknowledged event, token and machine', { timeout: 300_000 }, async (t) => {
   assert.ok(acknowledged !== undefined && first !== undefined)
   first_line = firstLogLine()
   assert.ok(first_line.startsWith('{'))
@@ -207,7 +207,7 @@ test('a node route without a target acts on no machine and names the nodes of th
   assert.equal(run.body.code, 'AGENT_NOT_CONFIGURED')
 })
 
-test('Ctrl-C stops everything in order', { timeout: 120_000 }, async () => {
+test('Ctrl-C stops everything in order', { timeout: 300_000 }, async () => {
   assert.ok(second !== undefined)
   const { child } = second
   process.kill(-child.pid, 'SIGINT')

@@ -39,7 +39,7 @@ const DATABASES = [
 // Mostly they wait for a dead process to be noticed: both at once cost little more than one.
 suite('a machine is provisioned once', { concurrency: DATABASES.length }, () => {
   for (const { name, skip, start } of DATABASES) {
-    suite(`on ${name}`, { skip, concurrency: 1, timeout: 200_000 }, () => {
+    suite(`on ${name}`, { skip, concurrency: 1, timeout: 600_000 }, () => {
       let database: Database | undefined
       let started: Production | undefined
       const streams: SseReader[] = []
