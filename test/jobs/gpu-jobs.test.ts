@@ -14,7 +14,7 @@ import { assignVgpus } from '#src/node/gpu/assign.ts'
 import { convertGpus } from '#src/node/gpu/convert.ts'
 import { readGpus } from '#src/node/gpu/inventory.ts'
 import { type GpuKernel, gpuKernel } from '../support/gpu-kernel.ts'
-import { crashEverywhere, ended, failEverywhere, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
+import { crashInTurn, ended, failEverywhere, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase } from '../support/test-database.ts'
 import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
@@ -174,7 +174,7 @@ for (const [name, walk, ...sent] of [
   ['profile sync', syncing, 'createVgpuProfile'],
 ] as const) {
   test(`a ${name} that crashes at any point is finished by the next process, or put back`, async () => {
-    const points = await crashEverywhere(walk)
+    const points = await crashInTurn(walk)
     for (const point of sent) assert.ok(points.includes(`${point}:sent`), `${point} of ${points.join()}`)
   })
   test(`a ${name} whose steps fail in turn is put back`, async () => {

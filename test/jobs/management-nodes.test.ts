@@ -13,7 +13,7 @@ import { type Database, openDatabase } from '#src/store/database.ts'
 import { haMembers, setHaMember } from '#src/store/ha-members.ts'
 import { moveNode } from '#src/store/node-lifecycle.ts'
 import { findNode, type NodeRow } from '#src/store/nodes.ts'
-import { crashEverywhere, crashInTurn, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
+import { crashInTurn, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { addManagementNode, joiningJob, leavingJob } from '../support/management-jobs.ts'
 import { simulatedNode } from '../support/setup-node.ts'
 import {
@@ -116,7 +116,7 @@ suite('management nodes', () => {
   const joining: Walk<Fixture> = { make: join, points: POINTS, completed: joined, failed: notJoined }
 
   test('a process killed at any point of a joining is followed by one that makes the node a member', async () => {
-    const points = await crashEverywhere(joining)
+    const points = await crashInTurn(joining)
     for (const point of ['slot', 'set:database', 'set:services', 'scripts', 'set:failover', 'keys'])
       assert.ok(points.includes(`${point}:sent`), `${point} is a point`)
   })
@@ -234,7 +234,7 @@ suite('management nodes', () => {
   }
 
   test('a process killed at any point of a leaving is followed by one that ends it; the database is promoted once', async () => {
-    const points = await crashEverywhere(leaving)
+    const points = await crashInTurn(leaving)
     for (const point of ['remove:failover', 'remove:services', 'database-stop', 'promote', 'slot', 'follow', 'keys'])
       assert.ok(points.includes(`${point}:sent`), `${point} is a point`)
   })

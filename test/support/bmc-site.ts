@@ -75,7 +75,7 @@ export async function startBmcSite(options: BmcSiteOptions = {}): Promise<BmcSit
     ...options,
     config: {
       bmc: {
-        allowed_networks: ['127.0.77.0/24'], timeout_ms: 15_000, follow_ms: 20, watch_ms: 100, patience_seconds: 3, iso_dir, ...options.bmc,
+        allowed_networks: ['127.0.77.0/24'], timeout_ms: 15_000, follow_ms: 20, watch_ms: 100, patience_seconds: 6, iso_dir, ...options.bmc,
       },
       ...options.config,
     },
