@@ -27,7 +27,7 @@ import {
 } from '#src/store/node-health.ts'
 import { allNodes, findNode, type NodeRow } from '#src/store/nodes.ts'
 import { judge, type NodeFindings, type PlatformGpu } from './health-verdict.ts'
-import { type MonitoringDeps, nodeAlerts } from './monitoring.ts'
+import { alertsByNode, type AskedNodes, askForAlerts, type MonitoringDeps } from './monitoring.ts'
 import { isConfigured } from './node-page.ts'
 
 export interface HealthDeps extends ChangeDeps, MonitoringDeps {
@@ -65,42 +65,55 @@ export function createHealthWatcher(deps: HealthDeps): Leader {
   })
 }
 
+/** So few that a view that somebody opens meanwhile finds the nodes, and this process, nearly free. */
+const ASKED_AT_ONCE = 32
+
 async function checkAll(deps: HealthDeps, held: AbortSignal): Promise<void> {
   const rows = await allNodes(deps.database.db)
-  const asked = hostsOf(deps)
-  const [alerts, storage, hosts, gpus] = await Promise.all([
-    nodeAlerts(deps, rows), storageOf(deps, rows), asked, asked.then((known) => gpusOf(deps, rows, known)),
-  ]) // biome-ignore format: one question each
-  const unchanged: number[] = []
-  for (const row of rows) {
-    // The first verdict over thousands of nodes takes minutes, and whoever stops does not wait for it.
+  const hosts = await hostsOf(deps)
+  const asked: AskedForHealth[] = []
+  for (let at = 0; at < rows.length; at += ASKED_AT_ONCE) {
+    asked.push(await askForHealth(deps, rows.slice(at, at + ASKED_AT_ONCE), hosts))
     if (held.aborted) return
-    const platform = hosts.get(row.node_ip ?? '') ?? null
-    const is_same = await keep(deps, row, {
-      alerts: alerts.get(row.node_id) ?? [],
-      storage: storage.get(row.node_id),
-      platform,
-      gpus: gpus.get(row.node_id),
-    })
-    if (is_same) unchanged.push(row.node_id)
+  }
+  const alerts = await alertsByNode(deps, asked)
+  const unchanged: number[] = []
+  for (const { entries, storage, gpus } of asked) {
+    for (const { row } of entries) {
+      // The first verdict over thousands of nodes takes minutes, and whoever stops does not wait for it.
+      if (held.aborted) return
+      const is_same = await keep(deps, row, {
+        alerts: alerts.get(row.node_id) ?? [],
+        storage: storage.get(row.node_id),
+        platform: hosts.get(row.node_ip ?? '') ?? null,
+        gpus: gpus.get(row.node_id),
+      })
+      if (is_same) unchanged.push(row.node_id)
+    }
   }
   await confirmHealth(deps.database.db, unchanged)
   for (const [health, count] of Object.entries(await countHealths(deps.database.db))) deps.metrics.nodes(health, count)
 }
 
-async function storageOf({ ask }: HealthDeps, rows: readonly NodeRow[]): Promise<Map<number, NodeFindings['storage']>> {
-  const outcomes = await ask.storage(rows.filter(isConfigured))
-  return new Map(outcomes.map((outcome) => [outcome.node.node_id, outcome]))
+interface AskedForHealth extends AskedNodes {
+  storage: Map<number, NodeFindings['storage']>
+  gpus: Map<number, NodeFindings['gpus']>
 }
 
-/** Nodes whose GPUs the platform knows are asked for them. */
-async function gpusOf(
-  { ask }: HealthDeps,
+async function askForHealth(
+  deps: HealthDeps,
   rows: readonly NodeRow[],
   hosts: ReadonlyMap<string, PlatformHost>,
-): Promise<Map<number, NodeFindings['gpus']>> {
+): Promise<AskedForHealth> {
+  const told = await askForAlerts(deps, rows)
+  const storage = await deps.ask.storage(rows.filter(isConfigured))
+  // Nodes whose GPUs the platform knows are asked for them.
   const with_gpus = rows.filter((row) => isConfigured(row) && (hosts.get(row.node_ip ?? '')?.gpus.length ?? 0) > 0)
-  return new Map((await ask.gpus(with_gpus)).map((outcome) => [outcome.node.node_id, outcome]))
+  return { ...told, storage: byNode(storage), gpus: byNode(await deps.ask.gpus(with_gpus)) }
+}
+
+function byNode<T extends { node: NodeRow }>(outcomes: readonly T[]): Map<number, T> {
+  return new Map(outcomes.map((outcome) => [outcome.node.node_id, outcome]))
 }
 
 type PlatformHost = NonNullable<NodeFindings['platform']>

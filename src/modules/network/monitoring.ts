@@ -63,14 +63,26 @@ export function monitoringHandlers(deps: MonitoringDeps): ClusterCalls {
   }
 }
 
+/** What some nodes answered, for the alerts about them. */
+export interface AskedNodes extends FleetPart {
+  /** Those that the nodes raise themselves. */
+  own: NetworkAlert[]
+}
+
+/** One question after the other, so that a node is asked over one connection. */
+export async function askForAlerts(deps: MonitoringDeps, rows: readonly NodeRow[]): Promise<AskedNodes> {
+  const part = await askNodes(deps, rows, {})
+  const told = await deps.ask.alerts.poll(rows.filter(isConfigured))
+  return { ...part, own: await ownAlerts(deps, part.entries, new Map(told.map((seen) => [seen.node.node_id, seen]))) }
+}
+
 /** All alerts about each node, by its number: those that it raises itself and those that only the fleet can tell. */
-export async function nodeAlerts(deps: MonitoringDeps, rows: readonly NodeRow[]): Promise<Map<number, NetworkAlert[]>> {
-  const [fleet, own] = await Promise.all([pollFleet(deps, rows, {}), deps.ask.alerts.poll(rows.filter(isConfigured))])
-  const by_node = new Map(own.map((seen) => [seen.node.node_id, seen]))
-  const alerts = [
-    ...(await ownAlerts(deps, fleet.entries, by_node)),
-    ...fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric),
-  ]
+export async function alertsByNode(
+  { database }: MonitoringDeps,
+  asked: readonly AskedNodes[],
+): Promise<Map<number, NetworkAlert[]>> {
+  const fleet = wholeFleet(asked, await declaredMtuByDevice(database.db))
+  const alerts = [...asked.flatMap(({ own }) => own), ...fleetAlerts(fleet.nodes, fleet.drifts, fleet.fabric)]
   const by_name = Map.groupBy(alerts, ({ node }) => node)
   return new Map(fleet.entries.map(({ row, node }) => [row.node_id, by_name.get(alertName(node)) ?? []]))
 }
@@ -86,25 +98,39 @@ interface FleetEntry {
   seen: Seen<SnapshotDigest> | undefined
 }
 
-interface FleetPoll {
+interface FleetPart {
   entries: FleetEntry[]
-  nodes: FleetNode[]
-  drifts: ReturnType<typeof mtuDrifts>
   fabric: ReadonlyMap<string, RouterDigest>
 }
 
-async function pollFleet(
-  { database, ask, offline_after_ms }: MonitoringDeps,
+interface FleetPoll extends FleetPart {
+  nodes: FleetNode[]
+  drifts: ReturnType<typeof mtuDrifts>
+}
+
+async function pollFleet(deps: MonitoringDeps, rows: readonly NodeRow[], options: PollOptions): Promise<FleetPoll> {
+  const [asked, declared] = await Promise.all([askNodes(deps, rows, options), declaredMtuByDevice(deps.database.db)])
+  return wholeFleet([asked], declared)
+}
+
+function wholeFleet(parts: readonly FleetPart[], declared: Readonly<Record<string, number>>): FleetPoll {
+  const entries = parts.flatMap((part) => part.entries)
+  const nodes = entries.map(({ node }) => node)
+  const fabric = new Map(parts.flatMap((part) => [...part.fabric]))
+  return { entries, nodes, drifts: mtuDrifts(nodes, declared), fabric }
+}
+
+async function askNodes(
+  { ask, offline_after_ms }: MonitoringDeps,
   rows: readonly NodeRow[],
   options: PollOptions,
-): Promise<FleetPoll> {
+): Promise<FleetPart> {
   const configured = rows.filter(isConfigured)
   // Nodes without a tunnel have no session to judge. Those that had one are asked for it together with their snapshot.
   const had_tunnel = configured.filter((row) => (ask.snapshots.last(row)?.vxlan_count ?? 0) > 0)
-  const [asked, sooner, declared] = await Promise.all([
+  const [asked, sooner] = await Promise.all([
     ask.snapshots.poll(configured, options),
     ask.routers.poll(had_tunnel, options),
-    declaredMtuByDevice(database.db),
   ])
   const seen = new Map(asked.map((one) => [one.node.node_id, one]))
   const entries = rows.map((row) => {
@@ -118,8 +144,7 @@ async function pollFleet(
     others.map(({ row }) => row),
     options,
   )
-  const nodes = entries.map(({ node }) => node)
-  return { entries, nodes, drifts: mtuDrifts(nodes, declared), fabric: fabricOf([...sooner, ...later], tunnelled) }
+  return { entries, fabric: fabricOf([...sooner, ...later], tunnelled) }
 }
 
 function fabricOf(routers: readonly Seen<RouterDigest>[], tunnelled: readonly FleetEntry[]): Map<string, RouterDigest> {
