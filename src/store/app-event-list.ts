@@ -37,7 +37,7 @@ export async function listAppEvents(db: Db, filter: AppEventFilter, scope: Event
   const last = rows.length < page_size && (rows.length > 0 || page === 1)
   const total = last
     ? { count: offset + rows.length, count_exact: true }
-    : await countOf(db, matching, offset + rows.length)
+    : await countOf(db, isWholeList(filter) ? matching.orderBy(NEWEST_FIRST) : matching, offset + rows.length)
   return { rows, ...total, page, page_size }
 }
 
@@ -132,6 +132,17 @@ function rarestWord(keyword: string): string {
 function contains(text: Expression<unknown>, part: string): Expression<SqlBool> {
   const pattern = `%${part.replace(/[\\%_]/g, '\\$&')}%`
   return sql<SqlBool>`${text} ilike ${pattern}`
+}
+
+const NEWEST_FIRST = sql`created_at desc, id desc`
+const NO_FILTERS: ReadonlySet<string> = new Set(['archived', 'page', 'page_size', 'sort_by', 'sort_order'])
+
+/**
+ * Without a filter the planner would count from anywhere in the table, out of blocks that are not in memory. In this order
+ * it reads the index alone, and that part of it which every first page reads, too. Filtered rows would have to be sorted.
+ */
+function isWholeList(filter: AppEventFilter): boolean {
+  return Object.keys(filter).every((name) => NO_FILTERS.has(name))
 }
 
 /** `seen`: so many there are at least. */
