@@ -102,7 +102,7 @@ async function start(
 ): Promise<Omit<ControlPlane, 'log' | 'close'>> {
   const { version } = packageJson
   const connection = options.connection ?? databaseUrl(config)
-  const metrics = createMetrics()
+  const metrics = createMetrics({ with_process: true })
   const database = openDatabase({ connection, pool_size: config.database.pool_size, log })
   opened.defer(() => database.close())
   const keyring = openKeyring(keyFileOf(config))
