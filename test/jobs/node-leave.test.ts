@@ -12,6 +12,7 @@ import type { SimulatedCeph } from '../../lab/ceph/cluster.ts'
 import { type RedfishLab, type SimulatedBmc, startRedfish } from '../../lab/redfish/server.ts'
 import { macsOf, wipeImage, wipeMachine } from '../../lab/redfish/wipe-image.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
+import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts'
 import { brokenLine, logTail } from '#src/jobs/audit-log.ts'
@@ -388,26 +389,86 @@ suite('leaving nodes', () => {
     }
   })
 
-  test('a process killed at any point of leaving the distributed store is followed by one that loses no copy', async () => {
-    const changes = (method: string) => (/^(state|isDrained|mayLose)/.test(method) ? undefined : method)
+  /** Only the steps at the distributed store, of a node with two disks in it, a monitor and the active manager. */
+  async function leavingStore(wrapped: (ceph: Ceph) => Ceph = (ceph) => ceph) {
     const only = ['storage-drain', 'storage-remove']
     const steps = decommissionStartJob.steps.filter(({ name }) => only.includes(name))
-    const walk: Walk<SimulatedCeph & { host: string }> = {
-      async make() {
-        const { row, ...fixture } = await site.addNode('decommissioning')
-        const [host = ''] = fixture.node.fqdn.split('.')
-        const store = simulatedStore([host, 'kvm-a', 'kvm-b'])
-        store.state.monitors.push(...[host, 'mgmt-04'].map((name) => ({ name, host: name, is_up: true })))
-        store.state.managers.push({ name: host, host })
-        store.state.active_manager = host
-        const input: LeaveInput = {
-          bmc_ip: row.bmc_ip, node_id: row.node_id, by: 'test', state: 'configured', addresses: [], names: [fixture.node.fqdn], destroy: [],
-          disks: [], store_served: true, osds: [0, 1], wipe: 'none', power_off: false, findings: [],
-        } // biome-ignore format: a record
-        const deps = site.leaveDeps(fixture, { ceph: withSentPoints(store.ceph, changes) })
-        const bound = bindJob({ ...decommissionStartJob, steps }, deps)
-        return { fixture: { ...store, host }, bound, input, connection: site.connection }
+    const { row, ...fixture } = await site.addNode('decommissioning')
+    const [host = ''] = fixture.node.fqdn.split('.')
+    const store = simulatedStore([host, 'kvm-a', 'kvm-b'])
+    store.state.monitors.push(...[host, 'mgmt-04'].map((name) => ({ name, host: name, is_up: true })))
+    store.state.managers.push({ name: host, host })
+    store.state.active_manager = host
+    const input: LeaveInput = {
+      bmc_ip: row.bmc_ip, node_id: row.node_id, by: 'test', state: 'configured', addresses: [], names: [fixture.node.fqdn], destroy: [],
+      disks: [], store_served: true, osds: [0, 1], wipe: 'none', power_off: false, findings: [],
+    } // biome-ignore format: a record
+    const bound = bindJob({ ...decommissionStartJob, steps }, site.leaveDeps(fixture, { ceph: wrapped(store.ceph) }))
+    return { fixture: { ...store, host }, bound, input, connection: site.connection }
+  }
+
+  test('no data is moved where a copy would find no place, whatever a preflight said', async () => {
+    const { fixture, input, connection, bound } = await leavingStore()
+    for (const pool of fixture.state.pools) pool.size = 3
+    const process = await startJobProcess({
+      connection,
+      keyring: testKeyring(),
+      database: site.database,
+      bound: [bound],
+    })
+    try {
+      const { id } = await admit(process, bound, input)
+      const job = await ended(process, id)
+      assert.deepEqual([job.job_status, job.failed_step], ['failed', 'storage-drain'])
+      assert.match(job.failure_reason ?? '', /Nothing was moved: .*of 3 places 2 would be left/)
+      assert.deepEqual(fixture.changes, [])
+    } finally {
+      await process.stop()
+    }
+  })
+
+  test('what was not wrong with the distributed store before is waited for, and no daemon is stopped meanwhile', async () => {
+    let state: SimulatedCeph['state'] | undefined
+    const { fixture, input, connection, bound } = await leavingStore((ceph) => ({
+      ...ceph,
+      async markOut(...words) {
+        await ceph.markOut(...words)
+        Object.assign(state?.findings ?? assert.fail(), {
+          OSD_SLOW_PING_TIME_BACK: 'Slow heartbeats',
+          PG_DEGRADED: 'Degraded data',
+        })
       },
+    }))
+    state = fixture.state
+    state.findings['RECENT_CRASH'] = '1 daemons have recently crashed'
+    const process = await startJobProcess({
+      connection,
+      keyring: testKeyring(),
+      database: site.database,
+      bound: [bound],
+    })
+    const waitsFor = (what: RegExp) =>
+      until(`the job waits for ${what}`, async () => what.test((await logTail(site.database.db, id)).content))
+    const { id } = await admit(process, bound, input)
+    try {
+      await waitsFor(/as it was before: Slow heartbeats \(OSD_SLOW_PING_TIME_BACK\)/)
+      delete state.findings['OSD_SLOW_PING_TIME_BACK']
+      // Of a move, and the move has ended.
+      await waitsFor(/as it was before: Degraded data \(PG_DEGRADED\)/)
+      assert.deepEqual(fixture.changes, ['osd out 0 1', 'osd crush reweight osd.0 0', 'osd crush reweight osd.1 0'])
+      delete state.findings['PG_DEGRADED']
+      const job = await ended(process, id)
+      assert.equal(job.job_status, 'completed', `${job.status} ${job.failure_reason}`)
+      assert.deepEqual([state.lost, state.osds.length], [[], 4])
+    } finally {
+      await process.stop()
+    }
+  })
+
+  test('a process killed at any point of leaving the distributed store is followed by one that loses no copy', async () => {
+    const changes = (method: string) => (/^(state|isDrained|mayLose)/.test(method) ? undefined : method)
+    const walk: Walk<SimulatedCeph & { host: string }> = {
+      make: () => leavingStore((ceph) => withSentPoints(ceph, changes)),
       completed({ state, changes: made, host }, job, where) {
         assert.equal(job.job_status, 'completed', `${where}: ${job.status}`)
         assert.deepEqual(state.lost, [], where)

@@ -29,10 +29,17 @@ export interface StorePool {
   apart: string
 }
 
+export interface StoreFinding {
+  /** The store's own word for it, such as OSD_DOWN. */
+  code: string
+  severity: Exclude<StoreHealth, 'HEALTH_OK'>
+  message: string
+}
+
 export interface StoreState {
   health: StoreHealth
-  /** What is wrong, a sentence each. */
-  findings: readonly string[]
+  /** What is wrong, without what a person has muted. */
+  findings: readonly StoreFinding[]
   /** Every piece of data has all its copies where they belong. */
   is_clean: boolean
   osds: readonly StoreOsd[]
@@ -49,7 +56,14 @@ export interface StoreState {
 const Status = Type.Object({
   health: Type.Object({
     status: Type.Enum(['HEALTH_OK', 'HEALTH_WARN', 'HEALTH_ERR']),
-    checks: Type.Record(Type.String(), Type.Object({ summary: Type.Object({ message: Type.String() }) })),
+    checks: Type.Record(
+      Type.String(),
+      Type.Object({
+        severity: Type.Enum(['HEALTH_WARN', 'HEALTH_ERR']),
+        summary: Type.Object({ message: Type.String() }),
+        muted: Type.Boolean(),
+      }),
+    ),
   }),
   quorum_names: Type.Array(Type.String()),
   pgmap: Type.Object({
@@ -108,7 +122,7 @@ export function parseState(answers: readonly unknown[]): StoreState | undefined 
     Object.entries(daemons ?? {}).flatMap(([host, names]) => names.map((name) => ({ name, host })))
   return {
     health: status.health.status,
-    findings: Object.values(status.health.checks).map(({ summary }) => summary.message),
+    findings: Object.entries(status.health.checks).flatMap(([code, { severity, summary, muted }]) => muted ? [] : [{ code, severity, message: summary.message }]),
     is_clean: allClean(status),
     osds: osdsOf([...tree.nodes, ...tree.stray], machine_of),
     pools: dump.pools.map(({ pool_name, size, min_size, crush_rule }) => ({

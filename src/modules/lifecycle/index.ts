@@ -11,6 +11,7 @@ import { type ClusterPorts, createClusterPorts } from './cluster/ports.ts'
 import { decommissionChanges } from './decommission/changes.ts'
 import { decommissionStartJob } from './decommission/decommission.job.ts'
 import { decommissionPreflight } from './decommission/handlers.ts'
+import { createShare } from './decommission/shared-reading.ts'
 import { decommissionStart } from './decommission/start.ts'
 import { decommissionViews } from './decommission/views.ts'
 import { answersAt } from './leave/addresses.ts'
@@ -40,6 +41,7 @@ export function lifecycleModule(parts: Parts): Module {
     platform_hosts,
     offline_after_ms: nodes.offline_after_ms,
     budget_ms: SOURCE_BUDGET_MS,
+    share: createShare(SOURCE_BUDGET_MS),
   }
   const leave = leaveDeps(parts, cluster)
   return {

@@ -8,12 +8,14 @@ import { listAddresses } from '#src/store/ipam.ts'
 import { addressText, heldAddresses, knownNics } from '#src/store/node-lifecycle.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import type { AddressReading } from './readings.ts'
+import type { Share } from './shared-reading.ts'
 
 export interface AddressDeps {
   database: Database
   dhcp_server: DhcpServer | undefined
   dns_server: DnsServer | undefined
   ipam_store: IpamStore | undefined
+  share: Share
 }
 
 /** What the address store knows the node as. */
@@ -26,7 +28,7 @@ export async function readAddresses(deps: AddressDeps, node: NodeRow, signal: Ab
   const [recorded, allocated, reserved, named] = await Promise.all([
     heldAddresses(db, node.node_id),
     allocatedTo(deps, node, signal),
-    reservedFor(deps, macs, signal),
+    reservedFor(deps, macs),
     namesOf(deps, node, signal),
   ])
   const own = [...(node.node_ip === null ? [] : [node.node_ip]), ...(node.addresses ?? [])]
@@ -76,13 +78,9 @@ async function isInStore(
   return count > 0
 }
 
-async function reservedFor(
-  { dhcp_server }: AddressDeps,
-  macs: ReadonlySet<string>,
-  signal: AbortSignal,
-): Promise<string[]> {
+async function reservedFor({ dhcp_server, share }: AddressDeps, macs: ReadonlySet<string>): Promise<string[]> {
   if (dhcp_server === undefined || macs.size === 0) return []
-  const reservations = await dhcp_server.reservations(undefined, signal)
+  const reservations = await share('reservations', ({ signal }) => dhcp_server.reservations(undefined, signal))
   return reservations.filter(({ mac }) => macs.has(mac)).map(({ ip }) => ip)
 }
 

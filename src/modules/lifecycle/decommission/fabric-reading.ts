@@ -4,6 +4,7 @@ import type { Db } from '#src/store/database.ts'
 import { allNodes, type NodeRow } from '#src/store/nodes.ts'
 import type { NodeAgents } from '../../node-agents.ts'
 import { type FabricRole, fabricRole, type Router } from './fabric-role.ts'
+import type { Share } from './shared-reading.ts'
 
 export interface FabricReading {
   role: FabricRole
@@ -11,25 +12,36 @@ export interface FabricReading {
   silent: readonly string[]
 }
 
+interface FabricSource {
+  database: { db: Db }
+  agents: Pick<NodeAgents, 'client'>
+  share: Share
+}
+
 /** Throws when no node of the fabric answers. */
 export async function readFabric(
-  db: Db,
-  agents: Pick<NodeAgents, 'client'>,
+  { database, agents, share }: FabricSource,
   node: NodeRow,
-  signal: AbortSignal,
   timeout_ms: number,
 ): Promise<FabricReading> {
-  const enrolled = (await allNodes(db)).filter(({ certificate }) => certificate !== null)
-  const asked = await Promise.all(
-    enrolled.map(async (row) => ({ row, router: await readRouter(agents, row, signal, timeout_ms) })),
-  )
+  const asked = await share('routers', ({ signal }) => readRouters(database.db, agents, signal, timeout_ms))
   const answers = asked.flatMap(({ row, router }) => (router === undefined ? [] : [{ row, router }]))
-  if (enrolled.length > 0 && answers.length === 0) throw new Error('no node tells of its router')
+  if (asked.length > 0 && answers.length === 0) throw new Error('no node tells of its router')
   const own = answers.find(({ row }) => row.node_id === node.node_id)?.router
   const self: Router = own ?? { name: nameOf(node), addresses: addressesOf(node), peers: [] }
   const others = answers.filter(({ row }) => row.node_id !== node.node_id).map(({ router }) => router)
   const silent = asked.filter(({ router }) => router === undefined).map(({ row }) => nameOf(row))
   return { role: fabricRole(self, others), silent }
+}
+
+async function readRouters(
+  db: Db,
+  agents: Pick<NodeAgents, 'client'>,
+  signal: AbortSignal,
+  timeout_ms: number,
+): Promise<{ row: NodeRow; router: Router | undefined }[]> {
+  const enrolled = (await allNodes(db)).filter(({ certificate }) => certificate !== null)
+  return Promise.all(enrolled.map(async (row) => ({ row, router: await readRouter(agents, row, signal, timeout_ms) })))
 }
 
 async function readRouter(

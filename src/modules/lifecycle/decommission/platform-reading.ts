@@ -3,6 +3,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { asFlag, flagOf, mapOf, numberOf, type Raw, rowsOf, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { collected, type ListOptions, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import type { Demand, Target } from './capacity.ts'
+import type { Share } from './shared-reading.ts'
 
 export interface PlatformHost {
   id: string
@@ -53,9 +54,12 @@ const ASKED_MOST = 10
 export async function readPlatform(
   cloudstack: CloudStack,
   node: NodeNames,
-  options: ListOptions,
+  options: { signal: AbortSignal },
+  share: Share = (_what, read) => read(options),
 ): Promise<PlatformReading> {
-  const raw = await listed(cloudstack, 'listHosts', 'host', { type: 'Routing', details: 'min,capacity' }, options)
+  const raw = await share('hosts', (shared) =>
+    listed(cloudstack, 'listHosts', 'host', { type: 'Routing', details: 'min,capacity' }, shared),
+  )
   const hosts = raw.map((row) => ({ row, host: hostOf(row) }))
   const own = hosts.find(({ row }) => isHostOf(row, node))
   if (own === undefined) return { host: null, neighbours: [], vms: [], targets: [], ha_enabled: null }
@@ -66,9 +70,11 @@ export async function readPlatform(
   const takers = neighbours.filter((one) => canTake(one, host))
   const address = textOf(own.row, 'ipaddress')
   const [placed, groups_elsewhere, ha_enabled] = await Promise.all([
-    placedOn(cloudstack, host, address, takers, options),
-    takers.length === 0 ? new Map<string, string[]>() : groupsOf(cloudstack, host.cluster_id, options),
-    readHaEnabled(cloudstack, host.zone_id, options),
+    placedOn({ cloudstack, options, share }, host, address, takers),
+    takers.length === 0
+      ? new Map<string, string[]>()
+      : share(`groups of ${host.cluster_id}`, (shared) => groupsOf(cloudstack, host.cluster_id, shared)),
+    share(`high availability of ${host.zone_id}`, (shared) => readHaEnabled(cloudstack, host.zone_id, shared)),
   ])
   const vms = await withSuitable(cloudstack, placed, options)
   const targets = takers.map((one) => ({ ...one, groups: groups_elsewhere.get(one.id) ?? [] }))
@@ -114,12 +120,17 @@ function canTake(one: PlatformHost, host: PlatformHost): boolean {
   return one.state === 'Up' && one.resource_state === 'Enabled' && one.kind === host.kind
 }
 
+interface Source {
+  cloudstack: CloudStack
+  options: ListOptions
+  share: Share
+}
+
 async function placedOn(
-  cloudstack: CloudStack,
+  { cloudstack, options, share }: Source,
   host: PlatformHost,
   address: string | null,
   takers: readonly PlatformHost[],
-  options: ListOptions,
 ): Promise<PlatformVm[]> {
   const here = { hostid: host.id }
   const [user_rows, router_rows, system_rows, local, offerings] = await Promise.all([
@@ -127,7 +138,7 @@ async function placedOn(
     listed(cloudstack, 'listRouters', 'router', { ...here, ...WHOLE_SCOPE }, options),
     listed(cloudstack, 'listSystemVms', 'systemvm', here, options),
     localDisks(cloudstack, address, options),
-    offeringsById(cloudstack, options),
+    share('offerings', (shared) => offeringsById(cloudstack, shared)),
   ])
   const seen = new Set(user_rows.map((row) => textOf(row, 'id')))
   const stopped = [...local].filter((id) => !seen.has(id))

@@ -25,6 +25,7 @@ import { readDisks } from './disk-reading.ts'
 import { readFabric } from './fabric-reading.ts'
 import { readPlatform } from './platform-reading.ts'
 import type { BmcReading, Reading, Readings, StorageReading } from './readings.ts'
+import type { Share } from './shared-reading.ts'
 import { readingOf } from './store-reading.ts'
 import { wipeImage } from './wipe-image.ts'
 
@@ -42,6 +43,7 @@ export interface SourceDeps {
   cluster: ClusterPorts
   /** What each source may take. */
   budget_ms: number
+  share: Share
 }
 
 export async function readSources(deps: SourceDeps, node: NodeRow, by: string, except_job?: string): Promise<Readings> {
@@ -56,13 +58,13 @@ export async function readSources(deps: SourceDeps, node: NodeRow, by: string, e
       lastInventory(database.db, node.bmc_ip),
       read('bmc', (signal) => readBmc(deps, node.bmc_ip, by, signal)),
       read('agent', (signal) => readAgent(deps, node, signal)),
-      read('platform', (signal) => readPlatform(cloudstack, { addresses, names }, { signal })),
+      read('platform', (signal) => readPlatform(cloudstack, { addresses, names }, { signal }, deps.share)),
       read('storage', (signal) => readStorage(deps, node, signal)),
-      read('fabric', (signal) => readFabric(database.db, agents, node, signal, deps.budget_ms / 2)),
+      read('fabric', () => readFabric(deps, node, deps.budget_ms / 2)),
       read('cluster', () => readCluster(deps, node)),
       read('addresses', (signal) => readAddresses(deps, node, signal)),
       read('disks', (signal) => readDisks(deps, node, signal)),
-      read('wipe_image', () => wipeImage(config.bmc)),
+      read('wipe_image', () => deps.share('wipe image', () => wipeImage(config.bmc))),
     ])
   const { serial = null, uuid = null } = inventory?.system ?? {}
   return {
@@ -126,12 +128,12 @@ async function readAgent({ agents, budget_ms }: SourceDeps, node: NodeRow, signa
 
 /** The store itself, where it is configured; else what the node's agent knows, which is too little for a member to leave. */
 async function readStorage(
-  { agents, budget_ms, ceph }: SourceDeps,
+  { agents, budget_ms, ceph, share }: SourceDeps,
   node: NodeRow,
   signal: AbortSignal,
 ): Promise<StorageReading> {
   const names = [node.fqdn, node.hostname].filter((name) => name !== null)
-  if (ceph !== undefined) return readingOf(await ceph.state({ signal }), names)
+  if (ceph !== undefined) return readingOf(await share('store', (shared) => ceph.state(shared)), names)
   // One that has never had an agent has never been made a member.
   if (node.certificate === null) return NO_MEMBER
   const client = agents.client(node, hostStorage.routes, { timeout_ms: budget_ms, signal })

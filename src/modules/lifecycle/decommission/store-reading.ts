@@ -41,7 +41,7 @@ export function readingOf(state: StoreState, names: readonly string[]): StorageR
     health: state.health,
     without: {
       rejection: rejectionOf(state, member.osds, stays),
-      findings: state.findings,
+      findings: state.findings.map(({ message }) => message),
       ...room,
       osds: member.osds.map(({ id }) => id),
       near_full_share: state.near_full_share,
@@ -73,7 +73,9 @@ function rejectionOf(
     return left < copies && left < before ? [sentence] : []
   })
   if (short.length > 0) return short.join('; ')
-  return health === 'HEALTH_ERR' ? `the store tells ${health} (${findings.join('; ')})` : null
+  return health === 'HEALTH_ERR'
+    ? `the store tells ${health} (${findings.map(({ message }) => message).join('; ')})`
+    : null
 }
 
 /** How many copies find a place of their own. */

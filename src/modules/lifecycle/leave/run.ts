@@ -92,8 +92,10 @@ export const LeaveState = Type.Object({
   successor: Type.String(),
   /** Of a machine whose power nobody tells: since when nothing of it answers. */
   silent_since: Type.Number(),
-  /** What the distributed store told before anything of the node was moved. */
-  store_health: Type.Union([Type.Literal('HEALTH_OK'), Type.Literal('HEALTH_WARN'), Type.Literal('HEALTH_ERR')]),
+  /** What was wrong with the distributed store before anything of the node was moved, by the store's own codes. */
+  store_findings: Type.Record(Type.String(), Type.Union([Type.Literal('HEALTH_WARN'), Type.Literal('HEALTH_ERR')])),
+  /** The codes of what is waited for, as the audit log told it last. */
+  store_waits_for: Type.String(),
 })
 export type LeaveState = Static<typeof LeaveState>
 

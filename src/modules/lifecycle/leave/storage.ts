@@ -1,11 +1,13 @@
 // Steps at the distributed store: the data of the node moves to the others, then its daemons go. A node that served it at admission
-// never skips them: a store that falls silent is no reason to believe that its data is elsewhere.
+// never skips them: a store that falls silent is no reason to believe that its data is elsewhere. What was not wrong with the store
+// before is waited for: nothing is changed while it lasts, and neither step ends.
 import type { Ceph } from '#src/drivers/ceph/client.ts'
-import type { StoreHealth, StoreState } from '#src/drivers/ceph/state.ts'
+import type { StoreFinding, StoreState } from '#src/drivers/ceph/state.ts'
 import type { Holds } from '#src/jobs/define.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { rejections } from '../decommission/checks-storage.ts'
 import { DECOMMISSION_STEPS as TITLES } from '../decommission/steps.ts'
+import type { StorageReading } from '../decommission/readings.ts'
 import { memberOf, readingOf, type StoreMember } from '../decommission/store-reading.ts'
 import type { LeaveRun, LeaveStep } from './run.ts'
 
@@ -18,7 +20,10 @@ export const storageDrain: LeaveStep = {
   title: TITLES['storage-drain'],
   weight: 10,
   applies: (run) => isMember(run, ({ osds }) => osds.length > 0, 'No disk of the node is in the distributed store.'),
-  holds: async (run) => isDrained(run, (await now(run)).member),
+  async holds(run): Promise<Holds> {
+    const { state, member } = await now(run)
+    return worse(run, state).length === 0 && isDrained(run, member)
+  },
   run: drain,
   timeout_ms: 24 * HOURS_MS,
 }
@@ -30,7 +35,7 @@ export const storageRemove: LeaveStep = {
   applies: (run) => isMember(run, (member) => !isGone(member), 'The node is no member of a distributed store.'),
   async holds(run): Promise<Holds> {
     const { state, member } = await now(run)
-    return isGone(member) && !isWorse(run, state)
+    return isGone(member) && worse(run, state).length === 0
   },
   run: remove,
   timeout_ms: HOURS_MS,
@@ -64,12 +69,14 @@ async function drain(run: LeaveRun): Promise<void> {
   const { ceph, state, member } = await now(run)
   const { signal } = run
   requireKnown(run, member)
-  if (run.state.store_health === undefined) {
+  if (run.state.store_findings === undefined) {
     // What the preflight said may be hours old.
-    const refused = rejections(readingOf(state, run.input.names))
+    const reading = readingOf(state, run.input.names)
+    const refused = rejections(reading)
     if (refused.length > 0) throw new ApiError('NODE_STATE', `Nothing was moved: ${refused.join(' ')}`)
-    await run.save({ store_health: state.health })
+    await run.save({ store_findings: { ...codesOf(state), ...(willBeNearFull(reading) ? NEAR_FULL : {}) } })
   }
+  await waitForWorse(run, state, OF_A_MOVE)
   if (!isEmptied(member)) {
     const used = member.osds.reduce((sum, { used_bytes }) => sum + used_bytes, 0)
     await run.note('INFO', `Moving the data of ${named(member)} away.`, { osds: ids(member), used_bytes: used })
@@ -77,8 +84,8 @@ async function drain(run: LeaveRun): Promise<void> {
     await ceph.markOut(ids(member), { signal })
     for (const { id, weight } of member.osds) if (weight > 0) await ceph.takeWeight(id, { signal })
   }
-  if (await isDrained(run, (await now(run)).member)) return
-  run.progress(0, `Moving data: ${state.findings[0] ?? 'copies are being made'}`)
+  if (await isDrained(run, (await now(run)).member)) return await waitForWorse(run, (await now(run)).state)
+  run.progress(0, `Moving data: ${state.findings[0]?.message ?? 'copies are being made'}`)
   await run.repeatAfter(POLL_MS)
 }
 
@@ -87,7 +94,8 @@ async function remove(run: LeaveRun): Promise<void> {
   const { ceph, state, member } = await now(run)
   const { signal } = run
   requireKnown(run, member)
-  if (run.state.store_health === undefined) await run.save({ store_health: state.health })
+  if (run.state.store_findings === undefined) await run.save({ store_findings: codesOf(state) })
+  await waitForWorse(run, state)
   for (const { name } of member.monitors) {
     if (!(await ceph.mayLoseMonitor(name, { signal })))
       throw new ApiError(
@@ -103,9 +111,8 @@ async function remove(run: LeaveRun): Promise<void> {
   for (const name of memberOf(await ceph.state({ signal }), run.input.names).empty_hosts)
     await ceph.removeBucket(name, { signal })
   const after = await now(run)
-  if (isGone(after.member) && !isWorse(run, after.state)) return
-  run.progress(90, `The store tells ${after.state.health}: ${after.state.findings.join('; ')}`)
-  await run.repeatAfter(POLL_MS)
+  await waitForWorse(run, after.state)
+  if (!isGone(after.member)) await run.repeatAfter(POLL_MS)
 }
 
 async function passOn(run: LeaveRun, state: StoreState, { managers }: StoreMember, name: string): Promise<void> {
@@ -149,8 +156,32 @@ const named = (member: StoreMember): string =>
     .map((id) => `osd.${id}`)
     .join(', ')
 
-const RANK: Record<StoreHealth, number> = { HEALTH_OK: 0, HEALTH_WARN: 1, HEALTH_ERR: 2 }
+/** While data moves, and only then: copies that are being made count as missing, or as misplaced. None is given up for them. */
+const OF_A_MOVE = ['PG_DEGRADED', 'OBJECT_MISPLACED']
+/** The caller was warned of them. */
+const NEAR_FULL = { OSD_NEARFULL: 'HEALTH_WARN', POOL_NEARFULL: 'HEALTH_WARN' } as const
 
-function isWorse({ state: { store_health = 'HEALTH_ERR' } }: LeaveRun, { health }: StoreState): boolean {
-  return RANK[health] > RANK[store_health]
+const willBeNearFull = ({ without }: StorageReading): boolean =>
+  without !== null && without.used_share >= without.near_full_share
+
+const codesOf = ({ findings }: StoreState) => Object.fromEntries(findings.map(({ code, severity }) => [code, severity]))
+
+/** What was not wrong when the first of the two steps began, or less so. */
+function worse({ state }: LeaveRun, { findings }: StoreState, apart_from: readonly string[] = []): StoreFinding[] {
+  const before = state.store_findings
+  if (before === undefined) return []
+  return findings.filter(({ code, severity }) => before[code] !== 'HEALTH_ERR' && before[code] !== severity && !apart_from.includes(code)) // biome-ignore format: one rule
+}
+
+async function waitForWorse(run: LeaveRun, state: StoreState, apart_from?: readonly string[]): Promise<void> {
+  const found = worse(run, state, apart_from)
+  if (found.length === 0) return
+  const names = found.map(({ code, message }) => `${message} (${code})`).join('; ')
+  const codes = found.map(({ code }) => code).join(' ')
+  if (run.state.store_waits_for !== codes) {
+    await run.note('WARN', `Nothing is changed until the store is as it was before: ${names}`)
+    await run.save({ store_waits_for: codes })
+  }
+  run.progress(0, `Waiting until the store is as it was before: ${names}`)
+  await run.repeatAfter(POLL_MS)
 }
