@@ -30,6 +30,7 @@ const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
   VmSnapshot: ['display_name', 'virtual_machine_name', 'state', 'type', 'is_current', 'created_at', 'name', 'id'],
   Volume: ['name', 'type', 'state', 'tenant_name', 'size_bytes', 'virtual_machine_name', 'storage_name', 'id'],
   GuestNetwork: ['name', 'type', 'state', 'tenant_name', 'cidr', 'vlan', 'network_offering_name', 'id'],
+  NetworkOffering: ['name', 'type', 'state', 'for_vpc', 'egress_default', 'rate_mbps', 'services', 'id'],
   BenchmarkResult: ['id', 'type', 'target', 'profile', 'status', 'started_at', 'duration_seconds'],
   NodeRecord: ['fqdn', 'role', 'health', 'status', 'node_ip', 'bmc_ip', 'provision_status', 'zone'],
   NodeHealth: ['fqdn', 'health', 'since', 'node_ip', 'bmc_ip', 'checked_at'],

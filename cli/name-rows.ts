@@ -67,8 +67,8 @@ export const NAME_ROWS: readonly NameRow[] = [
     read: { operation: 'guestNetworkList', resource_type: 'GUEST_NETWORK' },
   },
   {
-    what: 'network offering', fields: ['network_offering_id'], list: 'guestNetworkList', id: 'network_offering_id',
-    names: ['network_offering_name'], seen_on: 'network',
+    what: 'network offering', fields: ['network_offering_id'], nouns: ['networkOffering'], list: 'networkOfferingList',
+    names: ['name'],
   },
   {
     what: 'VPC', fields: ['vpc_id'], list: 'publicIpList', id: 'vpc_id', names: ['vpc_name'], seen_on: 'public IP',

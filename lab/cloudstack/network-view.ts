@@ -71,7 +71,7 @@ function serviceFields(network: Network): Json[] {
   }))
 }
 
-export function servicesOf(network: Network): string[] {
+export function servicesOf(network: { type: string; vpcid: string | null }): string[] {
   if (network.type === 'L2') return []
   if (network.type === 'Shared') return ['Dhcp', 'Dns', 'UserData']
   const shared = ['Dhcp', 'Dns', 'Lb', 'PortForwarding', 'SourceNat', 'StaticNat', 'UserData', 'Vpn']

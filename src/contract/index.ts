@@ -47,6 +47,7 @@ import { guestNetworks } from './network/guest-networks.ts'
 import { loadBalancers } from './network/load-balancers.ts'
 import { monitoring } from './network/monitoring.ts'
 import { mtu } from './network/mtu.ts'
+import { networkOfferings } from './network/offerings.ts'
 import { portForwarding } from './network/port-forwarding.ts'
 import { serviceProviders } from './network/providers.ts'
 import { networkStats } from './network/stats.ts'
@@ -94,6 +95,7 @@ export const areas = [
   ipam,
   ddiDrift,
   guestNetworks,
+  networkOfferings,
   guestNetworkJobs,
   eligibleNics,
   mtu,

@@ -206,6 +206,7 @@ const PAGED: List[] = [
   { route: 'POST /network/port-forwarding/list', key: 'port_forwarding_rules', command: 'listPortForwardingRules',
     filter: ({ tables }) => ({ public_ip_id: tables.rules.values().next().value?.ipaddressid }),
     fill: (state) => multiply(state, 'rules', ROWS, (number) => ({ publicport: number, publicendport: number })), expected: whole('rules') },
+  { route: 'POST /network/offerings/list', key: 'network_offerings', command: 'listNetworkOfferings', fill: many('networkofferings'), expected: whole('networkofferings') },
   { route: 'POST /network/firewall-rules/list', key: 'firewall_rules', command: 'listFirewallRules',
     filter: () => ({ public_ip_id: FIREWALL_RULE.ipaddressid }),
     fill: (state) => multiply(state, 'firewallrules', ROWS, (number) => ({ startport: number, endport: number }), FIREWALL_RULE),

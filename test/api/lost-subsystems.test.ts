@@ -18,7 +18,7 @@ import { type OtherTenant, otherTenantThings } from './other-tenant-things.ts'
 /** Areas that stand in front of the platform. */
 const PLATFORM_AREAS = new Set([
   'vms', 'vm-disks', 'vm-nics', 'vm-moves', 'vm-snapshots', 'volume-snapshots', 'affinity-groups', 'ssh-keys', 'user-data', 'vm-guests', 'vm-settings', 'vm-inventory', 'vm-metrics',
-  'infrastructure', 'tenants', 'public-ips', 'guest-networks', 'service-providers', 'port-forwarding', 'firewall-rules', 'load-balancers', 'network-stats',
+  'infrastructure', 'tenants', 'public-ips', 'guest-networks', 'service-providers', 'port-forwarding', 'network-offerings', 'firewall-rules', 'load-balancers', 'network-stats',
   'gpu', 'disk-offerings', 'discovery', 'alerts',
 ]) // biome-ignore format: a list
 

@@ -309,3 +309,27 @@ test('a rule and its machines belong to their tenant; without a firewall asked f
   )
   api.refused(machines_of_others, 'RESOURCE_NOT_FOUND')
 })
+
+test('network offerings are listed by type, and those that a network can change to; a tenant sees those it may use', async () => {
+  const list = async (body: object, token?: string) => (await api.post('/network/offerings/list', body, token)).body
+  const isolated = await list({ type: 'isolated', for_vpc: false })
+  assert.equal(isolated.count, 2)
+  const [first] = isolated.network_offerings
+  assert.deepEqual(
+    [first.id, first.type, first.state, first.egress_default, first.services.includes('Firewall')],
+    [wellKnown.network_offerings['isolated-nat'], 'Isolated', 'Enabled', 'deny', true],
+  )
+  assert.deepEqual(
+    (await list({ network_id: wellKnown.networks['storage-l2'] })).network_offerings.map(
+      (one: { type: string }) => one.type,
+    ),
+    ['L2'],
+  )
+  api.refused(await api.post('/network/offerings/list', { network_id: NOBODY }), 'NETWORK_NOT_FOUND')
+  const { networkofferings } = tables()
+  const l2 = networkofferings.get(wellKnown.network_offerings.l2)
+  assert.ok(l2 !== null)
+  networkofferings.put({ ...l2, domainid: wellKnown.domains.globex })
+  assert.equal((await list({ type: 'l2' }, await api.tokenOf(wellKnown.domains.acme))).count, 0)
+  assert.equal((await list({ type: 'l2' }, await api.tokenOf(wellKnown.domains.globex))).count, 1)
+})

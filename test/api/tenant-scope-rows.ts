@@ -201,6 +201,7 @@ export const SCOPE_ROWS: Readonly<Record<string, ScopeRow>> = {
   portForwardingUpdate: refuses(({ rule_id }) => ({ id: rule_id, private_port: 8080 })),
   portForwardingList: refuses(({ ip_id }) => ({ public_ip_id: ip_id })),
   portForwardingDelete: at(({ rule_id }) => ({ id: rule_id })),
+  networkOfferingList: common(OFFERINGS),
   firewallRuleList: refuses(({ ip_id }) => ({ public_ip_id: ip_id })),
   firewallRuleCreate: refuses(({ network_id }) => ({ network_id, protocol: 'all' })),
   firewallRuleDelete: at(({ firewall_rule_id }) => ({ id: firewall_rule_id })),

@@ -3,7 +3,9 @@ import { randomUUID } from 'node:crypto'
 import { internal, invalid } from '../api-fault.ts'
 import type { Call, Commands } from '../call.ts'
 import type { DiskOffering, ServiceOffering } from '../records.ts'
-import type { Json } from '../row.ts'
+import { servicesOf } from '../network-view.ts'
+import { text } from '../owner-view.ts'
+import type { Json, Row } from '../row.ts'
 import { idTest, keywordTest, paged, same } from '../scope.ts'
 import { diskOffering } from '../seed/offerings.ts'
 import { object, wireDate } from '../wire.ts'
@@ -141,11 +143,15 @@ export const offerings: Commands = {
     const networkid = call.params.text('networkid')
     const network = call.state.tables.networks.get(networkid)
     const forvpc = call.params.bool('forvpc')
+    const domainid = call.params.text('domainid')
     const rows = call.state.tables.networkofferings.filter(
       (one) =>
-        (forvpc === null || one['forvpc'] === forvpc) && (network === null || one['guestiptype'] === network.type),
+        (forvpc === null || one['forvpc'] === forvpc) &&
+        (network === null || one['guestiptype'] === network.type) &&
+        (domainid === null || (text(one['domainid']) ?? domainid) === domainid),
     )
-    return listRows(call, rows, ['name', 'traffictype', 'state', 'guestiptype', 'availability'])
+    const filters = ['name', 'traffictype', 'state', 'guestiptype', 'availability']
+    return listRows(call, rows, filters, (one) => ({ ...one, service: offeredServices(one) }))
   },
 }
 
@@ -258,4 +264,12 @@ function diskView(call: Call, one: DiskOffering): Record<string, Json> {
     ...(one.zoneids.length === 0 ? {} : { zoneid: one.zoneids.join(',') }),
     hasannotations: false,
   }
+}
+
+function offeredServices(offering: Row): Json[] {
+  const vpcid = offering['forvpc'] === true ? 'any' : null
+  return servicesOf({ type: text(offering['guestiptype']) ?? 'Isolated', vpcid }).map((name) => ({
+    name,
+    provider: [{ name: vpcid === null ? 'VirtualRouter' : 'VpcVirtualRouter' }],
+  }))
 }

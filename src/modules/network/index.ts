@@ -6,6 +6,7 @@ import { guestNetworks } from '#src/contract/network/guest-networks.ts'
 import { loadBalancers } from '#src/contract/network/load-balancers.ts'
 import { monitoring } from '#src/contract/network/monitoring.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
+import { networkOfferings } from '#src/contract/network/offerings.ts'
 import { portForwarding } from '#src/contract/network/port-forwarding.ts'
 import { nodeHealth } from '#src/contract/nodes/health.ts'
 import { serviceProviders } from '#src/contract/network/providers.ts'
@@ -26,6 +27,7 @@ import { mtuDeclareJob } from './mtu-rollout.job.ts'
 import { mtuDeclare } from './mtu.ts'
 import { createNodePoll } from './node-poll.ts'
 import { fleetQuestions } from './node-questions.ts'
+import { networkOfferingHandlers } from './offerings.ts'
 import { portForwardingHandlers } from './port-forwarding.ts'
 import { serviceProviderHandlers } from './providers.ts'
 import { networkStatsHandlers } from './stats.ts'
@@ -37,6 +39,7 @@ export function networkModule(parts: Parts): Module {
   return {
     areas: [
       serve(guestNetworks, guestNetworkHandlers(parts)),
+      serve(networkOfferings, networkOfferingHandlers(parts.cloudstack)),
       serve(guestNetworkJobs, guestNetworkJobHandlers(deps)),
       serve(eligibleNics, eligibleNicHandlers(deps)),
       serve(mtu, { mtuReport: () => readMtuReport(deps), mtuDeclare: mtuDeclare(deps) }),
