@@ -10,6 +10,7 @@ import {
   NullableTime,
   OneOf,
   PageFields,
+  SortFields,
   Time,
   TimeGiven,
 } from './common.ts'
@@ -97,6 +98,8 @@ const example: Job = {
   wipe_report: '',
 }
 
+export const JOB_COLUMNS = ['created_at', 'updated_at', 'job_type', 'job_status', 'progress', 'resource_name'] as const
+
 export const jobs = defineArea({
   name: 'jobs',
   description: 'Long operations: one ledger for every kind.',
@@ -119,6 +122,7 @@ export const jobs = defineArea({
         ),
         from: TimeGiven('Began here or later.'),
         to: TimeGiven('Began here or earlier.'),
+        ...SortFields([...JOB_COLUMNS], 'newest first'),
         ...PageFields,
       }),
       ok: { 200: ListOf('jobs', Job, 'JobPage') },

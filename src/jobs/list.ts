@@ -1,10 +1,13 @@
 // Lists jobs: filters and paging.
 import { type SqlBool, sql } from 'kysely'
+import type { JOB_COLUMNS } from '#src/contract/jobs.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import { nextMillisecond, timeOf } from '#src/store/app-event-list.ts'
 import type { Db } from '#src/store/database.ts'
+import { listOrder } from '#src/store/list-order.ts'
 import type { JobRow } from './job-row.ts'
 
-export interface JobFilter {
+export interface JobFilter extends ListOrder<(typeof JOB_COLUMNS)[number]> {
   job_type?: string
   job_status?: string
   resource_id?: string
@@ -12,6 +15,16 @@ export interface JobFilter {
   correlation_id?: string
   from?: string
   to?: string
+}
+
+const COLUMNS = {
+  created_at: sql`created_at`,
+  updated_at: sql`updated_at`,
+  // Without the area, as it is shown.
+  job_type: sql`substr(type, strpos(type, '.') + 1)`,
+  job_status: sql`job_status`,
+  progress: sql`progress`,
+  resource_name: sql`lower(nullif(resource_name, ''))`,
 }
 
 export async function listJobs(
@@ -38,8 +51,7 @@ export async function listJobs(
   const [rows, total] = await Promise.all([
     matching
       .selectAll()
-      .orderBy('created_at', 'desc')
-      .orderBy('id', 'desc')
+      .orderBy(listOrder(filter, COLUMNS, sql`created_at desc, id desc`, sql`id`))
       .limit(page_size)
       .offset((page - 1) * page_size)
       .execute(),

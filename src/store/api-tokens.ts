@@ -2,6 +2,7 @@
 import { randomUUIDv7 } from 'node:crypto'
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { ApiToken, TOKEN_COLUMNS } from '#src/contract/auth/tokens.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import {
   commonRights,
   credentialHash,
@@ -13,7 +14,7 @@ import {
   roleOf,
 } from './credentials.ts'
 import type { Db, Trx } from './database.ts'
-import { type ListOrder, listOrder } from './list-order.ts'
+import { listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 const SHOWN_CHARACTERS = 9

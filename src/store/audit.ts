@@ -1,8 +1,10 @@
 // Table audit: one line for every change that was asked for, written before the change, finished with its outcome.
 import { type Selectable, type SelectQueryBuilder, type SqlBool, sql } from 'kysely'
-import type { AuditRecord } from '#src/contract/auth/audit.ts'
+import type { AUDIT_COLUMNS, AuditRecord } from '#src/contract/auth/audit.ts'
 import type { AuditLog } from '#src/kernel/http/access.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import type { Db } from './database.ts'
+import { listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 export function createAuditLog(db: Db): AuditLog {
@@ -35,7 +37,7 @@ export function createAuditLog(db: Db): AuditLog {
   }
 }
 
-export interface AuditFilter {
+export interface AuditFilter extends ListOrder<(typeof AUDIT_COLUMNS)[number]> {
   from?: string
   to?: string
   username?: string
@@ -46,6 +48,8 @@ export interface AuditFilter {
   resource_id?: string
 }
 
+const COLUMNS = { at: sql`at`, username: sql`lower(username)`, operation: sql`lower(operation)`, status: sql`status` }
+
 export async function listAudit(
   db: Db,
   filter: AuditFilter,
@@ -55,8 +59,7 @@ export async function listAudit(
   const { count } = await matching.select((eb) => eb.fn.countAll<number>().as('count')).executeTakeFirstOrThrow()
   const rows = await matching
     .selectAll()
-    .orderBy('at', 'desc')
-    .orderBy('id', 'desc')
+    .orderBy(listOrder(filter, COLUMNS, sql`at desc, id desc`, sql`id`))
     .limit(page.page_size)
     .offset((page.page - 1) * page.page_size)
     .execute()

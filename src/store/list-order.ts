@@ -1,10 +1,6 @@
 // The order of a list by a column that the caller names.
 import { type RawBuilder, sql } from 'kysely'
-
-export interface ListOrder<Column extends string> {
-  sort_by?: Column
-  sort_order?: 'asc' | 'desc'
-}
+import type { ListOrder } from '#src/kernel/sorted.ts'
 
 /**
  * By the named column, with what is not known at the end, or as the list is ordered otherwise. `id` comes last, so that pages

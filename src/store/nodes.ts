@@ -1,8 +1,9 @@
 // The registered nodes: their records, what their agents report, and the certificates those agents hold.
 import { type Expression, type ExpressionBuilder, type Selectable, type SqlBool, sql } from 'kysely'
 import type { NODE_COLUMNS, NodeFacts, NodeRecord } from '#src/contract/nodes/registry.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import type { Db, Trx } from './database.ts'
-import { type ListOrder, listOrder } from './list-order.ts'
+import { listOrder } from './list-order.ts'
 import { reportedIdentity, reportOf } from './node-identity.ts'
 import type { Tables } from './tables.ts'
 

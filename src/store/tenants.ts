@@ -1,8 +1,9 @@
 // Table tenant: the tenants as this service knows them, from the claim of a name to the mark that the domain is gone.
 import { type Selectable, type SelectQueryBuilder, sql, type Updateable } from 'kysely'
 import type { TENANT_COLUMNS } from '#src/contract/tenants.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import { type Db, type Trx, violates } from './database.ts'
-import { type ListOrder, listOrder } from './list-order.ts'
+import { listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 export type TenantRow = Selectable<Tables['tenant']>

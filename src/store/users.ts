@@ -1,9 +1,10 @@
 // Table user_account: local users, and the hashes of every credential that hangs on one.
 import { type Selectable, type SelectQueryBuilder, sql } from 'kysely'
 import type { User, USER_COLUMNS } from '#src/contract/auth/users.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import { type Rights, roleOf } from './credentials.ts'
 import type { Db, Trx } from './database.ts'
-import { type ListOrder, listOrder } from './list-order.ts'
+import { listOrder } from './list-order.ts'
 import type { Tables } from './tables.ts'
 
 export type UserRow = Selectable<Tables['user_account']>

@@ -7,6 +7,7 @@ import { wellKnown } from '../../lab/site.ts'
 import { SEARCH_KINDS, type SearchResult } from '#src/contract/search.ts'
 import { registerNode } from '../support/fake-agent.ts'
 import type { Reply } from '../support/http.ts'
+import { multiply } from '../support/large-site.ts'
 import { type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
@@ -254,6 +255,8 @@ test('a list comes in the order of the column that is named, with what is not kn
     ['/auth/users', 'users', ['username', 'created_at', 'last_login_at']],
     ['/auth/tokens', 'tokens', ['name', 'created_at', 'expires_at']],
     ['/admin/tenants', 'tenants', ['name', 'created_at']],
+    ['/jobs', 'jobs', ['created_at', 'job_type']],
+    ['/auth/audit', 'records', ['at', 'operation', 'username']],
   ] as const) {
     for (const column of columns) {
       const up = (await list(`${path}?sort_by=${column}&page_size=500`, of)).map((one) => one[column])
@@ -271,4 +274,83 @@ test('a list comes in the order of the column that is named, with what is not kn
     }
     assert.equal((await lab.call('GET', `${path}?sort_by=nothing`)).body.errors?.[0]?.path, 'query.sort_by')
   }
+})
+
+test('lists of DHCP, DNS and the platform come in the order that is asked for, and say where there is none', async () => {
+  const get = async (path: string) => {
+    const reply = await lab.call('GET', path)
+    assert.equal(reply.status, 200, reply.text)
+    return reply.body.data
+  }
+  for (const [name, third] of [
+    ['order-b', 3],
+    ['Order-a', 20],
+  ] as const) {
+    const made = await lab.call('POST', '/ddi/dhcp/scopes', {
+      name, network_cidr: `10.96.${third}.0/24`, start_address: `10.96.${third}.5`, end_address: `10.96.${third}.200`,
+      gateway: `10.96.${third}.1`,
+    }) // biome-ignore format: one record
+    assert.equal(made.status, 201, made.text)
+  }
+  const scopes = async (query: string) =>
+    (await get(`/ddi/dhcp/scopes?${query}`)).scopes
+      .map((one: { name: string }) => one.name)
+      .filter((name: string) => /^order/i.test(name))
+  assert.deepEqual(await scopes('sort_by=name'), ['Order-a', 'order-b'])
+  assert.deepEqual(await scopes('sort_by=network'), ['order-b', 'Order-a'], 'addresses are no text')
+  for (const last of [100, 9]) {
+    const body = {
+      scope_name: 'order-b',
+      mac: `52:54:00:5f:00:${last === 9 ? '0a' : '0b'}`,
+      hostname: `h-${last}`,
+      ip: `10.96.3.${last}`,
+    }
+    assert.equal((await lab.call('POST', '/ddi/dhcp/reservations', body)).status, 201)
+  }
+  const reservations = async (query: string) =>
+    (await get(`/ddi/dhcp/reservations?scope_name=order-b&${query}`)).reservations.map((one: { ip: string }) => one.ip)
+  assert.deepEqual(await reservations('sort_by=ip&sort_order=desc'), ['10.96.3.100', '10.96.3.9'])
+  assert.deepEqual(await reservations('sort_by=hostname'), ['10.96.3.100', '10.96.3.9'])
+  const leases = await lab.call('GET', '/ddi/dhcp/leases?sort_by=ip')
+  assert.equal(leases.status, 400)
+  assert.match(leases.text, /query\.sort_by.*needs state active/)
+  const held = (await get('/ddi/dhcp/leases?state=active&sort_by=mac')).leases.map((one: { mac: string }) => one.mac)
+  assert.deepEqual(held, held.toSorted())
+
+  const zones = async (query: string) =>
+    (await get(`/ddi/dns/zones?${query}`)).zones.map((one: { name: string }) => one.name)
+  assert.deepEqual(await zones('sort_by=name&sort_order=desc'), (await zones('')).toReversed())
+  const records = async (query: string): Promise<{ value: string; id: string }[]> =>
+    (await get(`/ddi/dns/records?${query}`)).records
+  const all = await records('sort_by=value&page_size=500')
+  const values = all.map((one) => one.value.toLowerCase())
+  assert.deepEqual(values, values.toSorted())
+  assert.deepEqual(await records('sort_by=value&page_size=2&page=2'), all.slice(2, 4))
+
+  const addresses = (await get('/ddi/public-ips?sort_by=ip_address&sort_order=desc')).map(
+    (one: { ip_address: string }) => Number(one.ip_address.split('.').at(-1)),
+  )
+  assert.ok(addresses.length > 1)
+  assert.deepEqual(
+    addresses,
+    addresses.toSorted((a: number, b: number) => b - a),
+  )
+  const free = await lab.call('GET', '/ddi/public-ips?state=Released&sort_by=ip_address')
+  assert.equal(free.status, 400)
+  assert.match(free.text, /query\.sort_by.*does not go with state Released/)
+
+  const volumes = (body: object) =>
+    lab.call('POST', '/compute/volumes/list', { sort_by: 'virtual_machine_name', ...body })
+  const { volumes: listed } = (await volumes({ page_size: 500 })).body
+  const machines: (string | null)[] = listed.map(
+    (one: { virtual_machine_name: string | null }) => one.virtual_machine_name,
+  )
+  const known = machines.filter((name) => name !== null)
+  assert.deepEqual(machines, [...known.toSorted(), ...machines.filter((name) => name === null)])
+  assert.deepEqual((await volumes({ page_size: 3, page: 2 })).body.volumes, listed.slice(3, 6))
+  const undo = multiply(lab.platform.state, 'volumes', 5001, (number) => ({ name: `many-${number}` }))
+  const refused = await volumes({})
+  undo()
+  assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [400, 'body.sort_by'], refused.text)
+  assert.match(refused.text, /cannot order 5001 rows, 5000 at most/)
 })

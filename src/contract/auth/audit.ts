@@ -1,6 +1,6 @@
 // The audit: every change that was asked for, by whom, and how it ended.
 import { type Static, Type } from 'typebox'
-import { Closed, ListOf, Nullable, PageFields, Time, TimeGiven } from '../common.ts'
+import { Closed, ListOf, Nullable, PageFields, SortFields, Time, TimeGiven } from '../common.ts'
 import type { Routes } from '../route.ts'
 import { Line } from './rights.ts'
 
@@ -30,6 +30,8 @@ export const AuditRecord = Type.Object(
 )
 export type AuditRecord = Static<typeof AuditRecord>
 
+export const AUDIT_COLUMNS = ['at', 'username', 'operation', 'status'] as const
+
 export const auditRoutes = {
   auditList: {
     method: 'GET',
@@ -48,6 +50,7 @@ export const auditRoutes = {
       resource_id: Type.Optional(
         Line({ maxLength: 200, description: 'Requests for operations on this thing, or that touched it.' }),
       ),
+      ...SortFields([...AUDIT_COLUMNS], 'newest first'),
       ...PageFields,
     }),
     ok: { 200: ListOf('records', AuditRecord, 'AuditPage') },

@@ -12,11 +12,12 @@ import {
   OptionalId,
   PageFields,
   Words,
+  SortFields,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { VOLUME_STATES } from './vm-can.ts'
 import { VirtualMachine, vmExample } from './virtual-machine.ts'
-import { Volume, volumeExample } from './volume.ts'
+import { Volume, VOLUME_COLUMNS, volumeExample } from './volume.ts'
 
 /** The root disk is slot 0 and slot 3 belongs to the CD drive. */
 const DeviceId = Type.Optional(
@@ -189,6 +190,7 @@ export const vmDisks = defineArea({
           ),
           project_id: OptionalId,
           keyword: Words('Part of a name.'),
+          ...SortFields([...VOLUME_COLUMNS], 'as the platform lists them; of 5000 at most'),
           ...PageFields,
         },
         { title: 'VolumeFilter' },

@@ -3,6 +3,10 @@ import { type Static, Type } from 'typebox'
 import { KnownText, NullableInteger, NullableText, NullableTime } from '../common.ts'
 import { VOLUME_STATES } from './vm-can.ts'
 
+export const VOLUME_COLUMNS = [
+  'name', 'size_bytes', 'state', 'type', 'tenant_name', 'virtual_machine_name', 'created_at',
+] as const // biome-ignore format: a list
+
 export const Volume = Type.Object(
   {
     id: Type.String({ description: 'Opaque identifier, a UUID.' }),

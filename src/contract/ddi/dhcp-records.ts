@@ -6,6 +6,10 @@ import { Comment, DnsName, HostName, Ipv4, Mac, Text, Timestamp } from './envelo
 export const LEASE_STATES = ['active', 'expired', 'released'] as const
 export const LEASE_TYPES = ['dynamic', 'reserved'] as const
 
+export const SCOPE_COLUMNS = ['name', 'network', 'updated_at'] as const
+export const RESERVATION_COLUMNS = ['ip', 'mac', 'hostname', 'scope'] as const
+export const LEASE_COLUMNS = ['ip', 'mac', 'hostname', 'scope', 'last_renewal', 'lease_expires'] as const
+
 const LEASE_TIME = 'Whole seconds, minutes, hours or days: 3600s, 90m, 12h, 7d.'
 
 /** Name of a scope: also a file name on one of the address servers. */

@@ -1,6 +1,6 @@
 // DHCP: scopes, leases and reservations (Part 2, 4.1). The address server behind them is Kea or Technitium.
 import { Type } from 'typebox'
-import { Closed, Flag, Id, OneOf } from '../common.ts'
+import { Closed, Flag, Id, OneOf, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { Enveloped, FlatEnvelope, Mac, PageData, PageQuery, PlainEnvelope, Text } from './envelope.ts'
 
@@ -17,6 +17,9 @@ import {
   ScopeName,
   ScopeStatistics,
   ScopeUpdate,
+  LEASE_COLUMNS,
+  RESERVATION_COLUMNS,
+  SCOPE_COLUMNS,
 } from './dhcp-records.ts'
 
 const ReservationMade = {
@@ -68,6 +71,10 @@ export const dhcp = defineArea({
       query: Type.Object({
         scope_name: Type.Optional(ScopeName('Only this scope.')),
         state: Type.Optional(OneOf([...LEASE_STATES])),
+        ...SortFields(
+          [...LEASE_COLUMNS],
+          'active ones first; needs `state` active, because ended ones come from the history',
+        ),
         ...PageQuery,
       }),
       ok: {
@@ -129,6 +136,7 @@ export const dhcp = defineArea({
             'x-extension': true,
           }),
         ),
+        ...SortFields([...RESERVATION_COLUMNS], 'by scope and address'),
         ...PageQuery,
       }),
       ok: {
@@ -231,6 +239,7 @@ export const dhcp = defineArea({
         zone_id: Type.Optional(Id),
         enabled: Flag('Only enabled, or only disabled ones.'),
         include_stats: Flag('Count leases.'),
+        ...SortFields([...SCOPE_COLUMNS], 'as the address server lists them'),
         ...PageQuery,
       }),
       ok: {

@@ -34,6 +34,9 @@ const Master = Type.String({
   description: 'Address of a name server, with :port unless it is 53.',
 })
 
+export const RECORD_COLUMNS = ['fqdn', 'type', 'value', 'ttl'] as const
+export const ZONE_COLUMNS = ['name', 'type', 'status', 'updated_at'] as const
+
 export const DnsRecord = Type.Object(
   {
     comment: Type.String(),

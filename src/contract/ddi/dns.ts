@@ -1,6 +1,6 @@
 // DNS: zones and records (Part 2, 4.2). The name server behind them is PowerDNS or Technitium.
 import { Type } from 'typebox'
-import { Closed, Flag, Id, OneOf } from '../common.ts'
+import { Closed, Flag, Id, OneOf, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { DnsName, Enveloped, FlatEnvelope, PageData, PageQuery, PlainEnvelope, Text } from './envelope.ts'
 
@@ -16,6 +16,8 @@ import {
   ZoneImport,
   ZoneStatistics,
   ZoneUpdate,
+  RECORD_COLUMNS,
+  ZONE_COLUMNS,
 } from './dns-records.ts'
 
 const record: DnsRecord = {
@@ -55,6 +57,7 @@ export const dns = defineArea({
         zone_name: Type.Optional(DnsName('Only this zone.')),
         record_type: Type.Optional(RecordType),
         search: Type.Optional(Type.String({ minLength: 1, maxLength: 253, description: 'Text in name or value.' })),
+        ...SortFields([...RECORD_COLUMNS], 'by zone, name, type and value'),
         ...PageQuery,
       }),
       ok: {
@@ -184,6 +187,7 @@ export const dns = defineArea({
         type: Type.Optional(OneOf(['Primary', 'Secondary'])),
         status: Type.Optional(OneOf(['active', 'paused'])),
         include_records: Flag('With the first 500 records of each.'),
+        ...SortFields([...ZONE_COLUMNS], 'by name'),
         ...PageQuery,
       }),
       ok: { 200: Enveloped(Type.Object({ total_count, zones: Type.Array(DnsZone), ...PageData }), 'DnsZonePage') },

@@ -1,6 +1,6 @@
 // Public IPs: addresses of the outside world, and the static NAT that ties one to a virtual machine (Part 2, 4.3).
 import { type Static, Type } from 'typebox'
-import { Closed, Flag, Id, Nullable, NullableTime, OneOf, PageFields } from '../common.ts'
+import { Closed, Flag, Id, Nullable, NullableTime, OneOf, PageFields, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { PlainEnvelope } from './envelope.ts'
 
@@ -103,6 +103,8 @@ const ip_id = example.id
 const change = { access: 'operator', tenant: 'own', event: { resource_type: 'PUBLIC_IP' }, errors: [400, 500] } as const
 const base = '/ddi/public-ips'
 
+const PUBLIC_IP_COLUMNS = ['ip_address', 'account', 'network_name', 'vm_name', 'allocated_at'] as const
+
 export const publicIps = defineArea({
   name: 'public-ips',
   description: 'Public addresses: acquiring, static NAT to virtual machines, names in DNS.',
@@ -124,6 +126,10 @@ export const publicIps = defineArea({
         state: Type.Optional(OneOf([...PUBLIC_IP_STATES])),
         ip_address: Type.Optional(Type.String({ minLength: 2, maxLength: 45, description: 'Exact address.' })),
         ...DnsQuery,
+        ...SortFields(
+          [...PUBLIC_IP_COLUMNS],
+          'as the platform lists them; of 5000 at most, and not with `state` Released',
+        ),
         page: Type.Optional(Type.Integer({ ...PageFields.page, 'x-extension': true })),
         page_size: Type.Optional(
           Type.Integer({ minimum: 1, maximum: 500, default: 50, description: 'Rows a page.', 'x-extension': true }),

@@ -8,6 +8,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { given, type Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
+import { pageInOrder } from '#src/drivers/cloudstack/sorted-page.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -292,6 +293,16 @@ async function usableIso(
   return textOf(known, 'name') ?? id
 }
 
+const COLUMNS = {
+  name: (volume: Volume) => volume.name,
+  size_bytes: (volume: Volume) => volume.size_bytes,
+  state: (volume: Volume) => volume.state,
+  type: (volume: Volume) => volume.type,
+  tenant_name: (volume: Volume) => volume.tenant_name,
+  virtual_machine_name: (volume: Volume) => volume.virtual_machine_name,
+  created_at: (volume: Volume) => volume.created_at,
+}
+
 function volumeList(cloudstack: CloudStack) {
   return async ({ body }: In<'volumeList'>, ctx: RequestContext) => {
     const filter = body ?? {}
@@ -308,13 +319,14 @@ function volumeList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       ...ownerScope(filter, ctx.caller.tenant_id),
     }
-    const { rows, count } = await cloudstack.listPage(
-      'listVolumes',
+    const list = {
+      command: 'listVolumes',
       args,
-      { key: 'volume', read: volumeOf },
-      page,
-      optionsOf(ctx),
-    )
+      item: { key: 'volume', read: volumeOf },
+      columns: COLUMNS,
+      asked_in: 'body.sort_by' as const,
+    }
+    const { rows, count } = await pageInOrder(cloudstack, list, { ...filter, ...page }, optionsOf(ctx))
     return { volumes: rows, count, ...page }
   }
 }

@@ -7,8 +7,10 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { collected, countOf, type Page, WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
-import { onePage } from '#src/drivers/cloudstack/page.ts'
+import { pageInOrder } from '#src/drivers/cloudstack/sorted-page.ts'
+import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
 import { type AddressDns, NO_DNS } from './address-dns.ts'
 import { publicIpOf } from './public-ips-view.ts'
 
@@ -38,6 +40,14 @@ export function publicIpList({ cloudstack, dns }: DnsReadDeps & { cloudstack: Cl
   }
 }
 
+const COLUMNS = {
+  ip_address: (one: PublicIp) => numberOf(one.ip_address),
+  account: (one: PublicIp) => one.account,
+  network_name: (one: PublicIp) => one.network_name,
+  vm_name: (one: PublicIp) => one.vm_name,
+  allocated_at: (one: PublicIp) => one.allocated_at,
+}
+
 type PageNumbers = ReturnType<typeof pageOf>
 
 function pageFor(
@@ -56,20 +66,32 @@ function pageFor(
     forvirtualnetwork: true,
   }
   if (state === 'Released') {
+    if (query.sort_by !== undefined)
+      throw invalidField(
+        'query.sort_by',
+        'does not go with state Released: free addresses come in the order of their ranges',
+      )
     const free = { ...args, ...WHOLE_SCOPE, state: 'Free', allocatedonly: false }
     if (vm_id !== undefined) return Promise.resolve({ rows: [], count: 0 })
     if (tenant_id === null) return cloudstack.listPage(COMMAND, free, ITEM, page, ctx)
     return freeOfTenant(cloudstack, tenant_id, free, page, ctx)
   }
   const owned = { ...args, ...scopeOf(tenant_id), ...(state === undefined ? {} : { state: 'Allocated' }) }
-  if (vm_id === undefined && state === undefined) return cloudstack.listPage(COMMAND, owned, ITEM, page, ctx)
   // The platform filters neither by machine, to which static NAT alone leads, nor by the documents' states.
   const filters = { ...owned, isstaticnat: vm_id === undefined ? undefined : true }
-  return onePage(
-    cloudstack.listAll(COMMAND, filters, ITEM, ctx),
-    page,
-    (one) => (vm_id === undefined || one.vm_id === vm_id) && (state === undefined || one.state === state),
-  )
+  const fits =
+    vm_id === undefined && state === undefined
+      ? undefined
+      : (one: PublicIp) => (vm_id === undefined || one.vm_id === vm_id) && (state === undefined || one.state === state)
+  const list = {
+    command: COMMAND,
+    args: filters,
+    item: ITEM,
+    columns: COLUMNS,
+    asked_in: 'query.sort_by' as const,
+    fits,
+  }
+  return pageInOrder(cloudstack, list, { ...query, ...page }, ctx)
 }
 
 /**

@@ -5,6 +5,8 @@ import type { Input } from '#src/contract/route.ts'
 import type { DhcpLease, DhcpState } from '#src/drivers/ddi/dhcp-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
+import { sorted } from '#src/kernel/sorted.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { endedLeases, firstSeen, leaseKey } from '#src/store/dhcp-leases.ts'
 import { forgetReservation, reservationOrders, saveReservation } from '#src/store/dhcp-orders.ts'
@@ -25,11 +27,23 @@ async function withHistory(
   return leases.map((lease) => activeLease(lease, keys, seen.get(leaseKey(lease))))
 }
 
+const COLUMNS = {
+  ip: (lease: DhcpLease) => numberOf(lease.ip),
+  mac: (lease: DhcpLease) => lease.mac,
+  hostname: (lease: DhcpLease) => lease.hostname,
+  scope: (lease: DhcpLease) => lease.scope,
+  last_renewal: (lease: DhcpLease) => lease.renewed_at?.getTime() ?? null,
+  lease_expires: (lease: DhcpLease) => lease.expires_at.getTime(),
+}
+
 export function dhcpLeaseList(deps: DhcpDeps) {
   return async ({ query }: In<'dhcpLeaseList'>, ctx: RequestContext) => {
     const { scope_name: scope, state, page = 1, page_size = 50 } = query
+    if (query.sort_by !== undefined && state !== 'active')
+      throw invalidField('query.sort_by', 'needs state active: ended leases come from the history, newest first')
     const of = scope === undefined ? {} : { scope }
-    const { leases: active, reservations } = await activeOf(deps, query, ctx.signal)
+    const { leases, reservations } = await activeOf(deps, query, ctx.signal)
+    const active = sorted(leases, query, COLUMNS)
     const start = (page - 1) * page_size
     const first = await withHistory(deps, active.slice(start, start + page_size), reservations)
     const room = { limit: page_size - first.length, offset: Math.max(0, start - active.length) }

@@ -7,6 +7,8 @@ import { completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
+import { sorted } from '#src/kernel/sorted.ts'
 import { leaseKey } from '#src/store/dhcp-leases.ts'
 import { reservationOrders, scopeNotes } from '#src/store/dhcp-orders.ts'
 import { nameOf } from '../dns/names.ts'
@@ -27,6 +29,13 @@ import { macsOfVm } from './vm-macs.ts'
 
 type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
 
+const COLUMNS = {
+  ip: (row: AnyReservation) => numberOf(row.ip),
+  mac: (row: AnyReservation) => row.mac,
+  hostname: (row: AnyReservation) => row.hostname || null,
+  scope: (row: AnyReservation) => row.scope,
+}
+
 export function dhcpReservationList(deps: DhcpDeps) {
   return async ({ query }: In<'dhcpReservationList'>, ctx: RequestContext) => {
     const { scope_name } = query
@@ -39,7 +48,7 @@ export function dhcpReservationList(deps: DhcpDeps) {
       ),
       filterOf(deps, query, there, ctx),
     ])
-    const page = paged(all.filter(wanted), query)
+    const page = paged(sorted(all.filter(wanted), query, COLUMNS), query)
     const rows = await reservationViews(deps, page.rows)
     const reservations = query.include_dns === true ? await withNames(deps, rows) : rows
     return {

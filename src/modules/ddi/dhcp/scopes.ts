@@ -4,6 +4,8 @@ import type { Input } from '#src/contract/route.ts'
 import type { DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
+import { sorted } from '#src/kernel/sorted.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { forgetScope, reservationOrders, saveScope, scopeNotes } from '#src/store/dhcp-orders.ts'
 import type { DhcpDeps } from './deps.ts'
@@ -17,6 +19,11 @@ type In<Op extends keyof typeof dhcp.routes> = Input<(typeof dhcp.routes)[Op]>
 
 /** Of one answer; the lists give the rest. */
 const DETAIL_ROWS = 500
+
+const COLUMNS = {
+  name: (scope: DhcpScope) => scope.name,
+  network: (scope: DhcpScope) => numberOf(scope.network.split('/')[0] ?? ''),
+}
 
 export function dhcpScopeList(deps: DhcpDeps) {
   return async ({ query }: In<'dhcpScopeList'>, ctx: RequestContext) => {
@@ -37,7 +44,8 @@ export function dhcpScopeList(deps: DhcpDeps) {
         (networks === undefined || fits(networks))
       )
     })
-    const page = paged(wanted, query)
+    const updated_at = ({ name }: DhcpScope) => note.get(name)?.updated_at.getTime() ?? null
+    const page = paged(sorted(wanted, query, { ...COLUMNS, updated_at }), query)
     const held = Map.groupBy(leases, (lease) => lease.scope)
     const reserved = Map.groupBy(reservations, (row) => row.scope)
     const views = page.rows.map((scope) => {

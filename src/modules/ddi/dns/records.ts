@@ -1,10 +1,11 @@
 // Records: lists and searches, and the changes one by one and in bulk.
 import type { dns } from '#src/contract/ddi/dns.ts'
-import type { BulkResult, DnsRecord } from '#src/contract/ddi/dns-records.ts'
+import type { BulkResult, DnsRecord, RECORD_COLUMNS } from '#src/contract/ddi/dns-records.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { RecordData } from '#src/drivers/ddi/dns-server.ts'
 import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { type ListOrder, sorted } from '#src/kernel/sorted.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import type { DnsDeps } from './deps.ts'
@@ -28,9 +29,9 @@ export function dnsRecordList(deps: DnsDeps) {
       const found = await (search === undefined ? contents.of(zone) : contents.search(zone, search))
       wanted.push({ zone: zone.name, found: type === undefined ? found : found.filter((one) => one.type === type) })
     }
-    const rows = pageOf(wanted, (page - 1) * page_size, page_size)
+    const rows = pageOf(inOrder(wanted, query), (page - 1) * page_size, page_size)
     const records: DnsRecord[] = []
-    for (const { zone, found } of rows) records.push(...(await recordViews(deps, zone, found)))
+    for (const { zone, found } of runsOf(rows)) records.push(...(await recordViews(deps, zone, found)))
     const count = wanted.reduce((sum, { found }) => sum + found.length, 0)
     return {
       success: true,
@@ -49,6 +50,29 @@ export function dnsRecordList(deps: DnsDeps) {
 interface Found {
   zone: string
   found: readonly RecordData[]
+}
+
+/** Where a column is named, each record is a part of its own, because those of several zones mix. */
+function inOrder(zones: readonly Found[], order: ListOrder<(typeof RECORD_COLUMNS)[number]>): readonly Found[] {
+  if (order.sort_by === undefined) return zones
+  const single = zones.flatMap(({ zone, found }) => found.map((record) => ({ zone, found: [record] as const })))
+  return sorted(single, order, {
+    fqdn: ({ found: [record] }) => record.fqdn,
+    type: ({ found: [record] }) => record.type,
+    value: ({ found: [record] }) => record.value,
+    ttl: ({ found: [record] }) => record.ttl,
+  })
+}
+
+/** What stands in a row in one zone is read as one. */
+function runsOf(parts: readonly Found[]): Found[] {
+  const runs: { zone: string; found: RecordData[] }[] = []
+  for (const { zone, found } of parts) {
+    const last = runs.at(-1)
+    if (last?.zone === zone) last.found.push(...found)
+    else runs.push({ zone, found: [...found] })
+  }
+  return runs
 }
 
 function pageOf(zones: readonly Found[], from: number, size: number): Found[] {

@@ -4,6 +4,7 @@ import type { ZoneStatistics } from '#src/contract/ddi/dns-records.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { RecordData, ZoneState } from '#src/drivers/ddi/dns-server.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { sorted } from '#src/kernel/sorted.ts'
 import { zoneNotes } from '#src/store/dns-orders.ts'
 import type { DnsDeps } from './deps.ts'
 import { recordViews, requireZone, zoneView } from './reading.ts'
@@ -24,8 +25,15 @@ export function dnsZoneList(deps: DnsDeps) {
       .filter((zone) => query.network_id === undefined || note.get(zone.name)?.network_id === query.network_id)
       .filter((zone) => query.status === undefined || zoneView(zone, note.get(zone.name), null).status === query.status)
       .toSorted((a, b) => a.name.localeCompare(b.name))
+    const shown_as = (zone: ZoneState) => zoneView(zone, note.get(zone.name), null)
+    const in_order = sorted(wanted, query, {
+      name: (zone) => zone.name,
+      type: (zone) => zone.type,
+      status: (zone) => shown_as(zone).status,
+      updated_at: (zone) => shown_as(zone).updated_at,
+    })
     const views = []
-    for (const zone of wanted.slice((page - 1) * page_size, page * page_size)) {
+    for (const zone of in_order.slice((page - 1) * page_size, page * page_size)) {
       const records = await contents.of(zone)
       const view = zoneView(zone, note.get(zone.name), records.length)
       const shown = include_records
