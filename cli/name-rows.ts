@@ -29,6 +29,8 @@ export interface NameRow {
   seen_on?: string
   /** What is an id when no record has it as a name. */
   id_form?: RegExp
+  /** Field of the list that takes any of their names; nothing else is asked for. */
+  filter?: string
   /** Operation that reads one by id, and the resource type its jobs carry: how `--wait` shows the result. */
   read?: { operation: string; resource_type: string }
 }
@@ -121,6 +123,11 @@ export const NAME_ROWS: readonly NameRow[] = [
     list: 'affinityGroupList', names: ['name'],
   },
   { what: 'user data', fields: ['user_data_id'], nouns: ['userData'], list: 'userDataList', names: ['name'] },
+  { what: 'project', fields: ['project_id'], nouns: ['project'], list: 'projectList', names: ['name'] },
+  {
+    what: 'backup', fields: ['backup_id'], nouns: ['backup'], list: 'backupList', names: ['name'],
+    narrow: { virtual_machine_id: 'virtual_machine_id' },
+  },
   { what: 'SSH key', fields: ['ssh_key_id'], nouns: ['sshKey'], list: 'sshKeyList', names: ['name'] },
   {
     what: 'NIC', fields: ['nic_id'], list: 'vmList', inside: 'nics', names: ['ip_address', 'mac_address', 'network_name'],
@@ -133,9 +140,10 @@ export const NAME_ROWS: readonly NameRow[] = [
   },
   { what: 'ISO', fields: ['iso_id'], nouns: ['iso'], list: 'isoList', names: ['name', 'display_text'] },
   {
-    what: 'OS type', fields: ['os_type_id'], list: 'vmList', id: 'os_type_id', names: ['os_type_name'],
-    seen_on: 'virtual machine',
+    what: 'thing', fields: ['resource_id'], only: ['timeline'], list: 'searchRun', names: ['name', 'matched'], filter: 'q',
+    id_form: /[.:]|^\d+$/,
   },
+  { what: 'OS type', fields: ['os_type_id'], nouns: ['osType'], list: 'osTypeList', names: ['name'] },
   {
     what: 'vGPU profile', fields: ['vgpu_profile_id', 'profile_id'], only: ['gpu', 'vgpuProfile', 'nvr'],
     nouns: ['vgpuProfile'], list: 'vgpuProfileList', names: ['name'],

@@ -4,7 +4,7 @@ import { commandName } from './command-names.ts'
 
 /** What stands in no topic goes to the last one; `test/cli/commands.test.ts` finds nouns that are gone. */
 export const TOPICS: readonly (readonly [string, readonly string[]])[] = [
-  ['Machines', ['vm', 'volume', 'template', 'iso', 'service-offering', 'disk-offering', 'affinity-group', 'ssh-key', 'user-data', 'gpu', 'import-candidate']],
+  ['Machines', ['vm', 'volume', 'template', 'iso', 'os-type', 'service-offering', 'disk-offering', 'affinity-group', 'ssh-key', 'user-data', 'project', 'backup', 'gpu', 'import-candidate']],
   ['Networks', ['network', 'ip', 'forward', 'firewall', 'load-balancer', 'router', 'service-provider', 'mtu']],
   ['Addresses', ['dns-zone', 'dns-record', 'dhcp-scope', 'dhcp-reservation', 'dhcp-lease', 'ipam-site', 'ipam-role',
     'ipam-vlan', 'ipam-prefix', 'ipam-address', 'ddi']],

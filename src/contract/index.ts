@@ -23,6 +23,9 @@ import { vmMoves, vmSnapshots } from './compute/moves.ts'
 import { vmNics } from './compute/nics.ts'
 import { vmSettings } from './compute/settings.ts'
 import { sshKeys } from './compute/ssh-keys.ts'
+import { backups } from './compute/backups.ts'
+import { images } from './compute/images.ts'
+import { projects } from './compute/projects.ts'
 import { userData } from './compute/user-data.ts'
 import { vms } from './compute/vms.ts'
 import { volumeSnapshots } from './compute/volume-snapshots.ts'
@@ -83,6 +86,9 @@ export const areas = [
   affinityGroups,
   sshKeys,
   userData,
+  images,
+  projects,
+  backups,
   vmGuests,
   vmSettings,
   vmInventory,

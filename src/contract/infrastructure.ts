@@ -1,15 +1,7 @@
 // What a person needs to know before provisioning: zones, clusters, hosts, templates, service offerings (extensions).
 import { Type } from 'typebox'
-import {
-  Id,
-  KnownText,
-  ListOf,
-  NullableFlag,
-  NullableNumber,
-  NullableText,
-  NullableTime,
-  PageFields,
-} from './common.ts'
+import { Id, KnownText, ListOf, NullableFlag, NullableNumber, NullableText, PageFields } from './common.ts'
+import { Template } from './compute/images.ts'
 import { defineArea } from './route.ts'
 
 const named = { id: Type.String(), name: Type.String() }
@@ -67,25 +59,9 @@ export const Host = Type.Object(
   { title: 'Host' },
 )
 
-export const Template = Type.Object(
-  {
-    ...named,
-    display_text: NullableText(),
-    is_ready: NullableFlag('Whether it can be used now.'),
-    is_public: NullableFlag('Whether every tenant may use it.'),
-    is_featured: NullableFlag('Whether it is offered first.'),
-    os_type_name: NullableText(),
-    hypervisor: NullableText(),
-    format: NullableText(),
-    arch: NullableText(),
-    size_bytes: NullableNumber('Size of the image when it is unpacked.'),
-    zone_id: NullableText(),
-    zone_name: NullableText(),
-    status: NullableText('What the platform says about the download.'),
-    password_enabled: NullableFlag('Whether a password is set at first boot.'),
-    created_at: NullableTime,
-  },
-  { title: 'Template' },
+export const OsType = Type.Object(
+  { ...named, category: NullableText('Family of operating systems.') },
+  { title: 'OsType' },
 )
 
 export const ServiceOffering = Type.Object(
@@ -146,9 +122,19 @@ export const infrastructure = defineArea({
       ...common,
       path: '/catalog/templates',
       summary: 'List templates',
+      description: 'One row a zone; those that are downloaded still, or could not be, say so.',
       tenant: 'own',
       query: Type.Object({ keyword, zone_id, ...PageFields }),
       ok: { 200: ListOf('templates', Template, 'TemplatePage') },
+    },
+    osTypeList: {
+      ...common,
+      path: '/catalog/ostypes',
+      summary: 'List operating system types',
+      description: 'What templates, ISO images and machines say of their operating system.',
+      tenant: 'own',
+      query: Type.Object({ keyword, ...PageFields }),
+      ok: { 200: ListOf('os_types', OsType, 'OsTypePage') },
     },
     serviceOfferingList: {
       ...common,

@@ -17,7 +17,7 @@ import { type OtherTenant, otherTenantThings } from './other-tenant-things.ts'
 
 /** Areas that stand in front of the platform. */
 const PLATFORM_AREAS = new Set([
-  'vms', 'vm-disks', 'vm-nics', 'vm-moves', 'vm-snapshots', 'volume-snapshots', 'affinity-groups', 'ssh-keys', 'user-data', 'vm-guests', 'vm-settings', 'vm-inventory', 'vm-metrics',
+  'vms', 'vm-disks', 'vm-nics', 'vm-moves', 'vm-snapshots', 'volume-snapshots', 'affinity-groups', 'ssh-keys', 'user-data', 'images', 'projects', 'backups', 'vm-guests', 'vm-settings', 'vm-inventory', 'vm-metrics',
   'infrastructure', 'tenants', 'public-ips', 'guest-networks', 'service-providers', 'port-forwarding', 'network-offerings', 'firewall-rules', 'load-balancers', 'network-stats',
   'gpu', 'disk-offerings', 'discovery', 'alerts',
 ]) // biome-ignore format: a list
@@ -307,7 +307,8 @@ function inputOf(operation: string, route: RouteSpec): { params: object; query: 
   const asked = queryText(query)
   return {
     params: input.params ?? (route.path.startsWith('/admin/tenants/{id}') ? { id: of_others.tenant_id } : params),
-    query: input.query ?? asked,
+    // The name that the example confirms is that of another tenant.
+    query: operation === 'tenantDelete' ? 'dry_run=true' : (input.query ?? asked),
     body: OF_ONE_OWNER[operation]?.() ?? input.body ?? body,
   }
 }

@@ -37,6 +37,8 @@ const KIND_OF_ID: readonly [operation: RegExp, kind: string][] = [
   [/^affinityGroup/, 'affinity_group'],
   [/^sshKey/, 'ssh_key'],
   [/^userData/, 'user_data'],
+  [/^project/, 'project'],
+  [/^backup/, 'backup'],
   [/^volume/, 'volume'],
   [/^guestNetwork/, 'network'],
   [/^portForwarding/, 'rule'],
@@ -166,26 +168,13 @@ export async function valuesOf(lab: Lab): Promise<Values> {
     assert.ok(row !== undefined)
     return row
   }
-  const template = tables.templates.get(wellKnown.templates['Debian 12'])
-  const iso = tables.templates.get(wellKnown.isos['debian-12-netinst'])
   const size = tables.serviceofferings.get(wellKnown.service_offerings.small)
   const disk = tables.diskofferings.get(wellKnown.disk_offerings['ssd-20'])
   const snapshot = first([...tables.snapshots.values()])
   const backup = first([...tables.backups.values()])
-  const project = tables.projects.get(wellKnown.project)
-  assert.ok(template !== null && iso !== null && size !== null && disk !== null && project !== null)
-  tables.templates.put({ ...template, id: made(1), name: 'globex-image', ispublic: false, isfeatured: false, ...owner })
-  tables.templates.put({ ...iso, id: made(2), name: 'globex-iso', ispublic: false, isfeatured: false, ...owner })
+  assert.ok(size !== null && disk !== null)
   tables.serviceofferings.put({ ...size, id: made(3), name: 'globex-size', domainids: [domains.globex] })
   tables.diskofferings.put({ ...disk, id: made(4), name: 'globex-disk', domainids: [domains.globex] })
-  tables.backups.put({ ...backup, id: made(6), name: 'globex-backup', virtualmachineid: things.vm_id, ...owner })
-  tables.projects.put({
-    ...project,
-    id: made(7),
-    name: 'globex-project',
-    domainid: domains.globex,
-    accountid: accounts.globex,
-  })
   tables.vpcs.put({
     id: made(10), name: 'globex-vpc', displaytext: 'globex-vpc', zoneid: wellKnown.zone,
     vpcofferingid: first([...tables.vpcofferings.values()]).id, cidr: '10.70.0.0/16', state: 'Enabled',
@@ -212,8 +201,8 @@ export async function valuesOf(lab: Lab): Promise<Values> {
       load_balancer: own_balancer.id,
     }, // biome-ignore format: one table
     of_others: {
-      vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: made(1), iso: made(2),
-      service_offering: made(3), disk_offering: made(4), snapshot: things.snapshot_id, backup: made(6), project: made(7),
+      vm: things.vm_id, volume: things.volume_id, network: things.network_id, template: things.private_template_id, iso: things.private_iso_id,
+      service_offering: made(3), disk_offering: made(4), snapshot: things.snapshot_id, backup: things.backup_id, project: things.project_id,
       affinity_group: things.affinity_group_id, ssh_key: things.ssh_key_id, user_data: things.user_data_id, vpc: made(10), host: wellKnown.hosts['kvm-01'],
       cluster: wellKnown.clusters['cluster-a'], pod: wellKnown.pod, address: things.ip_id, nic: things.nic_id,
       secondary_ip: things.secondary_ip_id, tenant: domains.globex, security_group: made(11), vm_snapshot: things.vm_snapshot_id,

@@ -31,6 +31,11 @@ export interface OtherTenant {
   service_offering_id: string
   disk_offering_id: string
   iso_id: string
+  /** Of globex alone. */
+  private_template_id: string
+  private_iso_id: string
+  project_id: string
+  backup_id: string
 }
 
 const GLOBEX = wellKnown.accounts.globex
@@ -74,6 +79,27 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
   tables.affinitygroups.put({ ...group, id: id(7), name: 'globex-apart', ...OWNER })
   tables.userdata.put({ id: id(9), name: 'globex-data', userdata: 'I2Nsb3VkLWNvbmZpZwo=', ...OWNER })
   tables.sshkeypairs.put({ id: id(8), name: 'globex-key', publickey: 'ssh-ed25519 AAAA', fingerprint: '00', ...OWNER })
+  const template = tables.templates.get(wellKnown.templates['Debian 12'])
+  const iso = tables.templates.get(wellKnown.isos['debian-12-netinst'])
+  const project = tables.projects.get(wellKnown.project)
+  assert.ok(template !== null && iso !== null && project !== null)
+  const unshared = { ispublic: false, isfeatured: false, ...OWNER }
+  tables.templates.put({ ...template, id: id(10), name: 'globex-image', ...unshared })
+  tables.templates.put({ ...iso, id: id(11), name: 'globex-iso', ...unshared })
+  tables.backups.put({
+    ...first([...tables.backups.values()]),
+    id: id(12),
+    name: 'globex-backup',
+    virtualmachineid: vm.id,
+    ...OWNER,
+  })
+  tables.projects.put({
+    ...project,
+    id: id(13),
+    name: 'globex-project',
+    domainid: wellKnown.domains.globex,
+    accountid: GLOBEX,
+  })
   const free = first(tables.addresses.filter((address) => address.state === 'Free'))
   const address = tables.addresses.put({
     ...free, state: 'Allocated', allocated: Date.now(), associatednetworkid: network.id, ...OWNER,
@@ -119,6 +145,10 @@ export async function otherTenantThings(lab: Lab): Promise<OtherTenant> {
     service_offering_id: wellKnown.service_offerings.small,
     disk_offering_id: wellKnown.disk_offerings['ssd-20'],
     iso_id: wellKnown.isos['debian-12-netinst'],
+    private_template_id: id(10),
+    private_iso_id: id(11),
+    backup_id: id(12),
+    project_id: id(13),
   }
 }
 

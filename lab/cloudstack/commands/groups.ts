@@ -26,7 +26,7 @@ export const groups: Commands = {
           (vm === null || vm.affinitygroupids.includes(one.id)) &&
           tests.every(({ name, test }) => test(one[name])),
       ),
-      (one) => groupView(call, one.id),
+      groupViews(call),
     )
   },
   createAffinityGroup: (call) => {
@@ -48,7 +48,7 @@ export const groups: Commands = {
       id: group.id,
       duration_ms: 300,
       event: groupEvent('AG.CREATE', 'creating Affinity Group', group),
-      end: () => groupView(call, group.id),
+      end: () => groupViews(call)(group),
     })
   },
   deleteAffinityGroup: (call) => {
@@ -116,18 +116,19 @@ function groupEvent(type: string, description: string, { id, name }: AffinityGro
   }
 }
 
-function groupView(call: Call, id: string): Record<string, Json> {
-  const group = call.state.tables.affinitygroups.get(id)
-  if (group === null) return {}
-  const members = call.state.tables.vms.by('account', group.accountid).filter((vm) => vm.affinitygroupids.includes(id))
-  return {
-    id,
+/** Members are counted once for all groups of a list: machines may be many thousands. */
+function groupViews({ state }: Call): (group: AffinityGroup) => Record<string, Json> {
+  const members = new Map<string, string[]>()
+  for (const vm of state.tables.vms.values())
+    for (const id of vm.affinitygroupids) members.set(id, [...(members.get(id) ?? []), vm.id])
+  return (group) => ({
+    id: group.id,
     name: group.name,
     description: group.description,
     type: group.type,
-    ...ownerFields(call.state, group),
-    virtualmachineIds: members.map((vm) => vm.id),
-  }
+    ...ownerFields(state, group),
+    virtualmachineIds: members.get(group.id) ?? [],
+  })
 }
 
 function dataView(call: Call, one: UserData): Record<string, Json> {

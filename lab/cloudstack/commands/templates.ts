@@ -2,11 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { invalid } from '../api-fault.ts'
 import { type Call, type Commands, job, type Outcome } from '../call.ts'
+import type { EventSubject } from '../event-log.ts'
 import { ownerFields, text, zoneFields } from '../owner-view.ts'
 import type { Template } from '../records.ts'
 import type { Json } from '../row.ts'
-import { idTest, keywordTest, paged, same } from '../scope.ts'
-import { list, wireDate } from '../wire.ts'
+import { idTest, keywordTest, ownerFor, paged, same } from '../scope.ts'
+import { list, object, wireDate } from '../wire.ts'
 import { listRows } from './infrastructure.ts'
 
 const FILTERS = new Set(['featured', 'self', 'selfexecutable', 'sharedexecutable', 'executable', 'community', 'all'])
@@ -15,61 +16,91 @@ export const templates: Commands = {
   listTemplates: (call) => listImages(call, false, call.params.need('templatefilter')),
   listIsos: (call) => listImages(call, true, call.params.text('isofilter') ?? 'selfexecutable'),
   listOsTypes: (call) => listRows(call, call.state.tables.ostypes.values(), ['description']),
-  registerTemplate: (call) => {
-    const { params, state, caller } = call
-    const ostypeid = params.need('ostypeid')
-    if (state.tables.ostypes.get(ostypeid) === null) throw invalid('Please provide a guest OS type')
-    const one = state.tables.templates.put({
-      id: randomUUID(),
-      name: params.need('name'),
-      displaytext: params.text('displaytext') ?? params.need('name'),
-      iso: false,
-      format: params.need('format'),
-      hypervisor: params.need('hypervisor'),
-      ostypeid,
-      zoneid: params.need('zoneid'),
-      size_bytes: 8 * 1024 ** 3,
-      isready: false,
-      ispublic: params.bool('ispublic') ?? false,
-      isfeatured: false,
-      bootable: true,
-      requireshvm: params.bool('requireshvm') ?? true,
-      passwordenabled: false,
-      isdynamicallyscalable: true,
-      checksum: params.text('checksum'),
-      url: params.need('url'),
-      created: Date.now(),
-      status: '0% Downloaded',
-      percent: 0,
-      downloadstate: 'DOWNLOAD_IN_PROGRESS',
-      templatetype: 'USER',
-      details: {},
-      accountid: caller.account.id,
-      projectid: null,
-    })
-    call.event({
-      type: 'TEMPLATE.CREATE',
-      description: `creating template ${one.name}`,
-      resourcetype: 'Template',
-      resourceid: one.id,
-      resourcename: one.name,
-    })
-    return list([imageView(call, one)], 1)
-  },
-  deleteTemplate: (call) => {
-    const { params, state } = call
-    const one = state.tables.templates.get(params.need('id'))
-    if (one === null || one.iso) throw invalid('Unable to find template: entity does not exist')
-    return job({
-      instancetype: 'Template',
-      instanceid: one.id,
-      duration_ms: 300,
-      end: () => {
-        state.tables.templates.remove(one.id)
-        return null
-      },
-    })
-  },
+  registerTemplate: (call) => register(call, false),
+  registerIso: (call) => register(call, true),
+  updateTemplate: (call) => update(call, false),
+  updateIso: (call) => update(call, true),
+  deleteTemplate: (call) => remove(call, false),
+  deleteIso: (call) => remove(call, true),
+}
+
+function register(call: Call, iso: boolean): Outcome {
+  const { params, state } = call
+  const ostypeid = params.text('ostypeid')
+  const bootable = params.bool('bootable') ?? true
+  if (bootable && state.tables.ostypes.get(ostypeid) === null) throw invalid('Please provide a guest OS type')
+  const one = state.tables.templates.put({
+    id: randomUUID(),
+    name: params.need('name'),
+    displaytext: params.text('displaytext') ?? params.need('name'),
+    iso,
+    format: iso ? 'ISO' : params.need('format'),
+    hypervisor: iso ? 'None' : params.need('hypervisor'),
+    ostypeid: ostypeid ?? '',
+    zoneid: params.need('zoneid'),
+    size_bytes: 8 * 1024 ** 3,
+    isready: false,
+    ispublic: params.bool('ispublic') ?? false,
+    isfeatured: false,
+    bootable,
+    requireshvm: params.bool('requireshvm') ?? true,
+    passwordenabled: params.bool('passwordenabled') ?? false,
+    isdynamicallyscalable: params.bool('isdynamicallyscalable') ?? !iso,
+    checksum: params.text('checksum'),
+    url: params.need('url'),
+    created: Date.now(),
+    status: '0% Downloaded',
+    percent: 0,
+    downloadstate: 'DOWNLOAD_IN_PROGRESS',
+    templatetype: 'USER',
+    details: {},
+    ...ownerFor(call),
+  })
+  call.event(imageEvent('CREATE', 'creating', one))
+  return list([imageView(call, one)], 1)
+}
+
+function update(call: Call, iso: boolean): Outcome {
+  const { params, state } = call
+  const one = needImage(call, iso)
+  const changed = state.tables.templates.put({
+    ...one,
+    name: params.text('name') ?? one.name,
+    displaytext: params.text('displaytext') ?? one.displaytext,
+  })
+  call.event(imageEvent('UPDATE', 'updating', changed))
+  return object(imageView(call, changed))
+}
+
+function remove(call: Call, iso: boolean): Outcome {
+  const one = needImage(call, iso)
+  return job({
+    instancetype: iso ? 'Iso' : 'Template',
+    instanceid: one.id,
+    duration_ms: 300,
+    event: imageEvent('DELETE', 'deleting', one),
+    end: () => {
+      call.state.tables.templates.remove(one.id)
+      return null
+    },
+  })
+}
+
+function needImage({ params, state }: Call, iso: boolean): Template {
+  const one = state.tables.templates.get(params.need('id'))
+  if (one === null || one.iso !== iso)
+    throw invalid(`Unable to find ${iso ? 'ISO' : 'template'}: entity does not exist`)
+  return one
+}
+
+function imageEvent(type: string, doing: string, { id, name, iso }: Template): EventSubject {
+  return {
+    type: `${iso ? 'ISO' : 'TEMPLATE'}.${type}`,
+    description: `${doing} ${iso ? 'iso' : 'template'} ${name}`,
+    resourcetype: iso ? 'Iso' : 'Template',
+    resourceid: id,
+    resourcename: name,
+  }
 }
 
 /** The same share of a registered template arrives each second; those of the seed stay as they are. */

@@ -77,23 +77,6 @@ export const ProvisionedVm = Type.Object(
   { title: 'ProvisionedVm' },
 )
 
-export const IsoImage = Type.Object(
-  {
-    id: Type.String(),
-    name: Type.String(),
-    display_text: NullableText(),
-    size_bytes: NullableInteger('Size of the image.'),
-    is_ready: NullableFlag('Whether it can be attached.'),
-    bootable: NullableFlag('Whether a machine can start from it.'),
-    os_type_name: NullableText(),
-    zone_id: NullableText(),
-    zone_name: NullableText(),
-    status: NullableText('What the platform says about the download.'),
-    arch: NullableText(),
-  },
-  { title: 'IsoImage' },
-)
-
 export const vmExample: VirtualMachine = {
   id: '6a1f2c9e-0d4b-4d8a-9b52-5d9a7c1e0041', name: 'web-41', display_name: 'Web server 41', instance_name: 'i-2-41-VM',
   state: 'Running', tenant_id: '2d0c7c52-8e0e-4b1f-9d3f-0a4f5a0c1d10', tenant_name: 'acme', account: 'acme', project_id: null,

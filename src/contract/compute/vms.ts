@@ -2,7 +2,8 @@
 import { Type } from 'typebox'
 import { ActionAccepted, Closed, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
-import { IsoImage, ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
+import { IsoImage } from './images.ts'
+import { ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
 import { VM_STATES } from './vm-can.ts'
 import { HOST_NAME, VmProvision } from './vm-provision.ts'
 
@@ -274,13 +275,14 @@ export const vms = defineArea({
       method: 'GET',
       path: '/compute/vms/isos',
       summary: 'List ISO images',
-      description: 'Images that are ready; one row a zone.',
+      description: 'One row a zone; those that are downloaded still, or could not be, say so.',
       access: 'viewer',
       tenant: 'own',
       query: Type.Object({
         zone_id: OptionalId,
         keyword: Words('Part of a name.'),
         bootable: Flag('Only images a machine can start from, or only others.'),
+        is_ready: Flag('Only images that can be attached now, or only others.'),
         ...PageFields,
       }),
       ok: { 200: ListOf('isos', IsoImage, 'IsoImagePage') },

@@ -31,6 +31,10 @@ const THINGS = {
   affinity_group: { command: 'listAffinityGroups', key: 'affinitygroup', word: 'affinity group', args: WHOLE_SCOPE },
   ssh_key: { command: 'listSSHKeyPairs', key: 'sshkeypair', word: 'SSH key', args: WHOLE_SCOPE },
   user_data: { command: 'listUserData', key: 'userdata', word: 'user data', args: WHOLE_SCOPE },
+  template: {
+    command: 'listTemplates', key: 'template', word: 'template', args: { templatefilter: 'all', listall: true },
+  }, // biome-ignore format: one record
+  iso: { command: 'listIsos', key: 'iso', word: 'ISO image', args: { isofilter: 'all', listall: true } },
   network: { command: 'listNetworks', key: 'network', word: 'guest network', args: WHOLE_SCOPE },
   port_forwarding: {
     command: 'listPortForwardingRules', key: 'portforwardingrule', word: 'port-forwarding rule', args: WHOLE_SCOPE,

@@ -3,6 +3,9 @@ import { affinityGroups } from '#src/contract/compute/affinity-groups.ts'
 import { vmDisks } from '#src/contract/compute/disks.ts'
 import { vmGuests } from '#src/contract/compute/guests.ts'
 import { computeHooks } from '#src/contract/compute/hooks.ts'
+import { backups } from '#src/contract/compute/backups.ts'
+import { projects } from '#src/contract/compute/projects.ts'
+import { images } from '#src/contract/compute/images.ts'
 import { vmInventory } from '#src/contract/compute/inventory.ts'
 import { vmMetrics } from '#src/contract/compute/metrics.ts'
 import { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
@@ -23,7 +26,18 @@ import { vmDiskCreateJob } from './disk-create.job.ts'
 import { vmDiskHandlers } from './disks.ts'
 import { vmGuestHandlers } from './guests.ts'
 import { computeHookReceive } from './hook.ts'
-import { clusterList, hostList, serviceOfferingList, templateList, zoneList } from './infrastructure.ts'
+import { backupHandlers } from './backups.ts'
+import { imageHandlers } from './images.ts'
+import { projectHandlers } from './projects.ts'
+import {
+  clusterList,
+  hostList,
+  isoList,
+  osTypeList,
+  serviceOfferingList,
+  templateList,
+  zoneList,
+} from './infrastructure.ts'
 import { vmInventoryHandlers } from './inventory.ts'
 import { vmMetricsAggregate } from './metrics.ts'
 import { vmMoveHandlers } from './moves.ts'
@@ -33,7 +47,7 @@ import { vmProvision } from './provision.ts'
 import { vmSettingsHandlers } from './settings.ts'
 import { createStateWatcher, type StateWatcher } from './state-watcher.ts'
 import { vmUsageGet, vmUsageList } from './usage.ts'
-import { isoList, vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
+import { vmGet, vmGetByName, vmIdGet, vmList } from './vm-list.ts'
 import { vmRows } from './vm-rows.ts'
 import { vmSnapshotHandlers } from './vm-snapshots.ts'
 import { sshKeyHandlers } from './ssh-keys.ts'
@@ -67,6 +81,9 @@ export function computeModule(parts: Parts): Module {
       serve(affinityGroups, affinityGroupHandlers(parts)),
       serve(sshKeys, sshKeyHandlers(parts)),
       serve(userData, userDataHandlers(parts)),
+      serve(images, imageHandlers(parts)),
+      serve(projects, projectHandlers(cloudstack)),
+      serve(backups, backupHandlers(cloudstack)),
       serve(vmGuests, vmGuestHandlers(parts)),
       serve(vmSettings, vmSettingsHandlers(parts)),
       serve(vmInventory, vmInventoryHandlers(parts)),
@@ -75,6 +92,7 @@ export function computeModule(parts: Parts): Module {
         clusterList: clusterList(cloudstack),
         hostList: hostList(cloudstack),
         templateList: templateList(cloudstack),
+        osTypeList: osTypeList(cloudstack),
         serviceOfferingList: serviceOfferingList(cloudstack),
       }),
       serve(computeHooks, { computeHookReceive: computeHookReceive(hookDeps(parts, watcher)) }),

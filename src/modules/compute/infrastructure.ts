@@ -1,23 +1,16 @@
 // Zones, clusters, hosts, templates and offerings. The platform pages them; where it does not filter as we do, its list is
 // read through and one page of it is held.
+import type { vms } from '#src/contract/compute/vms.ts'
 import type { infrastructure } from '#src/contract/infrastructure.ts'
 import { pageOf } from '#src/contract/common.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import {
-  flagOf,
-  integerOf,
-  mapOf,
-  numberOf,
-  type Raw,
-  textOf,
-  textsOf,
-  timeOf,
-} from '#src/drivers/cloudstack/fields.ts'
+import { flagOf, mapOf, numberOf, type Raw, textOf, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { onePage } from '#src/drivers/cloudstack/page.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { imageOf, templateOf } from './image-view.ts'
 
 type In<Op extends keyof typeof infrastructure.routes> = Input<(typeof infrastructure.routes)[Op]>
 
@@ -65,6 +58,31 @@ export function templateList(cloudstack: CloudStack) {
     const list = { command: 'listTemplates', args, key: 'template', read: templateOf }
     const { items, ...page } = await paged(cloudstack, list, query, [usableBy(ctx)], ctx)
     return { templates: items, ...page }
+  }
+}
+
+/** The root admin sees every image with `all`. */
+export function isoList(cloudstack: CloudStack) {
+  return async ({ query }: Input<(typeof vms.routes)['isoList']>, ctx: RequestContext) => {
+    const args = {
+      isofilter: 'all',
+      isready: query.is_ready,
+      zoneid: query.zone_id,
+      keyword: query.keyword,
+      bootable: query.bootable,
+      ...WHOLE_SCOPE,
+    }
+    const list = { command: 'listIsos', args, key: 'iso', read: imageOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [usableBy(ctx)], ctx)
+    return { isos: items, ...page }
+  }
+}
+
+export function osTypeList(cloudstack: CloudStack) {
+  return async ({ query }: In<'osTypeList'>, ctx: RequestContext) => {
+    const list = { command: 'listOsTypes', args: { keyword: query.keyword }, key: 'ostype', read: osTypeOf }
+    const { items, ...page } = await paged(cloudstack, list, query, [], ctx)
+    return { os_types: items, ...page }
   }
 }
 
@@ -181,23 +199,11 @@ export function hostOf(row: Raw) {
   }
 }
 
-function templateOf(row: Raw) {
+function osTypeOf(row: Raw) {
   return {
-    ...identityOf(row),
-    display_text: textOf(row, 'displaytext'),
-    is_ready: flagOf(row, 'isready'),
-    is_public: flagOf(row, 'ispublic'),
-    is_featured: flagOf(row, 'isfeatured'),
-    os_type_name: textOf(row, 'ostypename'),
-    hypervisor: textOf(row, 'hypervisor'),
-    format: textOf(row, 'format'),
-    arch: textOf(row, 'arch'),
-    size_bytes: integerOf(row, 'size'),
-    zone_id: textOf(row, 'zoneid'),
-    zone_name: textOf(row, 'zonename'),
-    status: textOf(row, 'status'),
-    password_enabled: flagOf(row, 'passwordenabled'),
-    created_at: timeOf(row, 'created'),
+    id: textOf(row, 'id') ?? '',
+    name: textOf(row, 'description') ?? '',
+    category: textOf(row, 'oscategoryname'),
   }
 }
 

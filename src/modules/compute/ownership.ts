@@ -75,7 +75,7 @@ export async function requireUsableImage(
 }
 
 /** One row for each zone that has it. */
-async function readImage(cloudstack: CloudStack, command: string, key: string, args: Args): Promise<Raw[]> {
+export async function readImage(cloudstack: CloudStack, command: string, key: string, args: Args): Promise<Raw[]> {
   const read = cloudstack.call(command, { ...args, listall: true, showunique: false, page: 1, pagesize: 500 })
   try {
     return rowsOf(await read, key)

@@ -3,15 +3,15 @@ import { pageOf } from '#src/contract/common.ts'
 import type { UserData, userData } from '#src/contract/compute/user-data.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
 import { verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
+import { machinesWith } from './in-use.ts'
 import { optionsOf } from './vm-list.ts'
 import { ownerOf } from './vm-owner.ts'
 
@@ -92,13 +92,9 @@ function deleteData(deps: PlatformDeps) {
 
 /** The platform would delete it in silence, and the machines would start without it from then on. */
 async function requireUnused(cloudstack: CloudStack, id: string, name: string, ctx: RequestContext): Promise<void> {
-  const args = { ...WHOLE_SCOPE, userdataid: id, details: 'min', page: 1, pagesize: 4 }
-  const names = rowsOf(await cloudstack.call('listVirtualMachines', args, optionsOf(ctx)), 'virtualmachine').map(
-    (row) => textOf(row, 'name') ?? textOf(row, 'id') ?? '',
-  )
-  if (names.length === 0) return
-  const some = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
-  throw new ApiError('USER_DATA_IN_USE', `User data ${name} is used by ${some}; reset theirs first.`)
+  const users = await machinesWith(cloudstack, { userdataid: id }, ctx)
+  if (users !== undefined)
+    throw new ApiError('USER_DATA_IN_USE', `User data ${name} is used by ${users}; reset theirs first.`)
 }
 
 function userDataOf(raw: Raw): UserData {

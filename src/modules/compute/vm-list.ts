@@ -5,10 +5,10 @@ import { pageOf } from '#src/contract/common.ts'
 import type { Input, Result } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { flagOf, integerOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import type { Raw } from '#src/drivers/cloudstack/fields.ts'
 import { createAnswerCache } from '#src/drivers/cloudstack/answer-cache.ts'
 import { pageOfContent } from '#src/drivers/cloudstack/lists.ts'
-import { ownerScope, scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { written } from '#src/kernel/http/answers.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -48,24 +48,6 @@ export function vmIdGet(cloudstack: CloudStack) {
   return async ({ body }: In<'vmIdGet'>, ctx: RequestContext) => {
     const { id, name } = await onlyOne(cloudstack, body, ctx, 'min')
     return { id, name }
-  }
-}
-
-/** The root admin sees every image with `all`; what tenants may use is `executable` for their own account. */
-export function isoList(cloudstack: CloudStack) {
-  return async ({ query }: In<'isoList'>, ctx: RequestContext) => {
-    const page = pageOf(query)
-    const scoped = ctx.caller.tenant_id !== null
-    const args = {
-      isofilter: scoped ? 'executable' : 'all',
-      isready: true,
-      zoneid: query.zone_id,
-      keyword: query.keyword,
-      bootable: query.bootable,
-      ...scopeOf(ctx.caller.tenant_id),
-    }
-    const { rows, count } = await cloudstack.listPage('listIsos', args, { key: 'iso', read: isoOf }, page, ctx)
-    return { isos: rows, count, ...page }
   }
 }
 
@@ -126,20 +108,4 @@ function vmNotFoundByName(name: string): ApiError {
 
 export function optionsOf(ctx: RequestContext): { signal: AbortSignal; traceparent: string | undefined } {
   return { signal: ctx.signal, traceparent: ctx.traceparent }
-}
-
-function isoOf(raw: Raw) {
-  return {
-    id: textOf(raw, 'id') ?? '',
-    name: textOf(raw, 'name') ?? '',
-    display_text: textOf(raw, 'displaytext'),
-    size_bytes: integerOf(raw, 'size'),
-    is_ready: flagOf(raw, 'isready'),
-    bootable: flagOf(raw, 'bootable'),
-    os_type_name: textOf(raw, 'ostypename'),
-    zone_id: textOf(raw, 'zoneid'),
-    zone_name: textOf(raw, 'zonename'),
-    status: textOf(raw, 'status'),
-    arch: textOf(raw, 'arch'),
-  }
 }

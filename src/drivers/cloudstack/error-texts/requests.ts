@@ -2,6 +2,12 @@
 import type { TextRow } from './text-row.ts'
 
 export const REQUEST_TEXTS: readonly TextRow[] = [
+  // What is switched off is answered as if our account had no right to it.
+  [
+    /\b(?:list|restore)Backups?\b.*does not exist/,
+    'BACKUPS_NOT_AVAILABLE',
+    'The compute platform has no backup provider, or its backup framework is switched off; configure one there first.',
+  ],
   [/due to missing parameter (?<field>\w+)/, 'COMPUTE_REJECTED', '`{field}` is missing.'],
   [/due to invalid value (?<value>.+) for parameter (?<field>\w+)/, 'COMPUTE_REJECTED', '`{field}` cannot be {value}.'],
   [
