@@ -1,6 +1,7 @@
 // Tenants: the domains right under the platform's root (Part 3, 4.9).
 import { type Static, Type } from 'typebox'
 import {
+  ActionAccepted,
   Closed,
   Id,
   KnownText,
@@ -13,6 +14,7 @@ import {
   SortFields,
 } from './common.ts'
 import { defineArea } from './route.ts'
+import { TenantAdminCredentials, TenantDeletePlan } from './tenants/delete.ts'
 import { AuthSourceAnswer, AuthSourceChange } from './tenants/auth-source.ts'
 import { TenantLimits, TenantLimitsChange } from './tenants/limits.ts'
 import { IPV4, RangeFields, TenantNetwork } from './tenants/network.ts'
@@ -85,6 +87,7 @@ export type TenantCreate = Static<typeof TenantCreate>
 
 const TenantParams = Closed({ id: Type.String({ minLength: 1, maxLength: 128, description: 'Platform domain UUID.' }) })
 
+const JOB = '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d10'
 const id = '0f2f9d3e-6b1a-4c3e-8f57-3d1f2b6a9c01'
 const example: Tenant = {
   id,
@@ -200,6 +203,48 @@ export const tenants = defineArea({
       params: TenantParams,
       ok: { 200: Tenant },
       example: { params: { id }, answer: example },
+    },
+    tenantDelete: {
+      ...change,
+      method: 'DELETE',
+      path: '/admin/tenants/{id}',
+      summary: 'Delete tenant',
+      description:
+        'With everything in it, what its projects and the tenants below it have included; its users and tokens of this service end, too. With dry_run nothing is deleted, and the answer names all of it. `confirm` must repeat the name of the tenant. A tenant whose domain is gone from the platform is forgotten.',
+      extension: true,
+      dry_run: true,
+      params: TenantParams,
+      query: Closed({
+        confirm: Type.Optional(
+          Type.String({ maxLength: 255, description: 'Name of the tenant once more; not needed with dry_run.' }),
+        ),
+      }),
+      ok: { 200: Type.Union([ActionAccepted, TenantDeletePlan]) },
+      example: {
+        params: { id },
+        query: { confirm: 'initech' },
+        answer: {
+          job_id: JOB, correlation_id: JOB, status: 'IN_PROGRESS', resource_id: id, message: 'Deleting tenant initech and everything in it.',
+        }, // biome-ignore format: one record
+      },
+    },
+    tenantAdminCredentialsReset: {
+      ...change,
+      method: 'POST',
+      path: '/admin/tenants/{id}/admin-credentials',
+      summary: 'Reset credentials of tenant admin',
+      description:
+        'A new password for the domain admin that was made with the tenant, or for the only one that a tenant of the platform has, shown in this answer alone. The old password and the API keys of this user no longer work; a session that is open on the platform ends there by itself.',
+      extension: true,
+      errors: [404, 409, 500],
+      params: TenantParams,
+      ok: { 200: TenantAdminCredentials },
+      example: {
+        params: { id },
+        answer: {
+          tenant_id: id, username: 'initech-admin', password: 'Gp1!Zk3v0uQm1nYp7sWc2dTeXa9B', message: 'The old password of initech-admin no longer works.',
+        }, // biome-ignore format: one record
+      },
     },
     tenantLimitsGet: {
       ...read,

@@ -256,13 +256,17 @@ test('machines come with user data and passwords, and the platform fails in ever
   await until('all jobs have ended', async () => (await ask('GET', '/jobs?job_status=running')).body.count === 0)
 })
 
-test('an SSH key that is made is shown once, and user data never', async () => {
+test('an SSH key that is made and the credentials of a tenant admin are shown once, and user data never', async () => {
   const keyed = { headers: { 'idempotency-key': 'planted-key' } }
   const made = await ask('POST', '/compute/ssh-keys/create', { name: 'planted' }, keyed)
   assert.equal(made.status, 200, made.text)
   // Its lines: in JSON they are never together.
   const [, , , line] = String(made.body.private_key).split('\n')
   plantAt('sshKeyCreate answer.private_key', line)
+  const { body: tenant } = await ask('POST', '/admin/tenants', { name: 'planted-reset' })
+  const reset = await ask('POST', `/admin/tenants/${tenant.id}/admin-credentials`)
+  assert.equal(reset.status, 200, reset.text)
+  plantAt('tenantAdminCredentialsReset answer.password', reset.body.password)
   const text = plantAt('userDataCreate body.user_data', '#cloud-config planted-registered-data-2e61')
   const stored = { name: 'planted', user_data: Buffer.from(text).toString('base64') }
   assert.equal((await ask('POST', '/compute/user-data/create', stored)).status, 200)

@@ -1,5 +1,6 @@
 // What is set of a tenant over HTTP: its status, its account mode, where its users sign in.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
 import { assertNoUnknownParameters, control, NOBODY } from '../support/platform-calls.ts'
@@ -167,3 +168,151 @@ for (const [what, body, code, status] of [
     assert.deepEqual([reply.status, reply.body.code], [status, code], reply.text)
   })
 }
+
+async function newTenant(): Promise<{ id: string; name: string }> {
+  const { status, body, text } = await lab.call('POST', '/admin/tenants', { name: `ends-${randomUUID().slice(0, 8)}` })
+  assert.equal(status, 200, text)
+  return body
+}
+
+/** A machine with a disk, a network and an address, a user, a token and an SSH key. */
+async function filled({ id, name }: { id: string; name: string }) {
+  const { vms, volumes, networks, addresses, accounts, sshkeypairs } = tables()
+  const owner = { accountid: must(accounts.find((one) => one.domainid === id)).id, projectid: null }
+  const vm = must(vms.by('account', wellKnown.accounts.acme).find((one) => one.projectid === null))
+  vms.put({ ...vm, id: randomUUID(), name: `${name}-web`, nics: [], ...owner })
+  volumes.put({
+    ...must([...volumes.values()][0]),
+    id: randomUUID(),
+    name: `${name}-disk`,
+    virtualmachineid: null,
+    ...owner,
+  })
+  const network = must(networks.get(wellKnown.networks['acme-net']))
+  networks.put({ ...network, id: randomUUID(), name: `${name}-net`, ...owner })
+  const address = must(addresses.find((one) => one.state === 'Free'))
+  addresses.put({ ...address, state: 'Allocated', ...owner })
+  sshkeypairs.put({ id: randomUUID(), name: `${name}-key`, publickey: 'ssh-ed25519 AAAA', fingerprint: '00', ...owner })
+  const user = { username: `${name}-user`, password: 'planted-Password-77', role: 'operator', tenant_id: id }
+  assert.equal((await lab.call('POST', '/auth/users', user)).status, 201)
+  const token = await lab.call('POST', '/auth/tokens', { name: `${name}-token`, role: 'operator', tenant_id: id })
+  return { token: String(token.body.token), address: address.ipaddress, vm_name: `${name}-web` }
+}
+
+const remove = (id: string, query: string) =>
+  lab.call('DELETE', `/admin/tenants/${id}?${query}`, undefined, { headers: { prefer: 'wait=100' } })
+
+test('a dry run names everything in a tenant, and deletes nothing', async () => {
+  const tenant = await newTenant()
+  const { address } = await filled(tenant)
+  const { status, body, text } = await remove(tenant.id, 'dry_run=true')
+  assert.equal(status, 200, text)
+  const one = (kind: string, name: string) => ({ kind, count: 1, names: [name] })
+  assert.deepEqual(body.things, [
+    one('virtual_machine', `${tenant.name}-web`),
+    one('volume', `${tenant.name}-disk`),
+    one('network', `${tenant.name}-net`),
+    one('public_ip', address),
+    one('ssh_key', `${tenant.name}-key`),
+    one('account', tenant.name),
+    one('account_user', `${tenant.name}-admin`),
+    one('user', `${tenant.name}-user`),
+    one('token', `${tenant.name}-token`),
+  ])
+  assert.match(body.message, new RegExp(`Would delete tenant ${tenant.name} with 1 virtual machine, 1 volume,`))
+  assert.equal((await lab.call('GET', `/admin/tenants/${tenant.id}`)).body.flag, null)
+  assert.ok(tables().domains.get(tenant.id) !== null)
+})
+
+test('a tenant is deleted with everything in it once its name is repeated; its users and tokens end with it', async () => {
+  const tenant = await newTenant()
+  const { token, vm_name } = await filled(tenant)
+  assert.equal((await lab.call('GET', '/auth/me', undefined, { token })).status, 200)
+  for (const query of ['', 'confirm=acme']) {
+    const refused = await remove(tenant.id, query)
+    assert.deepEqual([refused.status, refused.body.code], [400, 'INVALID_REQUEST'], refused.text)
+    assert.match(refused.body.detail, new RegExp(`must be ${tenant.name}`))
+  }
+  const machine = must(tables().vms.find((one) => one.name === vm_name))
+  tables().vms.put({ ...machine, deleteprotection: true })
+  const kept = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([kept.status, kept.body.code], [409, 'TENANT_STATE'], kept.text)
+  assert.match(kept.body.detail, new RegExp(`protected from being deleted: ${vm_name}`))
+  tables().vms.put(machine)
+
+  const reply = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([reply.status, reply.body.status], [200, 'SUCCESS'], reply.text)
+  const job = await lab.call('GET', `/jobs/${reply.body.job_id}`)
+  assert.deepEqual(
+    [job.body.job_status, job.body.status],
+    ['completed', `Tenant ${tenant.name} and everything in it are deleted.`],
+  )
+  assert.deepEqual([tables().domains.get(tenant.id), tables().vms.find((one) => one.name === vm_name)], [null, null])
+  const gone = await lab.call('GET', `/admin/tenants/${tenant.id}`)
+  assert.deepEqual([gone.status, gone.body.code], [404, 'TENANT_NOT_FOUND'])
+  assert.equal((await lab.call('GET', '/auth/me', undefined, { token })).status, 401)
+  const users = await lab.call('GET', `/auth/users?username=${tenant.name}-user`)
+  assert.deepEqual(users.body.users, [], users.text)
+  const { body: audit } = await lab.call('GET', '/auth/audit?operation=tenantDelete&status=200')
+  assert.equal(audit.records[0]?.operation, 'tenantDelete', JSON.stringify(audit))
+  const again = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([again.status, again.body.code], [404, 'TENANT_NOT_FOUND'])
+})
+
+test('a tenant whose domain is gone from the platform is forgotten', async () => {
+  const tenant = await newTenant()
+  for (const user of tables().users.values())
+    if (tables().accounts.get(user.accountid)?.domainid === tenant.id) tables().users.remove(user.id)
+  for (const account of tables().accounts.filter((one) => one.domainid === tenant.id))
+    tables().accounts.remove(account.id)
+  tables().domains.remove(tenant.id)
+  await until('it is marked', async () => {
+    const { body } = await lab.call('GET', `/admin/tenants/${tenant.id}`)
+    return body.flag === 'REMOVED_ELSEWHERE'
+  })
+  const plan = await remove(tenant.id, 'dry_run=true')
+  assert.deepEqual(
+    [plan.body.message, plan.body.things],
+    [`Would delete tenant ${tenant.name} with nothing in it.`, []],
+  )
+  const reply = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.equal(reply.body.status, 'SUCCESS', reply.text)
+  assert.equal((await lab.call('GET', `/admin/tenants/${tenant.id}`)).status, 404)
+})
+
+test('the credentials of a tenant admin are reset: shown once, audited, with the old password and keys revoked', async () => {
+  const tenant = await newTenant()
+  const admin = () => must(tables().users.find((one) => one.username === `${tenant.name}-admin`))
+  const reset = (id = tenant.id) => lab.call('POST', `/admin/tenants/${id}/admin-credentials`)
+  const before_reset = admin().password
+  const first = await reset()
+  assert.deepEqual([first.status, first.body.username], [200, `${tenant.name}-admin`], first.text)
+  assert.equal(first.body.message, `The old password of ${tenant.name}-admin no longer works.`)
+  assert.equal(admin().password, first.body.password)
+  assert.notEqual(first.body.password, before_reset)
+  tables().users.put({ ...admin(), apikey: 'old-key', secretkey: 'old-secret' })
+  const second = await reset()
+  assert.match(second.body.message, /and its API keys no longer work/)
+  assert.notEqual(admin().apikey, 'old-key')
+  assert.notEqual(admin().secretkey, 'old-secret')
+  const { text: audit } = await lab.call('GET', '/auth/audit?operation=tenantAdminCredentialsReset')
+  assert.ok(audit.includes(tenant.id), audit)
+  const { text: events } = await lab.call('POST', '/events/app-events', { resource_uuid: tenant.id })
+  assert.match(events, /Credentials of .*-admin, the admin of tenant .*, are reset\./)
+  for (const text of [audit, events, lab.logs(), (await lab.call('GET', `/admin/tenants/${tenant.id}`)).text])
+    for (const secret of [first.body.password, second.body.password, admin().secretkey])
+      assert.ok(!text.includes(secret))
+
+  // One that was found on the platform: its only domain admin is known by that.
+  const elsewhere = await reset(ACME)
+  assert.deepEqual([elsewhere.status, elsewhere.body.username], [200, 'acme-admin'], elsewhere.text)
+  const nobody = await reset(NOBODY)
+  assert.deepEqual([nobody.status, nobody.body.code], [404, 'TENANT_NOT_FOUND'])
+  await control(lab, 'fail', { command: 'updateUser', code: 530, text: 'x', times: 1 })
+  const failed = await reset()
+  assert.deepEqual([failed.status, failed.body.code], [500, 'COMPUTE_ERROR'], failed.text)
+  tables().users.remove(admin().id)
+  const none = await reset()
+  assert.deepEqual([none.status, none.body.code], [409, 'TENANT_STATE'], none.text)
+  assert.match(none.body.detail, /has no user .*-admin on the compute platform any more/)
+})

@@ -1,5 +1,5 @@
 // Creating a tenant is all or nothing: killed at any point it is finished or undone by the next process, and the platform
-// never keeps a domain, an account or a range that no tenant stands for.
+// never keeps a domain, an account or a range that no tenant stands for. Deleting one goes on to its end.
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { after, before, test } from 'node:test'
@@ -8,8 +8,9 @@ import { wellKnown } from '../../lab/site.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { type TenantInput, tenantCreateJob } from '#src/modules/tenants/create.job.ts'
+import { tenantDeleteJob } from '#src/modules/tenants/delete.job.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
-import { claimTenant, findTenant } from '#src/store/tenants.ts'
+import { changeTenant, claimTenant, findTenant } from '#src/store/tenants.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
@@ -133,3 +134,57 @@ test('a process killed while it undoes is followed by one that undoes the rest',
   const points = await crashEverywhere(broken)
   for (const point of ['range:undone', 'deleteDomain:sent', 'domain:undone']) assert.ok(points.includes(point), point)
 })
+
+interface Doomed {
+  id: string
+  range_id: string
+}
+
+const deletion: Walk<Doomed> = {
+  async make() {
+    const { platform, cloudstack } = site
+    const name = `doomed-${(made += 1)}`
+    const id = randomUUID()
+    await cloudstack.call('createDomain', { name, domainid: id })
+    const person = { firstname: name, lastname: 'admin', email: 'admin@tenant.invalid', password: 'planted-Password-1' }
+    await cloudstack.call('createAccount', { ...person, accounttype: 2, account: name, username: name, domainid: id })
+    const net = `198.19.${made % 250}`
+    const range = { startip: `${net}.16`, endip: `${net}.19`, gateway: `${net}.1`, netmask: '255.255.255.0' }
+    await cloudstack.call('createVlanIpRange', {
+      ...range, zoneid: wellKnown.zone, vlan: '78', forvirtualnetwork: true, domainid: id,
+    }) // biome-ignore format: one call
+    const range_id = platform.state.tables.vlans.find((one) => one.domainid === id)?.id ?? ''
+    const account = { admin_account: name, admin_username: name, admin_password: 'encrypted' }
+    const claim = { id, name, description: '', network_domain: null, created_by: 'test', ...account }
+    assert.ok(await claimTenant(database.db, claim))
+    await changeTenant(database.db, id, { stage: 'ready', vlan_range_id: range_id })
+    const input = { id, name, range_id }
+    return { fixture: { id, range_id }, bound: bindJob(tenantDeleteJob, { cloudstack, database }), input }
+  },
+  async completed({ id, range_id }, job, where) {
+    const { tables } = site.platform.state
+    assert.equal(job.job_status, 'completed', `${where}: ${job.failure_reason}`)
+    assert.equal(tables.domains.get(id), null, where)
+    assert.equal(tables.accounts.filter((one) => one.domainid === id).length, 0, where)
+    assert.equal(tables.vlans.get(range_id)?.domainid, null, where)
+    assert.equal(await findTenant(database.db, id), undefined, where)
+  },
+  async failed({ id }, job, where) {
+    assert.equal(job.job_status, 'failed', where)
+    const row = await findTenant(database.db, id)
+    // Whatever is left of it says so, and nothing of it is open.
+    if (site.platform.state.tables.domains.get(id) !== null) assert.ok(row !== undefined, where)
+    if (row !== undefined) assert.equal(row.is_active, false, where)
+  },
+}
+
+test('a tenant whose deletion is killed at any point is deleted in full by the next process', async () => {
+  const points = await crashEverywhere(deletion)
+  assert.ok(points.includes('deleteDomain:sent'), points.join(' '))
+})
+
+test('a tenant whose deletion fails at any step stays closed, and is in the list until it is gone', async () => {
+  assert.equal(await failEverywhere(deletion), 4)
+})
+
+test('every step of deleting a tenant may run twice', () => repeatEverywhere(deletion))

@@ -247,6 +247,11 @@ export const tenants: Commands = {
     })
     return object(userView(state, next))
   },
+  registerUserKeys: (call) => {
+    const [apikey, secretkey] = [randomUUID(), randomUUID()]
+    call.state.tables.users.put({ ...needUser(call), apikey, secretkey })
+    return object({ apikey, secretkey })
+  },
   listProjects: (call) =>
     listRows(call, call.state.tables.projects.values(), ['name', 'state', 'domainid', 'displaytext'], (one) =>
       projectView(call.state, one),

@@ -1,6 +1,6 @@
 // POST /admin/tenants: checks everything that can be checked, claims the name together with the job that makes the
 // tenant, and waits for its end.
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { TenantCreate, tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
 import { completedJob } from '#src/jobs/answer.ts'
@@ -11,6 +11,7 @@ import { claimTenant, type TenantClaim } from '#src/store/tenants.ts'
 import { type TenantInput, tenantCreateJob } from './create.job.ts'
 import type { TenantDeps } from './deps.ts'
 import { domainNamed, readDomain, requireTenant, tenantOf } from './lookup.ts'
+import { generatedPassword } from './password.ts'
 import { checkRange, findRange, type RangeSpec, requireAdvancedZone, requireDedicable } from './ranges.ts'
 
 type In = Input<(typeof tenants.routes)['tenantCreate']>
@@ -108,9 +109,4 @@ async function requireFree(
 
 function exists(name: string): ApiError {
   return new ApiError('TENANT_EXISTS', `A tenant named ${name} exists, or has the id asked for.`)
-}
-
-/** Long enough for any password rule, with every kind of character that such rules ask for. */
-function generatedPassword(): string {
-  return `Gp1!${randomBytes(24).toString('base64url')}`
 }

@@ -4,9 +4,12 @@ import { bindJob } from '#src/jobs/define.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { tableSource } from '../search-source.ts'
 import { tenantAccountModeSet } from './account-mode.ts'
+import { tenantAdminCredentialsReset } from './admin-credentials.ts'
 import { tenantAuthSourceSet } from './auth-source.ts'
 import { tenantCreateJob } from './create.job.ts'
 import { tenantCreate } from './create.ts'
+import { tenantDeleteJob } from './delete.job.ts'
+import { tenantDelete } from './delete.ts'
 import { limitHandlers } from './limits.ts'
 import { networkHandlers } from './network.ts'
 import { readingHandlers } from './reading.ts'
@@ -24,12 +27,14 @@ export function tenantsModule(parts: Parts): Module {
         ...limitHandlers(deps),
         ...networkHandlers(deps),
         tenantCreate: tenantCreate(deps),
+        tenantDelete: tenantDelete(deps),
+        tenantAdminCredentialsReset: tenantAdminCredentialsReset(deps),
         tenantStatusSet: tenantStatusSet(deps),
         tenantAccountModeSet: tenantAccountModeSet(deps),
         tenantAuthSourceSet: tenantAuthSourceSet(deps),
       }),
     ],
-    jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantStatusSetJob, deps)],
+    jobs: [bindJob(tenantCreateJob, deps), bindJob(tenantDeleteJob, deps), bindJob(tenantStatusSetJob, deps)],
     search: [tableSource(parts.database, 'tenant', tenants, 'tenantGet', (id) => ({ params: { id } }))],
     watchers: [createTenantReconciler({ ...parts, poll_ms: config.compute.tenants_poll_ms })],
   }

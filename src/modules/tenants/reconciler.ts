@@ -6,7 +6,14 @@ import type { Log } from '#src/kernel/log.ts'
 import type { Database } from '#src/store/database.ts'
 import { createLeader } from '#src/store/leader.ts'
 import { LOCKS } from '#src/store/locks.ts'
-import { databaseClock, presentTenantIds, recordDomain, recordMissing, type SeenDomain } from '#src/store/tenants.ts'
+import {
+  databaseClock,
+  forgetTenant,
+  presentTenantIds,
+  recordDomain,
+  recordMissing,
+  type SeenDomain,
+} from '#src/store/tenants.ts'
 import { readDomain } from './lookup.ts'
 
 export interface ReconcilerOptions {
@@ -44,7 +51,10 @@ async function reconcileTenants({ cloudstack, database, log }: ReconcilerOptions
   await markMissing({ cloudstack, database, log }, new Set(seen.map((domain) => domain.id)), read_at, signal)
   for (const domain of seen) {
     const result = await recordDomain(db, domain, read_at)
-    if (result === 'made') log.info({ tenant_id: domain.id, name: domain.name }, 'tenant found on the platform')
+    if (result !== 'made') continue
+    // The list is older than the row: a tenant that was deleted meanwhile must not come back.
+    if ((await readDomain(cloudstack, domain.id, signal)) === undefined) await forgetTenant(db, domain.id)
+    else log.info({ tenant_id: domain.id, name: domain.name }, 'tenant found on the platform')
   }
 }
 
