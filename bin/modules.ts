@@ -57,7 +57,13 @@ export function mountModules(
   parts: Parts & { jobs: Engine },
 ): { watchers: Watcher[]; mountForPeers: (peer_server: Server) => void } {
   const found = MODULES.map((module) => module(parts))
-  const modules = [...found, searchModule(found.flatMap(({ search = [] }) => search))]
+  const modules = [
+    ...found,
+    searchModule(
+      parts.database,
+      found.flatMap(({ search = [] }) => search),
+    ),
+  ]
   for (const job of modules.flatMap(({ jobs = [] }) => jobs)) parts.jobs.register(job)
   const served = assemble(areas, modules, ownNodeHandlers(parts.own_node))
   for (const { area, handlers } of served) mountArea(server, area, handlers, services)

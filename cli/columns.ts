@@ -7,7 +7,7 @@ import { headingOf } from './units.ts'
 
 /** By the title of the record's schema, else by the member that lists them; what the rows lack is left out. */
 const BY_TITLE: Readonly<Record<string, readonly string[]>> = {
-  SearchResult: ['kind', 'name', 'matched', 'id', 'tenant_id'],
+  SearchResult: ['kind', 'name', 'matched', 'id', 'tenant_name'],
   TimelineEntry: ['at', 'status', 'what', 'text', 'duration_s', 'username'],
   AppEvent: ['created_at', 'status', 'action', 'description', 'username', 'progress'],
   app_events: ['created_at', 'status', 'action', 'description', 'error_message', 'username'],

@@ -100,11 +100,17 @@ export function failureLines(
 
 function problemLines(error: ClientError, fieldFlag: (path: string) => string | undefined): string[] {
   const { problem, status, code } = error
-  const lines = [`error: ${oneLine(error.message)}`]
-  for (const field of Array.isArray(problem.errors) ? problem.errors : []) {
-    const flag = fieldFlag(field.path)
-    lines.push(`  ${oneLine(field.path)}${flag === undefined ? '' : ` (${flag})`}: ${oneLine(field.message)}`)
-  }
+  const fields = Array.isArray(problem.errors) ? problem.errors : []
+  const field_lines = fields.map(({ path, message }) => {
+    const flag = fieldFlag(path)
+    return `${oneLine(path)}${flag === undefined ? '' : ` (${flag})`}: ${oneLine(message)}`
+  })
+  const [only, ...more] = fields
+  // The sentence of one field is the whole message then.
+  const is_all = only !== undefined && more.length === 0 && error.message === `${only.path}: ${only.message}`
+  const lines = is_all
+    ? field_lines.map((line) => `error: ${line}`)
+    : [`error: ${oneLine(error.message)}`, ...field_lines.map((line) => `  ${line}`)]
   lines.push(...upstreamLines(problem.upstream_message).map((line) => `  ${oneLine(line)}`))
   if (status === 401) lines.push('  Sign in with: groundplane login URL')
   const request = problem.request_id === undefined ? '' : `, request ${oneLine(String(problem.request_id))}`

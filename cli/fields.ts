@@ -86,6 +86,16 @@ export function flagOf(field: Field): string {
   return `--${field.word}`
 }
 
+/** A text of the contract in the words of the command line: options for fields, `--wait` for the header. */
+export function optionWords(text: string, fields: readonly Field[]): string {
+  return text
+    .replace(/`?Prefer: wait(?:=\w+)?`?/g, '--wait')
+    .replace(/`?\b([a-z]+(?:_[a-z0-9]+)+)\b`?/g, (word, name: string) => {
+      const field = fields.find((one) => one.name === name)
+      return field === undefined || field.positional ? word : flagOf(field)
+    })
+}
+
 export function isSecret(field: Field): boolean {
   return field.shape.secret || (field.shape.kind === 'text' && /password|passphrase|secret$/.test(field.name))
 }

@@ -9,7 +9,9 @@ const NAMES_MOST = 500
 
 /** The first of a thing's names, where there is one that any list shows. */
 export function isOffered(row: NameRow): boolean {
-  return typeof row.names[0] === 'string' && row.inside === undefined && row.of === undefined
+  return (
+    typeof row.names[0] === 'string' && row.inside === undefined && row.of === undefined && row.filter === undefined
+  )
 }
 
 export async function listedNames(

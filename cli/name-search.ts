@@ -74,11 +74,11 @@ async function searchList(name: string, row: NameRow, source: NameSource, filter
   // A filter spares the walk where the route has one; exactness is decided here.
   const whole = row.inside === undefined && row.seen_on === undefined
   const words = ['name', ...row.names.filter((field) => typeof field === 'string')]
-  const filter = whole ? words.find((field) => takes(route, field)) : undefined
+  const filter = row.filter ?? (whole ? words.find((field) => takes(route, field)) : undefined)
   if (filter !== undefined) {
     const some = matching(name, row, await filtered(route, source.connection, { ...filters, [filter]: name }))
     // The filter may know one of the names alone.
-    if (some.length > 0 || row.names.length === 1) return some
+    if (some.length > 0 || row.names.length === 1 || row.filter !== undefined) return some
   }
   return matching(name, row, await listed(route, source.connection, filters))
 }
@@ -123,7 +123,7 @@ function innerOf(record: Json, member: string): Json[] {
 
 /** What is shown of a candidate, as far as its record has it. */
 const TELLING = [
-  'name', 'display_name', 'username', 'hostname', 'ip_address', 'public_ip_address', 'protocol', 'public_port_start',
+  'kind', 'name', 'display_name', 'username', 'hostname', 'ip_address', 'public_ip_address', 'protocol', 'public_port_start',
   'bus_address', 'host_name', 'virtual_machine_name', 'owner', 'network_name', 'type', 'state', 'status', 'zone_name',
   'path', 'tenant_name', 'account', 'card_name', 'description', 'sent_at', 'created_at',
 ] // biome-ignore format: a list of words

@@ -9,7 +9,7 @@ import { ACKNOWLEDGE, acknowledgement, confirmDecommission, DECOMMISSION } from 
 import { chooseTarget, connect, type Connection } from './connection.ts'
 import { followEvents } from './event-stream.ts'
 import { ConnectionError, failureLines } from './failures.ts'
-import { type Field, fieldsOf, flagOf } from './fields.ts'
+import { type Field, fieldsOf, flagOf, optionWords } from './fields.ts'
 import { collectInput, type Given, type RouteInput } from './input.ts'
 import { resultSchema, showResult } from './job-result.ts'
 import { resolveNames, type RouteTable } from './names.ts'
@@ -55,7 +55,9 @@ export function addRouteCommand(
   // What is near to a wrong word may be the one that destroys.
   command.showSuggestionAfterError(routeEffect(route) === 'read')
   command.description(
-    [`${route.summary}.`, route.description ?? '', rights(route)].filter((text) => text !== '').join('\n\n'),
+    [`${route.summary}.`, optionWords(route.description ?? '', fields), rights(route)]
+      .filter((text) => text !== '')
+      .join('\n\n'),
   )
   const keys = addFieldOptions(command, fields)
   addGeneralOptions(command, route)

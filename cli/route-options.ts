@@ -3,7 +3,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type RouteSpec, routeEffect } from '#src/contract/route.ts'
 import { pagePlace, takesKey } from './call.ts'
 import { UsageError } from './failures.ts'
-import { type Field, isSecret } from './fields.ts'
+import { type Field, isSecret, optionWords } from './fields.ts'
 import type { Given } from './input.ts'
 import { rowOf } from './name-rows.ts'
 import type { OutputOptions } from './output.ts'
@@ -75,25 +75,25 @@ export function addTimeout(command: Command, text: string): void {
 
 /** Maps each field to the keys under which commander stores its value: that of its own word, then those of its aliases. */
 export function addFieldOptions(command: Command, fields: readonly Field[]): ReadonlyMap<Field, string[]> {
-  return new Map(fields.map((field) => [field, addField(command, field)]))
+  return new Map(fields.map((field) => [field, addField(command, field, description(field, fields))]))
 }
 
-function addField(command: Command, field: Field): string[] {
-  const shown = field.positional ? [] : [addOption(command, field, field.word)]
-  if (field.positional) command.argument(`[${field.word}]`, description(field))
+function addField(command: Command, field: Field, text: string): string[] {
+  const shown = field.positional ? [] : [addOption(command, field, field.word, text)]
+  if (field.positional) command.argument(`[${field.word}]`, text)
   if (field.shape.kind === 'boolean') {
     command.addOption(new Option(`--no-${field.word}`).helpGroup('Options:').hideHelp())
     // Only what was said is sent: commander would make the positive flag true by itself.
     for (const { key } of shown) command.setOptionValueWithSource(key, undefined, 'default')
     return shown.map(({ key }) => key)
   }
-  const others = field.aliases.map((word) => addOption(command, field, word))
+  const others = field.aliases.map((word) => addOption(command, field, word, text))
   for (const { option } of others) option.hideHelp()
   return [...shown, ...others].map(({ key }) => key)
 }
 
-function addOption(command: Command, field: Field, word: string): { option: Option; key: string } {
-  const option = new Option(`--${word}${valueWord(field)}`, description(field)).helpGroup('Options:')
+function addOption(command: Command, field: Field, word: string, text: string): { option: Option; key: string } {
+  const option = new Option(`--${word}${valueWord(field)}`, text).helpGroup('Options:')
   if (field.shape.kind !== 'boolean') option.argParser(collect)
   command.addOption(option)
   return { option, key: option.attributeName() }
@@ -184,10 +184,10 @@ function valueWord(field: Field): string {
 /** What every id is described as says nothing to the person who reads the option. */
 const ID_TEXT = /^Opaque identifier/
 
-function description(field: Field): string {
+function description(field: Field, fields: readonly Field[]): string {
   const { shape } = field
   const row = rowOf(field)
-  const parts = [ID_TEXT.test(shape.description) ? '' : shape.description.replace(/\.$/, '')]
+  const parts = [ID_TEXT.test(shape.description) ? '' : optionWords(shape.description, fields).replace(/\.$/, '')]
   if (row !== undefined) parts.push(`name or id of the ${row.what}`)
   const words = [...shape.values, ...shape.known, ...(shape.items?.values ?? [])].filter((value) => value !== '')
   if (words.length > 0) parts.push(`${shape.known.length > 0 ? 'such as' : 'one of'} ${words.join(', ')}`)

@@ -41,6 +41,16 @@ export async function findTenant(db: Db | Trx, id: string): Promise<TenantRow | 
   return db.selectFrom('tenant').selectAll().where('id', '=', id).executeTakeFirst()
 }
 
+export async function tenantNames(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (ids.length === 0) return new Map()
+  const rows = await db
+    .selectFrom('tenant')
+    .select(['id', 'name'])
+    .where('id', 'in', [...new Set(ids)])
+    .execute()
+  return new Map(rows.map(({ id, name }) => [id, name]))
+}
+
 export async function changeTenant(db: Db | Trx, id: string, change: TenantChange): Promise<TenantRow | undefined> {
   return db
     .updateTable('tenant')

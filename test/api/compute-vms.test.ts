@@ -241,6 +241,20 @@ test('expunging what is not destroyed is refused', async () => {
   assert.deepEqual([reply.status, reply.body.code], [400, 'VM_STATE'])
 })
 
+test('a machine is not said to start on a host or in a cluster that is not there, also while it runs', async () => {
+  for (const [field, word] of [
+    ['host_id', 'Host'],
+    ['cluster_id', 'Cluster'],
+  ] as const) {
+    const start = { virtual_machine_id: vm['web-01'], [field]: NOBODY }
+    const reply = await lab.call('POST', '/compute/vms/start', start)
+    assert.deepEqual([reply.status, reply.body.code], [400, 'RESOURCE_NOT_FOUND'], reply.text)
+    assert.equal(reply.body.detail, `${word} ${NOBODY} not found.`)
+  }
+  const known = { virtual_machine_id: vm['web-01'], host_id: wellKnown.hosts['kvm-01'] }
+  assert.equal((await lab.call('POST', '/compute/vms/start', known)).status, 200)
+})
+
 test('ISO images are listed', async () => {
   const reply = await lab.call('GET', '/compute/vms/isos?bootable=true')
   assert.equal(reply.status, 200, reply.text)

@@ -93,6 +93,26 @@ test('each kind of failure has its exit code and names code, request and option'
   }
 })
 
+test('an error about one field is said once, with its option; several stand under the message', async (t) => {
+  const one = { path: 'body.host_id', message: 'is odd' }
+  let reply = problem(400, 'INVALID_REQUEST', 'body.host_id: is odd', { errors: [one] })
+  const service = await startFakeService({ 'POST /compute/vms/start': () => reply })
+  t.after(() => service.close())
+  const said = async () => (await runAt(service.url, ['vm', 'start', ID])).stderr
+  assert.match(await said(), /^error: body\.host_id \(--host-id\): is odd\n {2}INVALID_REQUEST/)
+  reply = problem(400, 'INVALID_REQUEST', 'two are wrong', {
+    errors: [one, { path: 'body.pod_id', message: 'is even' }],
+  })
+  assert.match(await said(), /^error: two are wrong\n.*\(--host-id\): is odd\n.*\(--pod-id\): is even\n/)
+})
+
+test('the help of a command names options, not fields and headers', async () => {
+  const { stdout } = await runCli(['vm', 'provision', '--help'])
+  assert.doesNotMatch(stdout, /Prefer|domain_id|project_id/)
+  assert.match(stdout, /with --wait it waits for the machine/)
+  assert.match(stdout, /--account <text> +Owner; needs --domain-id/)
+})
+
 test('a service that is not there, or silent, ends with 7', async () => {
   const service = await startFakeService({ 'POST /compute/vms/list': () => undefined })
   const silent = await runAt(service.url, ['vm', 'list', '--timeout', '0.3'])

@@ -249,6 +249,10 @@ test('a word finds things of every kind, in a table, as JSON and by kind', async
   const vm = tables.vms.get(wellKnown.vms['loki'])
   const address = vm?.nics.find((nic) => nic.ipaddress !== null)?.ipaddress ?? ''
   await until('the machine is known', async () => (await done(`search ${address} --kind vm`)).includes('loki'))
+  const tenant = tables.domains.get(tables.accounts.get(vm?.accountid)?.domainid)?.name ?? ''
+  await until('its tenant stands beside it by name', async () =>
+    (await done('search loki --kind vm')).split('\n').some((line) => line.includes('loki') && line.includes(tenant)),
+  )
   assert.match(await done('search kvm-01'), /dns_record +kvm-01\.lab\.example +kvm-01\.lab\.example/)
   const { results } = JSON.parse(await done(`search ${address} --json`))
   assert.deepEqual([results[0].kind, results[0].name, results[0].rank], ['vm', 'loki', 'exact'])

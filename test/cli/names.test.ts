@@ -51,6 +51,28 @@ test('an unknown name is said to be unknown, with the exit code of a missing thi
   assert.match(result.stderr, /there is no virtual machine named "web-1"; there is "web-10"/)
 })
 
+test('the timeline of anything is asked for by its name, and by an id of any form', async (t) => {
+  const found = (name: string, id: string, kind: string) => ({ kind, id, name, matched: name, rank: 'exact' })
+  const service = await startFakeService({
+    'GET /search': ({ query }) => {
+      const q = query.get('q') ?? ''
+      const results = q === 'web-1' ? [found('web-1', ID, 'vm'), found('web-10', OTHER, 'vm')] : []
+      return { body: { results, more: false, unavailable: [] } }
+    },
+    'GET /timeline': () => ({ body: { entries: [], count: 0, page: 1, page_size: 50 } }),
+  })
+  t.after(() => service.close())
+  const asked = async (text: string) => {
+    const result = await runAt(service.url, ['timeline', 'list', '--resource-id', text])
+    return [result.code, service.to('GET', '/timeline').at(-1)?.query.get('resource_id')]
+  }
+  assert.deepEqual(await asked('web-1'), [0, ID])
+  assert.deepEqual(await asked('10.1.0.11'), [0, '10.1.0.11'])
+  const unknown = await runAt(service.url, ['timeline', 'list', '--resource-id', 'web-2'])
+  assert.equal(unknown.code, 4)
+  assert.match(unknown.stderr, /there is no thing named "web-2"/)
+})
+
 test('a failing lookup is reported as it is and not as an unknown name', async (t) => {
   const service = await startFakeService({
     'POST /compute/vms/getIdbyName': () => problem(500, 'COMPUTE_UNAVAILABLE', 'the platform is away'),

@@ -1,9 +1,9 @@
 // The virtual machine operations that are one call each.
 import type { vms } from '#src/contract/compute/vms.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
-import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf } from '#src/drivers/cloudstack/fields.ts'
+import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { given, type Postcondition, unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -25,7 +25,16 @@ export function vmRows(cloudstack: CloudStack) {
   const vmStart: JobRowSpec<Spec<'vmStart'>> = {
     mode: 'job',
     command: 'startVirtualMachine',
-    about: aboutVm(cloudstack, 'start', { doing: 'Starting', done: 'running' }),
+    about: async (input, ctx) => {
+      const subject = await aboutVm(cloudstack, 'start', { doing: 'Starting', done: 'running' })(input, ctx)
+      const chosen = placement(input.body, ctx)
+      // A machine that runs already is asked nothing of: the platform would not see what was chosen for it.
+      await Promise.all([
+        requirePlace(cloudstack, 'Host', 'listHosts', 'host', chosen.hostid, ctx),
+        requirePlace(cloudstack, 'Cluster', 'listClusters', 'cluster', chosen.clusterid, ctx),
+      ])
+      return subject
+    },
     args: ({ body }, ctx) => ({
       id: body.virtual_machine_id,
       ...placement(body, ctx),
@@ -134,7 +143,20 @@ function changingRows(cloudstack: CloudStack) {
 }
 
 /** Hosts, clusters and pods belong to no tenant: a tenant-scoped caller cannot choose among them. */
-export function placement(body: { host_id?: string; cluster_id?: string; pod_id?: string }, ctx: RequestContext): Args {
+async function requirePlace(
+  cloudstack: CloudStack,
+  word: string,
+  command: string,
+  key: string,
+  id: string | undefined,
+  { signal, traceparent }: RequestContext,
+): Promise<void> {
+  if (id === undefined || (await findOne(cloudstack, command, key, { id }, { signal, traceparent })) !== undefined)
+    return
+  throw new ApiError('RESOURCE_NOT_FOUND', `${word} ${id} not found.`)
+}
+
+export function placement(body: { host_id?: string; cluster_id?: string; pod_id?: string }, ctx: RequestContext) {
   const chosen = { hostid: body.host_id, clusterid: body.cluster_id, podid: body.pod_id }
   if (ctx.caller.tenant_id !== null && Object.values(chosen).some((id) => id !== undefined)) {
     throw new ApiError(

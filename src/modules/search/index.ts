@@ -7,6 +7,8 @@ import { mayCall } from '#src/kernel/http/access.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import { type Module, serve } from '../module.ts'
+import type { Database } from '#src/store/database.ts'
+import { tenantNames } from '#src/store/tenants.ts'
 import type { Found, SearchFor, SearchSource } from '../search-source.ts'
 
 type Query = Input<(typeof search.routes)['searchRun']>['query']
@@ -16,11 +18,11 @@ const LIMIT = 20
 const TIME_LIMIT_MS = 2000
 
 /** `sources`: of all modules. */
-export function searchModule(sources: readonly SearchSource[]): Module {
-  return { areas: [serve(search, { searchRun: searchRun(sources) })] }
+export function searchModule(database: Database, sources: readonly SearchSource[]): Module {
+  return { areas: [serve(search, { searchRun: searchRun(database, sources) })] }
 }
 
-function searchRun(sources: readonly SearchSource[]) {
+function searchRun({ db }: Database, sources: readonly SearchSource[]) {
   return async ({ query }: { query: Query }, ctx: RequestContext) => {
     const limit = query.limit ?? LIMIT
     const asked = { text: wordsOf(query.q), limit }
@@ -29,16 +31,23 @@ function searchRun(sources: readonly SearchSource[]) {
       .filter(({ route }) => mayCall(route, ctx.caller))
     const answers = await Promise.all(wanted.map((source) => answerOf(source, asked, ctx)))
     const all = answers.flatMap(({ results }) => results).toSorted(byRank)
+    const shown = all.slice(0, limit)
+    const names = await tenantNames(
+      db,
+      shown.flatMap(({ tenant_id }) => tenant_id ?? []),
+    )
     return {
-      results: all.slice(0, limit),
+      results: shown.map((one) => ({ ...one, tenant_name: names.get(one.tenant_id ?? '') ?? null })),
       more: all.length > limit || answers.some(({ is_full }) => is_full),
       unavailable: answers.flatMap(({ unavailable }) => unavailable),
     }
   }
 }
 
+type Result = Omit<SearchResult, 'tenant_name'>
+
 interface SourceAnswer {
-  results: SearchResult[]
+  results: Result[]
   is_full: boolean
   unavailable: { kind: SearchSource['kind']; reason: string }[]
 }
@@ -72,7 +81,7 @@ function aborted(signal: AbortSignal): Promise<never> {
 }
 
 /** Nothing when it was found by what is not shown. */
-function resultOf({ kind, operation, route }: SearchSource, found: Found, text: string): SearchResult[] {
+function resultOf({ kind, operation, route }: SearchSource, found: Found, text: string): Result[] {
   const [best] = found.words
     .filter((word) => word !== null)
     .map((word) => ({ matched: word, rank: rankOf(word.toLowerCase(), text) }))
@@ -96,7 +105,7 @@ function orderOf(rank: SearchResult['rank'] | undefined): number {
   return rank === undefined ? SEARCH_RANKS.length : SEARCH_RANKS.indexOf(rank)
 }
 
-function byRank(a: SearchResult, b: SearchResult): number {
+function byRank(a: Result, b: Result): number {
   return orderOf(a.rank) - orderOf(b.rank) || a.name.localeCompare(b.name) || a.id.localeCompare(b.id)
 }
 
