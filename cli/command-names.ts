@@ -13,7 +13,7 @@ export interface CommandName {
 /** Nouns of several words that no area is named after. The longest that fits is taken. */
 const NOUNS = [
   'appEvent', 'blockImage', 'bootImage', 'diskOffering', 'dhcpLease', 'dhcpReservation', 'dhcpScope', 'dnsRecord', 'dnsZone',
-  'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan',
+  'importCandidate', 'ipamAddress', 'ipamPrefix', 'ipamRole', 'ipamSite', 'ipamVlan', 'osType',
   'serviceOffering', 'serviceProvider', 'systemVm',
 ] // biome-ignore format: a list of words
 

@@ -169,7 +169,7 @@ test('NICs, their addresses, pods, offerings and operating systems are found by 
   }
   const missing = await run(`vm update ${machine.name} --os-type "Plan 9"`)
   assert.equal(missing.code, 4)
-  assert.match(missing.stderr, /no virtual machine shows a OS type named "Plan 9"; give its id/)
+  assert.match(missing.stderr, /there is no OS type named "Plan 9"; there is .*"Debian GNU\/Linux 12 \(64-bit\)"/)
 })
 
 test('an unknown name of any kind changes nothing and has the exit code of a missing thing', async () => {
