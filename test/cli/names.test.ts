@@ -62,13 +62,14 @@ test('the timeline of anything is asked for by its name, and by an id of any for
     'GET /timeline': () => ({ body: { entries: [], count: 0, page: 1, page_size: 50 } }),
   })
   t.after(() => service.close())
+  const at = { url: service.url, token: 'gp_test' }
   const asked = async (text: string) => {
-    const result = await runAt(service.url, ['timeline', 'list', '--resource-id', text])
+    const result = await runHere(at, ['timeline', 'list', '--resource-id', text])
     return [result.code, service.to('GET', '/timeline').at(-1)?.query.get('resource_id')]
   }
   assert.deepEqual(await asked('web-1'), [0, ID])
   assert.deepEqual(await asked('10.1.0.11'), [0, '10.1.0.11'])
-  const unknown = await runAt(service.url, ['timeline', 'list', '--resource-id', 'web-2'])
+  const unknown = await runHere(at, ['timeline', 'list', '--resource-id', 'web-2'])
   assert.equal(unknown.code, 4)
   assert.match(unknown.stderr, /there is no thing named "web-2"/)
 })
