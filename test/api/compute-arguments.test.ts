@@ -119,15 +119,16 @@ test('the fields of an order arrive under the right names', async () => {
 
 test('starting on a host names the host', async () => {
   const { body } = await lab.call('POST', '/compute/vms/list', { state: 'Stopped' })
+  const host_id = wellKnown.hosts['kvm-01']
   const id: string = body.virtual_machines[0].id
   await lab.call('POST', '/compute/vms/start', {
     virtual_machine_id: id,
-    host_id: some,
+    host_id,
     consider_last_host: true,
     boot_into_setup: false,
   })
   const start = (await calls()).find((call) => call.command === 'startVirtualMachine')
   assert.ok(start !== undefined)
-  assert.deepEqual([start.params.id, start.params.hostid, start.params.considerlasthost], [id, some, 'true'])
+  assert.deepEqual([start.params.id, start.params.hostid, start.params.considerlasthost], [id, host_id, 'true'])
   assert.deepEqual(unknownNames(start), [])
 })
