@@ -20,6 +20,7 @@ const BENCHES: Record<string, () => Promise<{ run: Bench }>> = {
   search: () => import('./search.ts'),
   platform: () => import('./platform-routes.ts'),
   preflights: () => import('./preflights.ts'),
+  console: () => import('./console.ts'),
 }
 
 const asked = process.argv.slice(2)

@@ -19,10 +19,13 @@ export async function operationDetails(operation: string): Promise<OperationDeta
   return found
 }
 
+/** A file that this page is made of is there no more. */
+export const OLDER = 'This page is of an older version of the service: load it again.'
+
 async function loadDetails(): Promise<Record<string, OperationDetails>> {
   try {
     const response = await fetch(metaContent('console-contract'))
-    if (!response.ok) throw new Error('This page is of an older version of the service: load it again.')
+    if (!response.ok) throw new Error(OLDER)
     return (await response.json()) as Record<string, OperationDetails>
   } catch (error) {
     details = undefined

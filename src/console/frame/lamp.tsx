@@ -29,5 +29,8 @@ export function Lamp() {
 
 async function isNewer(): Promise<boolean> {
   const response = await fetch('/console')
-  return response.ok && !(await response.text()).includes(metaContent('console-contract'))
+  if (!response.ok) return false
+  const page = await response.text()
+  const script = document.querySelector('script[src]')?.getAttribute('src') ?? ''
+  return !page.includes(script) || !page.includes(metaContent('console-contract'))
 }

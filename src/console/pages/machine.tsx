@@ -2,6 +2,7 @@
 import { type ComponentType, lazy, Suspense, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
+import { OLDER } from '../api/contract.ts'
 import { useCall } from '../api/queries.ts'
 import { isSingleKey } from '../frame/keys.ts'
 import { State, visible } from '../lists/value.tsx'
@@ -57,7 +58,14 @@ export function MachinePage({ id, tab = '' }: { id: string; tab?: string | undef
 }
 
 /** The viewer is large and seldom wanted: it is fetched by whoever opens a screen. */
-const Screen = lazy(async () => ({ default: (await import('../screen/screen.tsx')).Screen }))
+const Screen = lazy(() =>
+  import('../screen/screen.tsx').then(
+    (found) => ({ default: found.Screen }),
+    () => {
+      throw new Error(OLDER)
+    },
+  ),
+)
 
 function ScreenTab({ machine }: TabProps) {
   return (

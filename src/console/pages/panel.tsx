@@ -3,7 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { inWords } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
-import { State, Value } from '../lists/value.tsx'
+import { State, Time, Value } from '../lists/value.tsx'
 
 interface PanelProps<T> {
   title: string
@@ -22,10 +22,20 @@ export function Panel<T>({ title, query, children }: PanelProps<T>) {
 
 /** What is known is shown, even where asking again has just failed. */
 export function Loaded<T>({ query, children }: Pick<PanelProps<T>, 'query' | 'children'>) {
-  const { data, error, refetch } = query
+  const { data, error, refetch, dataUpdatedAt, errorUpdatedAt } = query
   return (
     <>
       {error !== null && <Problem error={error} retry={() => void refetch()} />}
+      {error !== null && (
+        <p className="help">
+          Failed at <Time at={new Date(errorUpdatedAt).toISOString()} />
+          {data !== undefined && (
+            <>
+              ; what is shown was read at <Time at={new Date(dataUpdatedAt).toISOString()} />
+            </>
+          )}
+        </p>
+      )}
       {data === undefined && error === null && <p className="waiting">Loading …</p>}
       {data !== undefined && children(data)}
     </>
