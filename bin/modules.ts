@@ -30,7 +30,7 @@ import { ownNodeHandlers } from './own-node.ts'
 
 const MODULES: readonly ((parts: Parts) => Module)[] = [
   serviceModule,
-  consoleModule,
+  (parts) => consoleModule(parts, async () => (await import('../cli/command-shapes.ts')).commandShapes()),
   authModule,
   eventsModule,
   jobsModule,

@@ -11,9 +11,14 @@ const FOLDER = join(import.meta.dirname, '../.groundplane/console-screenshots')
 const WIDTHS = [390, 768, 1440]
 const THEMES = ['light', 'dark'] as const
 const PAGES = [
-  '/', '/timeline', '/jobs', '/vms', '/nodes', '/lists', '/lists/alertList', '/lists/serviceOfferingList', '/operations',
+  '/', '/timeline', '/jobs', '/alerts', '/vms', '/vms/new', '/addresses', '/addresses/reservations', '/addresses/leases',
+  '/addresses/records', '/addresses/prefixes', '/addresses/public', '/addresses/drift', '/mtu', '/fabric', '/nodes',
+  ...['', '/disks', '/network', '/storage', '/gpus', '/benchmarks', '/life', '/decommission', '/hardware', '/record'].map(
+    (part) => `/nodes/10.1.0.11${part}`,
+  ),
+  '/cameras', '/cameras/events', '/cameras/reviews', '/cameras/faces', '/cameras/nvr', '/ha', '/lists', '/lists/tenantList',
+  '/lists/userList', '/lists/tokenList', '/lists/auditList', '/lists/serviceOfferingList', '/operations',
   '/operations/vmProvision', '/operations/nodeRegister', '/me', '/no-such-page',
-  '/nodes/10.1.0.11', '/nodes/10.1.0.11/life', '/nodes/10.1.0.11/decommission', '/nodes/10.1.0.11/hardware', '/addresses', '/addresses/leases', '/mtu', '/fabric', '/alerts', '/ha', '/cameras', '/lists/userList',
 ] // biome-ignore format: one list
 
 const names: string[] = []
@@ -21,7 +26,7 @@ const names: string[] = []
 if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: sh scripts/install-peers installs it.`)
 mkdirSync(FOLDER, { recursive: true })
 const centre = await startDataCentre({
-  host: '127.0.0.1', port: 0, vms: 200, state_dir: tempFolder('gp-screenshots-'), agents: false, cameras: false, environment: {},
+  host: '127.0.0.1', port: 0, vms: 200, state_dir: tempFolder('gp-screenshots-'), agents: true, cameras: true, environment: {},
 }) // biome-ignore format: one record
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
 try {
@@ -44,6 +49,18 @@ try {
   await page.keyboard.press('Escape')
   await machine.click()
   await shoot(page, 'machine')
+  const address = page.url()
+  for (const part of ['disks', 'network', 'snapshots', 'screen', 'events', 'metrics', 'settings']) {
+    await page.goto(`${address}/${part}`)
+    await shoot(page, `machine-${part}`)
+  }
+  await page.goto(`${centre.url}/console/mtu`)
+  await page.getByLabel('storage').fill('9000')
+  await page.getByRole('button', { name: 'Plan' }).click()
+  await page.getByRole('region', { name: 'Plan' }).waitFor()
+  await shoot(page, 'mtu-plan')
+  await page.goto(`${address.replace(/[^/]+$/, 'new')}?like=${address.split('/').at(-1) ?? ''}`)
+  await shoot(page, 'provision-like')
   await page.keyboard.press('Control+k')
   await page.keyboard.type('web')
   await shoot(page, 'search')

@@ -4,6 +4,7 @@ import { createRoot } from 'react-dom/client'
 import { queries } from './api/queries.ts'
 import { App } from './frame/app.tsx'
 import { applyTheme } from './frame/theme.ts'
+import { watchHealth } from './health.ts'
 import { findSession } from './session/sign-in.ts'
 import { setSession } from './session/session.ts'
 import { followStream } from './stream/effects.ts'
@@ -11,6 +12,7 @@ import './style.css'
 
 applyTheme()
 followStream()
+watchHealth()
 findSession().catch(() => setSession({ phase: 'unreachable' }))
 createRoot(document.querySelector('#root') as HTMLElement).render(
   <QueryClientProvider client={queries}>

@@ -26,6 +26,16 @@ export const JobStep = Type.Object(
   { title: 'JobStep', description: 'Only finished steps are listed.' },
 )
 
+const EndedStep = Type.Object(
+  {
+    ...JobStep.properties,
+    attempt: Type.Integer({ minimum: 1, description: 'Above 1: it was tried again, or was interrupted and went on.' }),
+    started_at: Time,
+    ended_at: NullableTime,
+  },
+  { title: 'EndedStep', description: 'Only finished steps are listed.' },
+)
+
 export const Job = Type.Object(
   {
     id: Id,
@@ -59,8 +69,11 @@ export const JobDetail = Type.Object(
     upstream_message: UpstreamMessage,
     cancel_requested: Type.Boolean(),
     current_step: Nullable(Type.String()),
+    current_step_started_at: NullableTime,
+    no_return_step: Nullable(Type.String({ description: 'With its end the job can no longer be cancelled.' })),
+    no_return_at: Nullable(Type.String({ format: 'date-time', description: 'When that was; null before.' })),
     planned_steps: Type.Array(Type.String()),
-    steps: Type.Array(JobStep),
+    steps: Type.Array(EndedStep),
     outstanding_actions: Type.Array(Type.String()),
     finished_at: NullableTime,
     log: Type.Array(

@@ -37,6 +37,8 @@ export interface Jobs {
     row: JobRow,
   ): Promise<Partial<State>>
   find(id: string): Promise<JobRow | undefined>
+  /** Of a kind of job: the step with whose end it can no longer be cancelled; null where there is none. */
+  noReturnStep(type: string): string | null
   /** A failed job goes on at the step that failed, with another input where one is given. Throws NODE_STATE for one that has not failed. */
   retry<Deps, Input, State, Result>(
     id: string,

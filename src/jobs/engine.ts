@@ -151,13 +151,14 @@ export function createEngine(options: EngineOptions): Engine {
 /** What a job was admitted with and has saved, and how it goes on after a failure. */
 function goingOn(
   ledger: Ledger,
-  { bound, recheckOutstanding: recheck }: Pick<ReturnType<typeof createHeldJobs>, 'bound' | 'recheckOutstanding'>,
+  held: Pick<ReturnType<typeof createHeldJobs>, 'bound' | 'recheckOutstanding' | 'noReturnStep'>,
   poll: () => void,
-): Pick<Engine, 'retry' | 'saved' | 'inputOf' | 'recheckOutstanding'> {
+): Pick<Engine, 'retry' | 'saved' | 'inputOf' | 'recheckOutstanding' | 'noReturnStep'> {
   return {
-    recheckOutstanding: recheck,
+    recheckOutstanding: held.recheckOutstanding,
+    noReturnStep: held.noReturnStep,
     async retry(id, definition, more) {
-      const row = await ledger.retry(id, placesOf(bound(definition.type), more.input), more)
+      const row = await ledger.retry(id, placesOf(held.bound(definition.type), more.input), more)
       if (row === undefined) throw new ApiError('NODE_STATE', `Job ${id} has not failed; only a failed job is retried.`)
       poll()
       return row
@@ -205,6 +206,8 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
       known.set(type, job)
     },
     bound,
+    noReturnStep: (type: string): string | null =>
+      known.get(type)?.definition.steps.find((step) => step.point_of_no_return === true)?.name ?? null,
     recheckOutstanding: (signal: AbortSignal): Promise<void> =>
       recheckOutstanding(
         { db: options.database.db, log, bound: (type) => known.get(type), open: readingRun(ledger, runner) },

@@ -1,5 +1,6 @@
 // Views of the ledger: the job record of Part 2, 4.4, its details, and the message on the stream.
-import type { Job, JobDetail } from '#src/contract/jobs.ts'
+import type { Static } from 'typebox'
+import type { Job, JobDetail, JobStep } from '#src/contract/jobs.ts'
 import type { Caller } from '#src/kernel/http/context.ts'
 import { runsThePlatform } from '#src/kernel/http/errors.ts'
 import type { Db, StreamMessage } from '#src/store/database.ts'
@@ -57,20 +58,29 @@ export async function readJobFacts(db: Db, id: string): Promise<JobFacts> {
 }
 
 /** The steps that have ended. */
-export function endedSteps(steps: readonly StepRow[]): JobDetail['steps'] {
-  return steps
-    .filter((step) => step.state !== 'running')
-    .map(({ name, state, error }) => ({ name, status: state as JobDetail['steps'][number]['status'], error }))
+export function endedSteps(steps: readonly StepRow[]): Static<typeof JobStep>[] {
+  return steps.filter((step) => step.state !== 'running').map(endedStep)
+}
+
+function endedStep({ name, state, error }: StepRow): Static<typeof JobStep> {
+  return { name, status: state as Static<typeof JobStep>['status'], error }
 }
 
 export function runningStep(steps: readonly StepRow[]): string | null {
   return steps.find((step) => step.state === 'running')?.name ?? null
 }
 
+export interface JobQuestion {
+  caller: Caller
+  after_seq: number | undefined
+  /** Of this kind of job. */
+  no_return_step: string | null
+}
+
 export async function jobDetail(
   db: Db,
   row: JobRow,
-  { caller, after_seq }: { caller: Caller; after_seq: number | undefined },
+  { caller, after_seq, no_return_step }: JobQuestion,
 ): Promise<JobDetail> {
   const [{ steps, outstanding, children }, lines] = await Promise.all([
     readJobFacts(db, row.id),
@@ -87,8 +97,18 @@ export async function jobDetail(
     ...(row.upstream_message === null || !runsThePlatform(caller) ? {} : { upstream_message: row.upstream_message }),
     cancel_requested: row.cancel_requested_at !== null,
     current_step: runningStep(steps),
+    current_step_started_at: steps.find(({ state }) => state === 'running')?.started_at.toISOString() ?? null,
+    no_return_step,
+    no_return_at: row.point_of_no_return_at?.toISOString() ?? null,
     planned_steps: row.planned_steps,
-    steps: endedSteps(steps),
+    steps: steps
+      .filter(({ state }) => state !== 'running')
+      .map((step) => ({
+        ...endedStep(step),
+        attempt: step.attempt,
+        started_at: step.started_at.toISOString(),
+        ended_at: step.finished_at?.toISOString() ?? null,
+      })),
     outstanding_actions: outstanding,
     finished_at: row.finished_at?.toISOString() ?? null,
     log: lines.map(({ seq, at, level, step, attempt, text }) => ({

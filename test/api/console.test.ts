@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { request } from 'undici'
 import { areas } from '#src/contract/index.ts'
+import { commandShapes } from '../../cli/command-shapes.ts'
 import { createConsoleFiles } from '#src/modules/console/files.ts'
 import { contractDetails, contractTable } from '#src/modules/console/contract-table.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
@@ -72,7 +73,7 @@ test('the scripts and the style stay within 180 kB and 24 kB compressed', async 
 })
 
 test('the page leads to the identity provider where one is configured, and only there', async () => {
-  const { body } = await createConsoleFiles({ oidc: true }).page()
+  const { body } = await createConsoleFiles({ oidc: true, commands: async () => commandShapes() }).page()
   assert.match(String(body), /<meta name="console-oidc" content="\/auth\/oidc\/start">/)
   assert.doesNotMatch((await get('/console')).bytes.toString(), /console-oidc/)
 })
@@ -100,7 +101,7 @@ test('the console knows every operation that people call, with what its form nee
       .map(([operation]) => operation),
   )
   assert.deepEqual(Object.keys(contractTable()), wanted)
-  assert.deepEqual(Object.keys(contractDetails()), wanted)
+  assert.deepEqual(Object.keys(contractDetails(commandShapes())), wanted)
   const { vmStart, vmList, nodeGet } = contractTable()
   assert.deepEqual(vmStart?.ids, ['virtual_machine_id'])
   assert.deepEqual([vmList?.list, vmList?.paged], ['virtual_machines', true])

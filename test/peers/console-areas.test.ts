@@ -1,7 +1,9 @@
 // The console's pages of areas in Debian's Chromium: nodes with their parts and life, their hardware, addresses, networks, cameras.
 // One lab for all: simulated BMCs, an address server, an NVR, and a real agent on a captured host.
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
 import type { LabAgents } from '../../lab/agents.ts'
 import type { NvrLab } from '../../lab/nvr/server.ts'
@@ -12,6 +14,7 @@ import { seedNvr, startLabNvr } from '../support/camera-lab.ts'
 import { browserFor, checkAxe, type ConsoleBrowser, lamp, settled, skip } from '../support/console-browser.ts'
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import type { Lab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
 
 /** A node with an agent on a captured host. */
 const SEEN = '10.1.0.11'
@@ -257,6 +260,73 @@ test('a user is made on the list of users, whose row is there at once', { skip }
   await page.context().close()
 })
 
+/** Runs a copied command as it stands, by the program of this checkout. */
+async function runCopied(command: string): Promise<string> {
+  const shell = `groundplane() { "${process.execPath}" bin/cli.ts "$@"; }\n${command}`
+  const env = { ...process.env, GROUNDPLANE_URL: lab.url, GROUNDPLANE_TOKEN: lab.token }
+  return (await promisify(execFile)('sh', ['-c', shell], { env })).stdout
+}
+
+test('a plan is taken away as a command, as curl and as a program, and each does the same when it is run', {
+  skip,
+}, async () => {
+  const page = await console.pageFor()
+  await show(page, '/operations/nodeRegister')
+  await page.getByText('The same as a command').click()
+  const command = page.getByRole('region', { name: 'Command' })
+  const written = { CLI: 'groundplane node register', curl: 'curl -sS', TypeScript: 'await fetch' }
+  for (const [at, [kind, begins]] of Object.entries(written).entries()) {
+    const bmc_ip = `10.1.9.${at + 1}`
+    await page.getByLabel('bmc ip').fill(bmc_ip)
+    await page.getByRole('button', { name: kind, exact: true }).click()
+    await page
+      .getByRole('region', { name: 'Command' })
+      .filter({ hasText: begins })
+      .filter({ hasText: bmc_ip })
+      .waitFor()
+    const text = ((await command.textContent()) ?? '').trim()
+    const run = kind === 'TypeScript' ? `"${process.execPath}" --input-type=module <<'PROGRAM'\n${text}\nPROGRAM` : text
+    assert.match(await runCopied(run), new RegExp(bmc_ip.replaceAll('.', '\\.')))
+    assert.equal((await lab.call('GET', `/configure/nodes/${bmc_ip}`)).status, 200)
+  }
+  await page.context().close()
+})
+
+test('a host is emptied by one plan that names its machines, and the machines are elsewhere', { skip }, async () => {
+  const page = await console.pageFor()
+  const { body: hosts } = await lab.call('GET', '/infrastructure/hosts?keyword=kvm-06')
+  const [host] = hosts.hosts
+  const on_host = async () =>
+    (await lab.call('POST', '/compute/vms/list', { host_id: host.id, state: 'Running', page_size: 500 })).body
+  assert.ok((await on_host()).count > 0)
+  await show(page, '/hosts')
+  await lamp(page)
+  await page.getByRole('grid').getByRole('link', { name: 'kvm-06' }).click()
+  await page.getByRole('heading', { name: 'kvm-06', level: 1 }).waitFor()
+  await page.locator('button[aria-disabled="false"]', { hasText: 'Empty this host' }).click()
+  const dialog = page.getByRole('dialog', { name: /^Move / })
+  await dialog.locator('button[type="submit"][aria-disabled="false"]').click()
+  await dialog.getByText(/accepted, 0 failed/).waitFor()
+  await until('no machine runs on the host', async () => (await on_host()).count === 0)
+  await page.context().close()
+})
+
+test('a job shows how long each step took and usually takes, and where there is no way back', { skip }, async () => {
+  const page = await console.pageFor()
+  const { body } = await lab.call('GET', '/jobs?job_type=decommission&job_status=completed')
+  const [job] = body.jobs
+  const { body: detail } = await lab.call('GET', `/jobs/${job.id}`)
+  assert.ok(detail.steps.every((step: { started_at: string; ended_at: string }) => step.started_at <= step.ended_at))
+  assert.equal(typeof detail.no_return_step, 'string')
+  await show(page, `/jobs/${job.id}`)
+  await page
+    .getByRole('listitem', { name: 'Point of no return' })
+    .getByText(/passed at/)
+    .waitFor()
+  await page.getByRole('button', { name: /Cancel job.*has ended/ }).waitFor()
+  await page.context().close()
+})
+
 async function checkPages(paths: readonly string[]): Promise<void> {
   const page = await console.pageFor()
   for (const path of paths) {
@@ -272,6 +342,8 @@ const NODE_PARTS = [
 const AREA_PAGES = [
   '/addresses', '/addresses/reservations', '/addresses/drift', '/mtu', '/fabric', '/alerts', '/ha', '/cameras', '/cameras/events',
   '/cameras/reviews', '/cameras/faces', '/cameras/nvr', '/camera/gate', '/lists/userList',
+  '/networks', '/networks/forwards', '/networks/routers', '/catalog', '/catalog/offerings', '/gpus', '/gpus/cards', '/access',
+  '/access/tokens', '/platform', '/platform/capacity', '/hosts', '/tenants', '/help', '/help/keys', '/help/events', '/me/health',
 ] // biome-ignore format: one list
 
 test('axe finds nothing on any part of a node, light and dark', { skip }, () =>

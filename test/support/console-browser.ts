@@ -123,11 +123,15 @@ export async function settled(page: Page): Promise<void> {
 
 const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
 
-/** Fails for what axe finds on the page as it is, light and dark. */
+/** Fails for what axe finds on the page as it is, in each theme. */
 export async function checkAxe(page: Page, what: string): Promise<void> {
   await page.evaluate(readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8'))
-  // The other theme has other colours, and nothing else.
-  for (const [theme, rules] of Object.entries({ light: WCAG, dark: ['color-contrast'] })) {
+  // The other themes have other colours, and nothing else.
+  for (const [theme, rules] of Object.entries({
+    light: WCAG,
+    dark: ['color-contrast'],
+    contrast: ['color-contrast'],
+  })) {
     await page.evaluate(`document.documentElement.dataset.theme = '${theme}'`)
     const found = await page.evaluate(
       `axe.run({ runOnly: ${JSON.stringify(rules)} }).then(({ violations }) =>

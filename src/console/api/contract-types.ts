@@ -50,5 +50,7 @@ export interface OperationDetails {
   body: Schema | null
   /** Of a list: its rows. */
   item: Schema | null
+  /** How the command of groundplane is written. */
+  command: { words: string; fields: readonly { at: string; option: string | null }[] }
   example: { params?: Record<string, unknown>; query?: Record<string, unknown>; body?: unknown }
 }

@@ -4,7 +4,8 @@ import { objectFields, operationDetails } from '../api/contract.ts'
 import type { OperationDetails, Schema } from '../api/contract-types.ts'
 import { whyNot } from '../api/why-not.ts'
 import { useMe } from '../session/session.ts'
-import { type Action, type Consequences, idName, type Target } from './action.ts'
+import { type Action, bodyOf, type Consequences, idName, type Target } from './action.ts'
+import { Copy } from './copy.tsx'
 import { Losses, Plan, Summary } from './action-plan.tsx'
 import { Dialog } from './dialog.tsx'
 import { Fields } from './fields.tsx'
@@ -39,12 +40,13 @@ export function ActionDialog({ action, targets, close }: Props) {
   const fields = askedFields(action, targets, details)
   const waits = outcomes.size === 0 && possible.length > 0
   const change = (name: string, text: string): void => setTexts((before) => ({ ...before, [name]: text }))
+  const options = () => valuesOf(objectFields(details?.body) ?? {}, texts)
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault()
     if (!confirmed || !waits || details === undefined) return
     setProblem(undefined)
     try {
-      const failed = await run(possible, valuesOf(objectFields(details.body) ?? {}, texts))
+      const failed = await run(possible, options())
       if (failed === 0 && one !== undefined) close()
     } catch (error) {
       setProblem(error)
@@ -57,11 +59,7 @@ export function ActionDialog({ action, targets, close }: Props) {
       close={close}
     >
       <form onSubmit={(event) => void submit(event)} noValidate>
-        {details?.description && (
-          <p className="help">
-            <Prose text={details.description} />
-          </p>
-        )}
+        <Described text={details?.description} />
         <Plan action={action} planned={planned} outcomes={outcomes} />
         {waits && <Losses losses={losses} texts={texts} change={change} />}
         {named.length > 0 && waits && (
@@ -75,10 +73,11 @@ export function ActionDialog({ action, targets, close }: Props) {
         )}
         {problem !== undefined && <Problem error={problem} />}
         {action.weight === 'destroys' && waits && (
-          <label>
-            {one === undefined ? 'Type the number of things' : 'Type the name'} <strong>{asked}</strong> to confirm
-            <input value={typed} autoComplete="off" data-focus onChange={({ target }) => setTyped(target.value)} />
-          </label>
+          <Confirm
+            what={one === undefined ? 'Type the number of things' : 'Type the name'}
+            {...{ asked, typed }}
+            type={setTyped}
+          />
         )}
         <div className="buttons">
           {waits && (
@@ -96,9 +95,39 @@ export function ActionDialog({ action, targets, close }: Props) {
           </button>
         </div>
         <Summary outcomes={outcomes} />
+        <Copy operation={action.operation} requests={() => copied(action, possible, options())} />
       </form>
     </Dialog>
   )
+}
+
+function Described({ text }: { text: string | undefined }) {
+  return text === undefined || text === '' ? null : (
+    <p className="help">
+      <Prose text={text} />
+    </p>
+  )
+}
+
+interface ConfirmProps {
+  what: string
+  asked: string
+  typed: string
+  type(text: string): void
+}
+
+function Confirm({ what, asked, typed, type }: ConfirmProps) {
+  return (
+    <label>
+      {what} <strong>{asked}</strong> to confirm
+      <input value={typed} autoComplete="off" data-focus onChange={({ target }) => type(target.value)} />
+    </label>
+  )
+}
+
+function copied(action: Action, targets: readonly Target[], options: Record<string, unknown>) {
+  const { operation } = action
+  return targets.map((target) => ({ operation, input: { body: bodyOf(action, target, options) } }))
 }
 
 /** Without what names the thing, and what the page knows already. */

@@ -39,3 +39,8 @@ export interface Consequences {
 export function idName({ operation, id_name }: Action): string {
   return id_name ?? operationRow(operation).ids[0] ?? ''
 }
+
+/** What is sent for one of the things. */
+export function bodyOf(action: Action, { id, fixed }: Target, options: Readonly<Record<string, unknown>> = {}) {
+  return { ...options, ...fixed, [idName(action)]: id }
+}

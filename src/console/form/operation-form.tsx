@@ -1,11 +1,12 @@
 // The form of an operation: its fields out of the contract, what it answers, and the same call for a shell.
 import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Link, useSearchParams } from 'wouter'
-import { addressOf, type AnyInput, callAny, CallError } from '../api/call.ts'
+import { type AnyInput, callAny, CallError } from '../api/call.ts'
 import { objectFields } from '../api/contract.ts'
 import type { OperationDetails, OperationRow, Schema } from '../api/contract-types.ts'
 import { whyNot } from '../api/why-not.ts'
 import { useMe } from '../session/session.ts'
+import { Copy } from './copy.tsx'
 import { Fields } from './fields.tsx'
 import { Problem } from './problem.tsx'
 import { type Texts, textsOf, valuesOf } from './values.ts'
@@ -84,6 +85,9 @@ export function OperationForm({ operation, row, details, within, close }: Operat
     )
       form.current?.requestSubmit()
   }, [])
+  const copied = () => [
+    { operation, input: inputOf(details, parts), node: row.on_node ? node || undefined : undefined },
+  ]
   return (
     <form ref={form} className="operation" onSubmit={(event) => void submit(event)} noValidate>
       {why !== null && <p role="status">{why}</p>}
@@ -104,12 +108,7 @@ export function OperationForm({ operation, row, details, within, close }: Operat
           change={(name, text) => setParts((before) => ({ ...before, [part]: { ...before[part], [name]: text } }))}
         />
       ))}
-      {within?.confirm !== undefined && (
-        <label>
-          Type <strong>{within.confirm}</strong> to confirm
-          <input value={typed} autoComplete="off" onChange={({ target }) => setTyped(target.value)} />
-        </label>
-      )}
+      <Confirm name={within?.confirm} typed={typed} type={setTyped} />
       <div className="buttons">
         <button
           type="submit"
@@ -121,8 +120,24 @@ export function OperationForm({ operation, row, details, within, close }: Operat
         <OtherButton close={close} example={() => setParts(partsFromExample(details))} outcome={outcome} />
       </div>
       {outcome !== undefined && <Shown outcome={outcome} />}
-      <Copy operation={operation} row={row} details={details} parts={parts} node={node} />
+      <Copy operation={operation} requests={copied} />
     </form>
+  )
+}
+
+interface ConfirmProps {
+  name: string | undefined
+  typed: string
+  type(text: string): void
+}
+
+function Confirm({ name, typed, type }: ConfirmProps) {
+  if (name === undefined) return null
+  return (
+    <label>
+      Type <strong>{name}</strong> to confirm
+      <input value={typed} autoComplete="off" onChange={({ target }) => type(target.value)} />
+    </label>
   )
 }
 
@@ -229,43 +244,4 @@ function Shown({ outcome }: { outcome: Outcome }) {
       </pre>
     </section>
   )
-}
-
-interface CopyProps extends FormProps {
-  parts: Parts
-  node: string
-}
-
-/** The same request for a shell, with the token left to its variable. */
-function Copy({ operation, row, details, parts, node }: CopyProps) {
-  let text: string
-  try {
-    const input = inputOf(details, parts)
-    const quote = (one: string): string => `'${one.replaceAll("'", "'\\''")}'`
-    text = [
-      `curl -sS -X ${row.method} ${quote(location.origin + addressOf(operation, input))}`,
-      `-H "Authorization: Bearer $GROUNDPLANE_TOKEN"`,
-      ...(row.on_node && node !== '' ? [`-H ${quote(`X-Target-Node: ${node}`)}`] : []),
-      ...(input.body === undefined
-        ? []
-        : [`-H 'Content-Type: application/json'`, `-d ${quote(JSON.stringify(withoutSecrets(details, input.body)))}`]),
-    ].join(' \\\n  ')
-  } catch (error) {
-    text = error instanceof Error ? error.message : ''
-  }
-  return (
-    <details>
-      <summary>The same as curl</summary>
-      <pre tabIndex={0} role="region" aria-label="Command">
-        {text}
-      </pre>
-    </details>
-  )
-}
-
-function withoutSecrets(details: OperationDetails, body: unknown): unknown {
-  const fields = objectFields(details.body)
-  if (fields === null || typeof body !== 'object' || body === null) return body
-  const entries = Object.entries(body).map(([name, value]) => [name, fields[name]?.['x-secret'] ? '…' : value])
-  return Object.fromEntries(entries)
 }

@@ -1,7 +1,7 @@
 // Runs an action on its things, a few at a time, and holds what became of each.
 import { useState } from 'react'
 import { callAny } from '../api/call.ts'
-import { type Action, idName, type Target } from './action.ts'
+import { type Action, bodyOf, type Target } from './action.ts'
 
 export type Outcome = { status: 'running' } | { status: 'accepted' } | { status: 'failed'; error: unknown }
 
@@ -15,12 +15,12 @@ export function useOutcomes(action: Action, targets: readonly Target[]) {
   const set = (id: string, outcome: Outcome): void => setOutcomes((before) => new Map(before).set(id, outcome))
   /** Answers how many failed. */
   const run = (possible: readonly Target[], options: Record<string, unknown>): Promise<number> =>
-    inParallel(possible, async ({ id, fixed }) => {
+    inParallel(possible, async (target) => {
+      const { id } = target
       set(id, { status: 'running' })
       try {
         const key = keys.get(id)
-        const body = { ...options, ...fixed, [idName(action)]: id }
-        await callAny(action.operation, { body }, key === undefined ? {} : { key })
+        await callAny(action.operation, { body: bodyOf(action, target, options) }, key === undefined ? {} : { key })
         set(id, { status: 'accepted' })
         return true
       } catch (error) {

@@ -17,7 +17,9 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
       )}
       {known !== undefined && known.status > 0 && (
         <p className="help">
-          {known.code}
+          <a href={`/console/help/errors#${known.code}`} target="_blank" rel="noreferrer">
+            {known.code}
+          </a>
           {known.request_id !== null && (
             <>
               , request <code>{known.request_id}</code>

@@ -19,10 +19,18 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
       { href: '/alerts', title: 'Alerts', reads: 'networkAlertsList' },
     ],
   },
-  { title: 'Compute', entries: [{ href: '/vms', title: 'Virtual machines', reads: 'vmList' }] },
+  {
+    title: 'Compute',
+    entries: [
+      { href: '/vms', title: 'Virtual machines', reads: 'vmList' },
+      { href: '/gpus', title: 'GPUs', reads: 'gpuDeviceList' },
+      { href: '/catalog', title: 'Catalogue', reads: 'templateList' },
+    ],
+  },
   {
     title: 'Network',
     entries: [
+      { href: '/networks', title: 'Networks', reads: 'guestNetworkList' },
       { href: '/addresses', title: 'Addresses', reads: 'dhcpScopeList' },
       { href: '/mtu', title: 'MTU', reads: 'mtuReport' },
       { href: '/fabric', title: 'Fabric', reads: 'frrDashboardRead' },
@@ -32,6 +40,8 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
     title: 'Site',
     entries: [
       { href: '/nodes', title: 'Nodes', reads: 'nodeList' },
+      { href: '/hosts', title: 'Hosts', reads: 'hostList' },
+      { href: '/platform', title: 'Platform', reads: 'hostList' },
       { href: '/cameras', title: 'Cameras', reads: 'cameraList' },
       { href: '/ha', title: 'High availability', reads: 'haMemberList' },
     ],
@@ -39,10 +49,8 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
   {
     title: 'People',
     entries: [
-      { href: '/lists/tenantList', title: 'Tenants', reads: 'tenantList' },
-      { href: '/lists/userList', title: 'Users', reads: 'userList' },
-      { href: '/lists/tokenList', title: 'Tokens', reads: 'tokenList' },
-      { href: '/lists/sessionList', title: 'Sessions', reads: 'sessionList' },
+      { href: '/tenants', title: 'Tenants', reads: 'tenantList' },
+      { href: '/access', title: 'Access', reads: 'userList' },
       { href: '/lists/auditList', title: 'Audit', reads: 'auditList' },
     ],
   },
@@ -51,6 +59,7 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
     entries: [
       { href: '/lists', title: 'Lists' },
       { href: '/operations', title: 'Operations' },
+      { href: '/help', title: 'Help' },
     ],
   },
 ]

@@ -1,6 +1,6 @@
 // Around every page: areas at the left, search and session above, what runs and what failed below.
 import { useEffect, useRef, useState } from 'react'
-import { Link, useLocation } from 'wouter'
+import { Link, useLocation, useSearchParams } from 'wouter'
 import { Pages } from '../pages/pages.tsx'
 import { ExpiryNotice } from '../session/expiry.tsx'
 import { useMe } from '../session/session.ts'
@@ -15,6 +15,7 @@ import { TasksDialog } from './tasks.tsx'
 
 export function Frame() {
   const [location, go] = useLocation()
+  const is_window = useSearchParams()[0].has('window')
   const [open, setOpen] = useState<'palette' | 'help' | 'tasks' | null>(null)
   const main = useRef<HTMLElement>(null)
   useKeys((key) => {
@@ -26,6 +27,15 @@ export function Frame() {
     const heading = main.current?.querySelector('h1')
     document.title = heading === null || heading === undefined ? 'Groundplane' : `${heading.textContent} · Groundplane`
   }, [location])
+  // A window of its own, for a screen: the page, and nothing around it.
+  if (is_window)
+    return (
+      <main ref={main} className="window">
+        <Boundary key={location}>
+          <Pages />
+        </Boundary>
+      </main>
+    )
   return (
     <div className="frame">
       <a className="skip" href="#main">
@@ -54,7 +64,7 @@ function Header({ search }: { search(): void }) {
         Groundplane
       </Link>
       <button type="button" className="search" onClick={search}>
-        Search or act <kbd>Ctrl K</kbd>
+        Search <span className="wide-only">or act</span> <kbd>Ctrl K</kbd>
       </button>
       <Lamp />
       <ExpiryNotice />
@@ -68,6 +78,9 @@ function Header({ search }: { search(): void }) {
 
 function Rail({ location }: { location: string }) {
   const me = useMe()
+  const [open, setOpen] = useState(false)
+  // On a narrow page the areas lie behind a button, and the page that was chosen is seen.
+  useEffect(() => setOpen(false), [location])
   const groups = readableGroups(me)
   // A list that has an entry of its own is not also among all lists.
   const [here] = groups
@@ -75,7 +88,10 @@ function Rail({ location }: { location: string }) {
     .filter((href) => location === href || (href !== '/' && location.startsWith(`${href}/`)))
     .toSorted((one, other) => other.length - one.length)
   return (
-    <nav className="rail" aria-label="Areas">
+    <nav className="rail" aria-label="Areas" data-open={open}>
+      <button type="button" className="narrow-only" aria-expanded={open} onClick={() => setOpen(!open)}>
+        Menu
+      </button>
       {groups.map(({ title, entries }) => (
         <section key={title}>
           <h2>{title}</h2>

@@ -13,7 +13,7 @@ export const GO_TO: Readonly<Record<string, { href: string; title: string }>> = 
   a: { href: '/operations', title: 'Operations' },
 }
 
-export const OTHER_KEYS: readonly (readonly [string, string])[] = [
+const OTHER_KEYS: readonly (readonly [string, string])[] = [
   ['Ctrl K', 'search or act'],
   ['/', 'filter of this list'],
   ['j k, arrows, Home, End', 'move in a list'],
@@ -27,6 +27,8 @@ export const OTHER_KEYS: readonly (readonly [string, string])[] = [
   ['Alt T', 'tasks'],
   ['?', 'this list'],
 ]
+
+export const KEYS = [...OTHER_KEYS, ...Object.entries(GO_TO).map(([key, { title }]) => [`g ${key}`, title] as const)]
 
 export function keyTarget(event: KeyboardEvent, prefix: string): Key | undefined {
   if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') return 'palette'

@@ -25,7 +25,7 @@ export function Palette({ close }: { close(): void }) {
   const [, go] = useLocation()
   const [text, setText] = useState('')
   const [at, setAt] = useState(0)
-  const { things, missing } = useThings(me, text)
+  const { things, missing, asking } = useThings(me, text)
   const hits = [...pageHits(me, text), ...things, ...operationHits(me, text)].slice(0, MOST)
   const open = (hit: Hit | undefined): void => {
     if (hit === undefined) return
@@ -72,7 +72,7 @@ export function Palette({ close }: { close(): void }) {
         ))}
       </div>
       <p role="status" className="help">
-        {hits.length === 0 && 'Nothing found.'} {missing}
+        {hits.length === 0 && (asking ? 'Searching …' : 'Nothing found.')} {missing}
       </p>
     </Dialog>
   )
@@ -106,7 +106,7 @@ function operationHits(me: Me, text: string): Hit[] {
 }
 
 /** Things of every kind that the caller may see, as the service ranks them. */
-function useThings(me: Me, text: string): { things: Hit[]; missing: string } {
+function useThings(me: Me, text: string): { things: Hit[]; missing: string; asking: boolean } {
   const q = useRested(text.trim())
   const may = whyNot(me, 'searchRun') === null
   const found = useQuery({
@@ -116,7 +116,8 @@ function useThings(me: Me, text: string): { things: Hit[]; missing: string } {
     staleTime: 10_000,
   })
   // What was found for an earlier text would move the thing that is meant from under the selection.
-  if (found.data === undefined || q.length < 2 || q !== text.trim()) return { things: [], missing: '' }
+  if (found.data === undefined || q.length < 2 || q !== text.trim())
+    return { things: [], missing: '', asking: may && text.trim().length > 1 && found.error === null }
   const { results, unavailable } = found.data
   return {
     things: results.map((result) => ({
@@ -125,6 +126,7 @@ function useThings(me: Me, text: string): { things: Hit[]; missing: string } {
       kind: `${kindOf(result)}${result.matched === result.name ? '' : ` ${result.matched}`}`,
       why: null,
     })),
+    asking: false,
     missing: unavailable.map(({ kind, reason }) => `${kindOf({ kind })}: ${reason}`).join(' '),
   }
 }

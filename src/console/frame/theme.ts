@@ -1,6 +1,6 @@
-// Light, dark, or what the system says. This browser stores the choice, and views by name (lists/saved-views.ts), nothing else.
+// Light, dark, full contrast, or what the system says. This browser stores the choice, and views by name (lists/saved-views.ts), nothing else.
 
-export const THEMES = ['system', 'light', 'dark'] as const
+export const THEMES = ['system', 'light', 'dark', 'contrast'] as const
 export type Theme = (typeof THEMES)[number]
 
 const PLACE = 'groundplane.theme'
@@ -16,5 +16,7 @@ export function chooseTheme(theme: Theme): void {
 }
 
 export function applyTheme(): void {
-  document.documentElement.dataset.theme = chosenTheme()
+  const theme = chosenTheme()
+  const wants_contrast = theme === 'system' && matchMedia('(prefers-contrast: more)').matches
+  document.documentElement.dataset.theme = wants_contrast ? 'contrast' : theme
 }

@@ -178,6 +178,11 @@ function usePages({ operation, filter }: RowsProps, from: number, to: number): (
   }
 }
 
+/** What may be cut off is told whole. */
+function wholeOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
 interface RowLineProps extends Pick<RowsProps, 'columns' | 'hrefOf' | 'menu' | 'selection'> {
   index: number
   start: number
@@ -213,7 +218,7 @@ function RowLine({ index, start, columns, hrefOf, menu, selection, row, current 
             </span>
           )}
           {columns.map((column, at) => (
-            <span role="gridcell" key={column.name}>
+            <span role="gridcell" key={column.name} title={wholeOf(row[column.name])}>
               {at === 0 ? <Link href={hrefOf(row)}>{column.cell(row)}</Link> : column.cell(row)}
             </span>
           ))}

@@ -2,7 +2,7 @@
 import { inWords } from '../api/contract.ts'
 
 const GOOD =
-  /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated|on|pass|established|consistent|verified|full)$/i
+  /^(running|online|healthy|success|completed|succeeded|active|ready|enabled|up|configured|allocated|on|pass|ok|established|consistent|verified|full)$/i
 const BAD =
   /^(error|fail|failed|divergent|critical|offline|down|destroyed|expired|revoked|provision_failed|configure_failed)$/i
 const BUSY =

@@ -59,6 +59,7 @@ export function Account() {
           Sign out
         </button>
         <Link href="/operations/passwordChange">Change password</Link>
+        <Link href="/me/health">Health of this tab</Link>
       </div>
     </>
   )

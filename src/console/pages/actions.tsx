@@ -2,7 +2,7 @@
 import { useState } from 'react'
 import { callAny } from '../api/call.ts'
 import { whyNot } from '../api/why-not.ts'
-import { type Action, idName, type Target } from '../form/action.ts'
+import { type Action, bodyOf, type Target } from '../form/action.ts'
 import { ActionDialog } from '../form/action-dialog.tsx'
 import { Problem } from '../form/problem.tsx'
 import { useMe } from '../session/session.ts'
@@ -22,7 +22,7 @@ export function Actions({ actions, target, choose, done }: Props) {
   const act = async (action: Action): Promise<void> => {
     if (action.weight !== 'at once') return (choose ?? setChosen)(action)
     try {
-      await callAny(action.operation, { body: { ...target.fixed, [idName(action)]: target.id } })
+      await callAny(action.operation, { body: bodyOf(action, target) })
       done?.()
     } catch (error) {
       setProblem(error)

@@ -1,24 +1,9 @@
 // Addresses: scopes with their use, reservations and leases that become one another, zones and records, prefixes, and what differs.
-import { useDetails } from '../api/details.ts'
-import { whyNot } from '../api/why-not.ts'
-import { Problem } from '../form/problem.tsx'
 import type { ThingOperation } from '../form/operation-form.tsx'
 import { type Column, columnOf, type Row } from '../lists/columns.tsx'
-import { useMe } from '../session/session.ts'
 import { DriftPart } from './drift.tsx'
-import { GenericList } from './lists.tsx'
+import { type Part, PartLists } from './part-lists.tsx'
 import { rowOperations } from './row-operations.ts'
-import { Tabs } from './tabs.tsx'
-
-interface Part {
-  path: string
-  title: string
-  operation: string
-  /** Sent with every request. */
-  fixed?: Record<string, string>
-  columns?: readonly Column[]
-  operationsOf?(row: Row): ThingOperation[]
-}
 
 const SCOPE_COLUMNS: readonly Column[] = [
   columnOf('name'),
@@ -61,6 +46,7 @@ const PARTS: readonly Part[] = [
   { path: 'allocated', title: 'Allocated', operation: 'ipamAddressList' },
   { path: 'vlans', title: 'VLANs', operation: 'ipamVlanList' },
   { path: 'public', title: 'Public', operation: 'publicIpList' },
+  { path: 'drift', title: 'Drift', shows: () => <DriftPart /> },
 ] // biome-ignore format: a table
 
 /** A lease becomes a reservation of the same address, and back. */
@@ -85,37 +71,6 @@ function conversion(row: Row, mode: 'reserved' | 'dynamic'): ThingOperation {
   }
 }
 
-const hrefOf = (path: string): string => (path === '' ? '/addresses' : `/addresses/${path}`)
-
-export function AddressesPage({ part = '' }: { part?: string | undefined }) {
-  const chosen = PARTS.find(({ path }) => path === part)
-  const tabs = [...PARTS, { path: 'drift', title: 'Drift' }]
-  return (
-    <>
-      <h1>Addresses</h1>
-      <Tabs label="Kinds of addresses" tabs={tabs.map(({ path, title }) => ({ href: hrefOf(path), title }))} />
-      {part === 'drift' ? (
-        <DriftPart />
-      ) : chosen === undefined ? (
-        <p>There is no part {part}.</p>
-      ) : (
-        <PartList key={part} part={chosen} />
-      )}
-    </>
-  )
-}
-
-function PartList({ part }: { part: Part }) {
-  const { operation, fixed, columns, operationsOf } = part
-  const why = whyNot(useMe(), operation)
-  const { details, error } = useDetails(operation)
-  if (why !== null) return <p>{why}</p>
-  return (
-    <>
-      {error !== undefined && <Problem error={error} />}
-      {details !== undefined && (
-        <GenericList operation={operation} details={details} {...{ fixed, columns, operationsOf }} />
-      )}
-    </>
-  )
+export function AddressesPage({ part }: { part?: string | undefined }) {
+  return <PartLists title="Addresses" base="/addresses" parts={PARTS} part={part} />
 }

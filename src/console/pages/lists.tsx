@@ -34,6 +34,12 @@ export function ListsPage() {
   )
 }
 
+/** `List open sessions` is, as a page, `Open sessions`. */
+function titleOf(summary: string): string {
+  const words = summary.replace(/^List /, '')
+  return words.charAt(0).toUpperCase() + words.slice(1)
+}
+
 function isPlainList({ list, on_node }: OperationRow): boolean {
   return list !== null && !on_node
 }
@@ -46,7 +52,7 @@ export function ListPage({ operation }: { operation: string }) {
   const why = whyNot(me, operation)
   return (
     <>
-      <h1>{row.summary}</h1>
+      <h1>{titleOf(row.summary)}</h1>
       {details?.description && (
         <p className="help">
           <Prose text={details.description} />
@@ -54,6 +60,7 @@ export function ListPage({ operation }: { operation: string }) {
       )}
       {why !== null && <p>{why}</p>}
       {error !== undefined && <Problem error={error} />}
+      {why === null && details === undefined && error === undefined && <p className="waiting">Loading …</p>}
       {why === null && details !== undefined && <GenericList operation={operation} details={details} />}
     </>
   )

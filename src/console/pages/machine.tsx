@@ -89,10 +89,12 @@ function useTabKeys(id: string): void {
 }
 
 function Summary({ machine }: TabProps) {
+  // They have a tab of their own.
+  const { nics: _nics, ...own } = machine
   return (
     <>
       <Actions actions={MACHINE_ACTIONS} target={targetOf(machine)} />
-      <Facts thing={machine} />
+      <Facts thing={own} />
     </>
   )
 }

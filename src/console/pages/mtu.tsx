@@ -10,7 +10,7 @@ import { columnOf } from '../lists/columns.tsx'
 import { Table } from '../lists/table.tsx'
 import { State } from '../lists/value.tsx'
 import { useMe } from '../session/session.ts'
-import { Runbook } from './jobs.tsx'
+import { Runbook } from './runbook.tsx'
 import { Facts, Loaded, Panel } from './panel.tsx'
 
 const ROLES = ['management', 'storage', 'public'] as const
@@ -46,7 +46,7 @@ function Report({ report }: { report: MtuReport }) {
   return (
     <>
       <p>
-        <State text={status} /> last roll-out: {rollout_status}, {unreachable_nodes} nodes cannot be asked
+        <State text={status} />. Last roll-out: {rollout_status}. {unreachable_nodes} nodes cannot be asked.
       </p>
       <Facts thing={Object.fromEntries(Object.entries(declared).map(([role, mtu]) => [role, mtu || 'not declared']))} />
       {deviations.length > 0 && <Table label="Deviations" rows={deviations} columns={DEVIATION_COLUMNS} />}

@@ -1,5 +1,5 @@
 // Nodes: which are there, how each is, and where it stands in its life.
-import { columnOf } from '../lists/columns.tsx'
+import { columnOf, type Row } from '../lists/columns.tsx'
 import { Rows } from '../lists/rows.tsx'
 import { FilterBar } from './filter-bar.tsx'
 import { hrefOfNode } from './node/node.ts'
@@ -7,8 +7,12 @@ import { OperationButtons } from './operation-buttons.tsx'
 import { useFilter } from '../lists/filter.ts'
 
 const COLUMNS = [
+  {
+    name: 'fqdn',
+    title: 'name',
+    cell: ({ fqdn, bmc_ip }: Row) => <>{typeof fqdn === 'string' && fqdn !== '' ? fqdn : `BMC ${String(bmc_ip)}`}</>,
+  },
   columnOf('bmc_ip', 'BMC'),
-  columnOf('fqdn', 'name'),
   columnOf('status'),
   columnOf('health'),
   columnOf('node_ip', 'address'),

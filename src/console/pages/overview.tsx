@@ -8,6 +8,8 @@ import { Panel } from './panel.tsx'
 import { EventTable } from './timeline.tsx'
 
 const SHOWN = 8
+/** What nobody can tell is not worse than what is known to be wrong. */
+const WORST: readonly string[] = ['critical', 'degraded', 'warning', 'unknown']
 
 export function Overview() {
   const me = useMe()
@@ -40,6 +42,7 @@ function NodeHealth() {
           <ul className="findings">
             {nodes
               .filter(({ health }) => health !== 'healthy')
+              .toSorted((one, other) => WORST.indexOf(one.health) - WORST.indexOf(other.health))
               .slice(0, SHOWN)
               .map(({ bmc_ip, fqdn, health, areas }) => (
                 <li key={bmc_ip}>

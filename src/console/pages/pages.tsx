@@ -3,9 +3,13 @@ import { Link, Route, Switch } from 'wouter'
 import { Account } from './account.tsx'
 import { AddressesPage } from './addresses.tsx'
 import { AlertsPage } from './alerts.tsx'
+import { AccessPage, CataloguePage, GpusPage, NetworksPage, PlatformPage } from './area-lists.tsx'
 import { CameraPage } from './camera/camera.tsx'
 import { CamerasPage } from './camera/cameras.tsx'
+import { ConsoleHealth } from './console-health.tsx'
 import { FabricPage } from './fabric.tsx'
+import { HelpPage } from './help.tsx'
+import { HostPage, HostsPage } from './hosts.tsx'
 import { HaPage } from './ha.tsx'
 import { ChainPage, TimelinePage } from './timeline.tsx'
 import { JobPage, JobsPage } from './jobs.tsx'
@@ -18,6 +22,7 @@ import { NodesPage } from './nodes.tsx'
 import { OperationPage, OperationsPage } from './operations.tsx'
 import { Overview } from './overview.tsx'
 import { ProvisionPage } from './provision.tsx'
+import { TenantPage, TenantsPage } from './tenants.tsx'
 
 export function Pages() {
   return (
@@ -35,6 +40,16 @@ export function Pages() {
         {({ bmc, part }) => <NodePage bmc={decodeURIComponent(bmc)} part={part} />}
       </Route>
       <Route path="/addresses/:part?">{({ part }) => <AddressesPage part={part} />}</Route>
+      <Route path="/networks/:part?">{({ part }) => <NetworksPage part={part} />}</Route>
+      <Route path="/catalog/:part?">{({ part }) => <CataloguePage part={part} />}</Route>
+      <Route path="/gpus/:part?">{({ part }) => <GpusPage part={part} />}</Route>
+      <Route path="/access/:part?">{({ part }) => <AccessPage part={part} />}</Route>
+      <Route path="/platform/:part?">{({ part }) => <PlatformPage part={part} />}</Route>
+      <Route path="/hosts" component={HostsPage} />
+      <Route path="/hosts/:id">{({ id }) => <HostPage key={id} id={id} />}</Route>
+      <Route path="/tenants" component={TenantsPage} />
+      <Route path="/tenants/:id">{({ id }) => <TenantPage key={id} id={id} />}</Route>
+      <Route path="/help/:part?">{({ part }) => <HelpPage part={part} />}</Route>
       <Route path="/mtu" component={MtuPage} />
       <Route path="/fabric" component={FabricPage} />
       <Route path="/alerts" component={AlertsPage} />
@@ -46,6 +61,7 @@ export function Pages() {
       <Route path="/operations" component={OperationsPage} />
       <Route path="/operations/:operation">{({ operation }) => <OperationPage operation={operation} />}</Route>
       <Route path="/me" component={Account} />
+      <Route path="/me/health" component={ConsoleHealth} />
       <Route>
         <h1>Not found</h1>
         <p>

@@ -44,6 +44,17 @@ export function Loaded<T>({ query, children }: Pick<PanelProps<T>, 'query' | 'ch
 
 const STATES = /^(state|status|health|job_status|provision_status)$/
 
+/** What has parts is facts again, or a table of its own; only what is deeper than that is JSON. */
+function Fact({ name, value }: { name: string; value: unknown }) {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return <>none</>
+    if (value.every((one) => typeof one !== 'object')) return <>{value.join(', ')}</>
+    return <Value name={name} value={value} />
+  }
+  if (typeof value !== 'object' || value === null) return <Value name={name} value={value} />
+  return Object.keys(value).length === 0 ? <>none</> : <Facts thing={value as Record<string, unknown>} />
+}
+
 /** Plain values first, then what has parts. */
 export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
   const has_parts = ([, value]: [string, unknown]): boolean => typeof value === 'object' && value !== null
@@ -52,8 +63,8 @@ export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
     <dl className="facts">
       {[...entries.filter((entry) => !has_parts(entry)), ...entries.filter(has_parts)].map(([name, value]) => (
         <div key={name}>
-          <dt>{inWords(name)}</dt>
-          <dd>{STATES.test(name) ? <State text={value} /> : <Value name={name} value={value} />}</dd>
+          <dt>{inWords(name.replace(/_mb$/, ''))}</dt>
+          <dd>{STATES.test(name) ? <State text={value} /> : <Fact name={name} value={value} />}</dd>
         </div>
       ))}
     </dl>

@@ -32,6 +32,8 @@ export function TimelinePage() {
           { name: 'status', label: 'Status', options: ['IN_PROGRESS', 'SUCCESS', 'FAILED'] },
           { name: 'resource_type', label: 'About' },
           { name: 'username', label: 'By' },
+          { name: 'created_at_from', label: 'From' },
+          { name: 'created_at_to', label: 'To' },
         ]}
       />
       <Rows
@@ -73,10 +75,51 @@ export function ChainPage({ id }: { id: string }) {
       <p className="help">
         <code>{id}</code> <Link href={`/jobs/${id}`}>its job</Link>
       </p>
-      <Loaded query={query}>{({ entries }) => <Entries entries={entries} />}</Loaded>
+      <Loaded query={query}>
+        {({ entries }) => (
+          <>
+            <Entries entries={entries} />
+            <Before id={id} entries={entries} />
+          </>
+        )}
+      </Loaded>
     </>
   )
 }
+
+const BEFORE_MS = 5 * 60_000
+
+/** What else touched the same thing shortly before. */
+function Before({ id, entries }: { id: string; entries: readonly TimelineEntry[] }) {
+  const first = entries.find(({ source, resource_id }) => source === 'operation' && UUID.test(resource_id))
+  const to = first === undefined ? 0 : Date.parse(first.at)
+  const query = useCall(
+    'timelineList',
+    {
+      query: {
+        resource_id: first?.resource_id ?? '',
+        from: new Date(to - BEFORE_MS).toISOString(),
+        to: new Date(to).toISOString(),
+        page_size: 50,
+      },
+    },
+    first !== undefined,
+  )
+  if (first === undefined) return null
+  return (
+    <section aria-label="Shortly before">
+      <h2>What else touched it in the five minutes before</h2>
+      <Loaded query={query}>
+        {(answer) => {
+          const others = answer.entries.filter(({ correlation_id }) => correlation_id !== id)
+          return others.length === 0 ? <p>Nothing that this service knows of.</p> : <Entries entries={others} />
+        }}
+      </Loaded>
+    </section>
+  )
+}
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f-]{27}$/i
 
 export function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
   if (entries.length === 0) return <p>Nothing is known of it: events are kept for a limited time.</p>

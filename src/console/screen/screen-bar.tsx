@@ -10,9 +10,11 @@ interface Props {
   setFits(fits: boolean): void
   again: (() => void) | undefined
   wide(): void
+  /** Opens it in a window of its own. */
+  window(): void
 }
 
-export function ScreenBar({ rfb, fits, setFits, again, wide }: Props) {
+export function ScreenBar({ rfb, fits, setFits, again, wide, window }: Props) {
   const [open, setOpen] = useState<'paste' | 'keys' | null>(null)
   const close = (): void => setOpen(null)
   return (
@@ -25,6 +27,11 @@ export function ScreenBar({ rfb, fits, setFits, again, wide }: Props) {
       <button type="button" onClick={wide}>
         Full screen
       </button>
+      {!new URLSearchParams(location.search).has('window') && (
+        <button type="button" onClick={window}>
+          Own window
+        </button>
+      )}
       <button type="button" aria-pressed={fits} onClick={() => setFits(!fits)}>
         Fit
       </button>

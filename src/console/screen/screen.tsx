@@ -61,6 +61,7 @@ export function Screen({ machine }: { machine: VirtualMachine }) {
         setFits={setFits}
         again={phase === 'ended' && open ? () => setAttempt((before) => before + 1) : undefined}
         wide={() => void frame.current?.requestFullscreen()}
+        window={() => void globalThis.open(`${location.pathname}?window=1`, `screen ${machine.id}`, 'popup')}
       />
       <p role="status" className="help">
         {closed ?? WORDS[phase]}

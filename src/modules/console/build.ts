@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { basename, extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'esbuild'
-import { contractDetails, contractTable } from './contract-table.ts'
+import { type Commands, contractDetails, contractTable } from './contract-table.ts'
 
 export interface BuiltFile {
   /** With a hash of its content. */
@@ -24,7 +24,13 @@ const MEDIA_TYPES: Record<string, string> = {
   '.json': 'application/json; charset=utf-8',
 }
 
-export async function buildConsole({ oidc }: { oidc: boolean }): Promise<BuiltConsole> {
+export interface BuildFacts {
+  /** There is an identity provider to sign in at. */
+  oidc: boolean
+  commands: Commands
+}
+
+export async function buildConsole({ oidc, commands }: BuildFacts): Promise<BuiltConsole> {
   // Takes a tenth of a second to load, so only where the console is used.
   const { build, stop } = await import('esbuild')
   try {
@@ -49,7 +55,7 @@ export async function buildConsole({ oidc }: { oidc: boolean }): Promise<BuiltCo
       plugins: [contract],
     })
     const files = outputFiles.map(({ path, contents }) => builtFile(basename(path), Buffer.from(contents)))
-    const details = Buffer.from(JSON.stringify(contractDetails()))
+    const details = Buffer.from(JSON.stringify(contractDetails(commands)))
     const hash = createHash('sha256').update(details).digest('hex').slice(0, 8)
     files.push(builtFile(`contract-${hash}.json`, details))
     return { page: pageOf(files, oidc), files }

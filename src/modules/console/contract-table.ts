@@ -40,7 +40,10 @@ export function contractTable(): Record<string, OperationRow> {
   )
 }
 
-export function contractDetails(): Record<string, OperationDetails> {
+/** How the commands of the operations are written. */
+export type Commands = Readonly<Record<string, OperationDetails['command']>>
+
+export function contractDetails(commands: Commands): Record<string, OperationDetails> {
   return Object.fromEntries(
     rows.map(({ area, operation, route }) => [
       operation,
@@ -51,6 +54,7 @@ export function contractDetails(): Record<string, OperationDetails> {
         query: route.query ?? null,
         body: route.body ?? null,
         item: itemOf(route),
+        command: commands[operation],
         example: { params: route.example.params, query: route.example.query, body: route.example.body },
       } as OperationDetails,
     ]),

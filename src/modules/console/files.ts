@@ -5,6 +5,7 @@ import type { BytesAnswer } from '#src/contract/answers.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { acceptedEncoding } from '#src/kernel/http/compression.ts'
 import { buildConsole, type BuiltFile } from './build.ts'
+import type { Commands } from './contract-table.ts'
 
 export interface ConsoleFiles {
   page(): Promise<BytesAnswer>
@@ -44,6 +45,8 @@ interface Files {
 export interface PageFacts {
   /** There is an identity provider to sign in at. */
   oidc: boolean
+  /** Read when the console is built, and not before. */
+  commands: () => Promise<Commands>
 }
 
 export function createConsoleFiles(facts: PageFacts): ConsoleFiles {
@@ -73,7 +76,7 @@ export function createConsoleFiles(facts: PageFacts): ConsoleFiles {
 }
 
 async function load(facts: PageFacts): Promise<Files> {
-  const { page, files } = await buildConsole(facts)
+  const { page, files } = await buildConsole({ ...facts, commands: await facts.commands() })
   const compress = promisify(brotliCompress)
   const params = { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY }
   const assets = await Promise.all(

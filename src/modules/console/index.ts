@@ -1,10 +1,10 @@
 // Serves the web console of src/console.
 import { console } from '#src/contract/console.ts'
 import { type Module, type Parts, serve } from '../module.ts'
-import { createConsoleFiles } from './files.ts'
+import { createConsoleFiles, type PageFacts } from './files.ts'
 
-export function consoleModule({ config }: Parts): Module {
-  const files = createConsoleFiles({ oidc: config.auth.oidc !== undefined })
+export function consoleModule({ config }: Parts, commands: PageFacts['commands']): Module {
+  const files = createConsoleFiles({ oidc: config.auth.oidc !== undefined, commands })
   const page = () => files.page()
   return {
     areas: [

@@ -35,8 +35,10 @@ export function jobHandlers({ db, jobs: engine }: JobsDeps): Handlers<typeof job
       )
       return { jobs: rows.map((row) => jobOf(row, 1 + (children.get(row.id) ?? 0))), count, page, page_size }
     },
-    jobGet: async ({ params, query: { after_seq } }, ctx) =>
-      jobDetail(db, await own(params.id, ctx.caller), { caller: ctx.caller, after_seq }),
+    async jobGet({ params, query: { after_seq } }, { caller }) {
+      const row = await own(params.id, caller)
+      return jobDetail(db, row, { caller, after_seq, no_return_step: engine.noReturnStep(row.type) })
+    },
     async jobCancel({ params }, ctx) {
       const { id } = await own(params.id, ctx.caller)
       return jobOf(await engine.cancel(id, ctx.caller), 1)

@@ -5,7 +5,7 @@ import { Link } from 'wouter'
 import { useCall } from '../../api/queries.ts'
 import { columnOf } from '../../lists/columns.tsx'
 import { Table } from '../../lists/table.tsx'
-import { Runbook } from '../jobs.tsx'
+import { Runbook } from '../runbook.tsx'
 import type { ThingOperation } from '../../form/operation-form.tsx'
 import { OperationButtons } from '../operation-buttons.tsx'
 import { Loaded, Panel } from '../panel.tsx'
@@ -22,7 +22,7 @@ const COLUMNS = [
     cell: ({ id, job_type }: Record<string, unknown>) => <Link href={`/jobs/${String(id)}`}>{String(job_type)}</Link>,
   },
   columnOf('job_status', 'state'),
-  columnOf('status', 'now'),
+  { name: 'status', title: 'now', cell: ({ status }: Record<string, unknown>) => <>{String(status)}</> },
   columnOf('created_at', 'began'),
   columnOf('updated_at', 'changed'),
 ]
