@@ -342,7 +342,7 @@ const NODE_PARTS = [
 const AREA_PAGES = [
   '/addresses', '/addresses/reservations', '/addresses/drift', '/mtu', '/fabric', '/alerts', '/ha', '/cameras', '/cameras/events',
   '/cameras/reviews', '/cameras/faces', '/cameras/nvr', '/camera/gate', '/lists/userList',
-  '/networks', '/networks/forwards', '/networks/routers', '/catalog', '/catalog/offerings', '/gpus', '/gpus/cards', '/access',
+  '/networks', '/storage', '/storage/benchmarks', '/networks/routers', '/catalog', '/catalog/offerings', '/gpus', '/gpus/cards', '/access',
   '/access/tokens', '/platform', '/platform/capacity', '/hosts', '/tenants', '/help', '/help/keys', '/help/events', '/me/health',
 ] // biome-ignore format: one list
 

@@ -17,6 +17,7 @@ import type { ha } from '#src/contract/ha/ha.ts'
 import type { mtu } from '#src/contract/network/mtu.ts'
 import type { CallInput, Result } from '#src/contract/route.ts'
 import type { vmDisks } from '#src/contract/compute/disks.ts'
+import type { vmInventory } from '#src/contract/compute/inventory.ts'
 import type { vmMetrics } from '#src/contract/compute/metrics.ts'
 import type { vmMoves, vmSnapshots } from '#src/contract/compute/moves.ts'
 import type { vmNics } from '#src/contract/compute/nics.ts'
@@ -77,6 +78,7 @@ type Known = RoutesOf<
   | typeof publicIps
   | typeof rollback
   | typeof timeline
+  | typeof vmInventory
   | typeof vmMetrics
   | typeof discovery
   | typeof diskOfferings

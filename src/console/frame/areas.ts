@@ -41,6 +41,7 @@ const GROUPS: readonly { title: string; entries: readonly Entry[] }[] = [
     entries: [
       { href: '/nodes', title: 'Nodes', reads: 'nodeList' },
       { href: '/hosts', title: 'Hosts', reads: 'hostList' },
+      { href: '/storage', title: 'Storage', reads: 'volumeList' },
       { href: '/platform', title: 'Platform', reads: 'hostList' },
       { href: '/cameras', title: 'Cameras', reads: 'cameraList' },
       { href: '/ha', title: 'High availability', reads: 'haMemberList' },

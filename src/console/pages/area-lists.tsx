@@ -7,7 +7,6 @@ interface AreaProps {
 
 const NETWORKS: readonly Part[] = [
   { path: '', title: 'Guest networks', operation: 'guestNetworkList' },
-  { path: 'forwards', title: 'Forwards', operation: 'portForwardingList' },
   { path: 'public', title: 'Public addresses', operation: 'publicIpList' },
   { path: 'routers', title: 'Routers', operation: 'routerList' },
   { path: 'providers', title: 'Providers', operation: 'serviceProviderList' },

@@ -10,6 +10,7 @@ import { Actions } from './actions.tsx'
 import {
   DISK_ACTIONS, diskTarget, NIC_ACTIONS, nicTarget, SNAPSHOT_ACTIONS, snapshotTarget, TAB_ACTIONS, targetOf,
 } from './machine-actions.ts' // biome-ignore format: one list
+import { PathTo } from './machine-path.tsx'
 import { Facts, Loaded } from './panel.tsx'
 import { Published } from './publish.tsx'
 
@@ -54,7 +55,7 @@ export function Network({ machine }: Props) {
   return (
     <>
       <Actions actions={TAB_ACTIONS.network} target={targetOf(machine)} />
-      {machine.public_ip_address !== null && <p>Reached by static NAT at {machine.public_ip_address}</p>}
+      <PathTo machine={machine} />
       <Loaded query={query}>
         {({ nics }) => (
           <Parts

@@ -22,6 +22,7 @@ import { NodesPage } from './nodes.tsx'
 import { OperationPage, OperationsPage } from './operations.tsx'
 import { Overview } from './overview.tsx'
 import { ProvisionPage } from './provision.tsx'
+import { StoragePage } from './storage.tsx'
 import { TenantPage, TenantsPage } from './tenants.tsx'
 
 export function Pages() {
@@ -43,6 +44,7 @@ export function Pages() {
       <Route path="/networks/:part?">{({ part }) => <NetworksPage part={part} />}</Route>
       <Route path="/catalog/:part?">{({ part }) => <CataloguePage part={part} />}</Route>
       <Route path="/gpus/:part?">{({ part }) => <GpusPage part={part} />}</Route>
+      <Route path="/storage/:part?">{({ part }) => <StoragePage part={part} />}</Route>
       <Route path="/access/:part?">{({ part }) => <AccessPage part={part} />}</Route>
       <Route path="/platform/:part?">{({ part }) => <PlatformPage part={part} />}</Route>
       <Route path="/hosts" component={HostsPage} />
