@@ -63,7 +63,7 @@ function Header({ search }: { search(): void }) {
       <Link href="/" className="brand">
         Groundplane
       </Link>
-      <button type="button" className="search" onClick={search}>
+      <button type="button" className="search" aria-label="Search or act" onClick={search}>
         Search <span className="wide-only">or act</span> <kbd>Ctrl K</kbd>
       </button>
       <Lamp />
