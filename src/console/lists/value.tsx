@@ -55,9 +55,17 @@ export function Time({ at }: { at: string }) {
 
 const number = new Intl.NumberFormat('en-GB')
 
+const GIB = 1024 ** 3
+
+/** What is smaller than a tenth of a GiB is told to the byte. */
+function bytes(value: number): string {
+  return value < GIB / 10 ? `${number.format(value)} bytes` : `${number.format(Math.round((value / GIB) * 10) / 10)} GiB`
+}
+
 /** `_mb` becomes GiB where it is whole. */
 function amount(name: string, value: number): string {
   if (name.endsWith('_mb')) return value % 1024 === 0 ? `${value / 1024} GiB` : `${number.format(value)} MiB`
+  if (name.endsWith('_bytes')) return bytes(value)
   if (name === 'page' || name === 'id' || name.endsWith('_id')) return String(value)
   return number.format(value)
 }

@@ -63,7 +63,7 @@ export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
     <dl className="facts">
       {[...entries.filter((entry) => !has_parts(entry)), ...entries.filter(has_parts)].map(([name, value]) => (
         <div key={name}>
-          <dt>{inWords(name.replace(/_mb$/, ''))}</dt>
+          <dt>{inWords(name.replace(/_(mb|bytes)$/, ''))}</dt>
           <dd>{STATES.test(name) ? <State text={value} /> : <Fact name={name} value={value} />}</dd>
         </div>
       ))}
