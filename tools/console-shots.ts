@@ -1,4 +1,4 @@
-// Screenshots: every page of the console in both themes at three widths, and one sheet with all of them, into
+// Screenshots: every page of the console in each theme at three widths, and one sheet with all of them, into
 // `.groundplane/console-screenshots`. For people to look at before a change of the console is called done.
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import { tempFolder } from '../test/support/temp-folder.ts'
 const CHROMIUM = '/usr/bin/chromium'
 const FOLDER = join(import.meta.dirname, '../.groundplane/console-screenshots')
 const WIDTHS = [390, 768, 1440]
-const THEMES = ['light', 'dark'] as const
+const THEMES = ['light', 'dark', 'contrast'] as const
 const PAGES = [
   '/', '/timeline', '/jobs', '/alerts', '/vms', '/vms/new', '/addresses', '/addresses/reservations', '/addresses/leases',
   '/addresses/records', '/addresses/prefixes', '/addresses/public', '/addresses/drift', '/mtu', '/fabric', '/nodes',
@@ -18,7 +18,9 @@ const PAGES = [
   ),
   '/cameras', '/cameras/events', '/cameras/reviews', '/cameras/faces', '/cameras/nvr', '/ha', '/lists', '/lists/tenantList',
   '/lists/userList', '/lists/tokenList', '/lists/auditList', '/lists/serviceOfferingList', '/operations',
-  '/operations/vmProvision', '/operations/nodeRegister', '/me', '/no-such-page',
+  '/operations/vmProvision', '/operations/nodeRegister', '/me', '/me/health', '/no-such-page',
+  '/hosts', '/networks', '/catalog', '/gpus', '/storage', '/storage/benchmarks', '/access', '/access/tokens', '/platform',
+  '/platform/capacity', '/tenants', '/help', '/help/keys', '/help/events',
 ] // biome-ignore format: one list
 
 const names: string[] = []
@@ -26,7 +28,7 @@ const names: string[] = []
 if (!existsSync(CHROMIUM)) throw new Error(`There is no ${CHROMIUM}: sh scripts/install-peers installs it.`)
 mkdirSync(FOLDER, { recursive: true })
 const centre = await startDataCentre({
-  host: '127.0.0.1', port: 0, vms: 200, state_dir: tempFolder('gp-screenshots-'), agents: true, cameras: true, environment: {},
+  host: '127.0.0.1', port: 0, vms: 200, state_dir: tempFolder('gp-screenshots-'), agents: true, cameras: false, environment: {},
 }) // biome-ignore format: one record
 const browser = await chromium.launch({ executablePath: CHROMIUM, args: ['--no-sandbox', '--disable-gpu'] })
 try {
