@@ -44,10 +44,19 @@ const COLUMNS: readonly Column[] = [
 ]
 
 export function HostsPage() {
-  const [filter, setFilter] = useFilter()
+  const why = whyNot(useMe(), 'hostList')
   return (
     <>
       <h1>Hosts</h1>
+      {why === null ? <AllHosts /> : <p>{why}</p>}
+    </>
+  )
+}
+
+function AllHosts() {
+  const [filter, setFilter] = useFilter()
+  return (
+    <>
       <FilterBar filter={filter} set={setFilter} fields={[{ name: 'keyword', label: 'Name' }]} />
       <Rows
         label="Hosts"
@@ -62,6 +71,18 @@ export function HostsPage() {
 }
 
 export function HostPage({ id }: { id: string }) {
+  const why = whyNot(useMe(), 'hostList')
+  return why === null ? (
+    <OneHost id={id} />
+  ) : (
+    <>
+      <h1>Host</h1>
+      <p>{why}</p>
+    </>
+  )
+}
+
+function OneHost({ id }: { id: string }) {
   const hosts = useCall('hostList', { query: { page_size: MOST } })
   const host = hosts.data?.hosts.find((one) => one.id === id)
   const machines = useCall('vmList', { body: { host_id: id, page_size: MOST } })

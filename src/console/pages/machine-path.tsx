@@ -19,7 +19,9 @@ interface Hop {
 export function PathTo({ machine }: { machine: VirtualMachine }) {
   const nic = machine.nics.find(({ is_default }) => is_default === true) ?? machine.nics[0]
   const network_id = nic?.network_id ?? ''
-  const may_routers = whyNot(useMe(), 'routerList') === null
+  const me = useMe()
+  const may_routers = whyNot(me, 'routerList') === null
+  const may_hosts = whyNot(me, 'hostList') === null
   const routers = useCall('routerList', { body: { network_id, page_size: 10 } }, may_routers && network_id !== '')
   const networks = useCall('guestNetworkList', { body: { page_size: 500 } }, network_id !== '')
   const nics = useCall('vmNicList', { body: { virtual_machine_id: machine.id, page_size: 500 } })
@@ -38,8 +40,8 @@ export function PathTo({ machine }: { machine: VirtualMachine }) {
     },
     {
       name: 'Host',
-      what: machine.host_id === null ? 'on none' : <Link href={`/hosts/${machine.host_id}`}>{machine.host_name}</Link>,
-      broken: machine.host_id === null,
+      what: hostOf(machine, may_hosts),
+      broken: machine.host_id === null && machine.state !== 'Running',
     },
     { name: 'NIC', what: `${nic.ip_address ?? 'no address'}, ${nic.mac_address}${mtu ? `, MTU ${mtu}` : ''}` },
     { name: 'Guest', what: machine.name, state: machine.state, broken: machine.state !== 'Running' },
@@ -64,6 +66,12 @@ export function PathTo({ machine }: { machine: VirtualMachine }) {
       </ol>
     </section>
   )
+}
+
+/** Hosts have a page for those who run the platform. */
+function hostOf({ host_id, host_name, state }: VirtualMachine, may_open: boolean): ReactNode {
+  if (host_id === null) return state === 'Running' ? 'not known' : 'on none'
+  return may_open ? <Link href={`/hosts/${host_id}`}>{host_name}</Link> : host_name
 }
 
 function publicHop({ public_ip_address }: VirtualMachine): Hop {

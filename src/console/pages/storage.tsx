@@ -3,10 +3,12 @@ import { useQueries } from '@tanstack/react-query'
 import type { BenchmarkIo, BenchmarkResult } from '#src/contract/storage/benchmark.ts'
 import { call } from '../api/call.ts'
 import { useCall } from '../api/queries.ts'
+import { whyNot } from '../api/why-not.ts'
 import { Problem } from '../form/problem.tsx'
 import { type Column, columnOf, type Row } from '../lists/columns.tsx'
 import { Table } from '../lists/table.tsx'
 import { Value } from '../lists/value.tsx'
+import { useMe } from '../session/session.ts'
 import { Loaded } from './panel.tsx'
 import { type Part, PartLists } from './part-lists.tsx'
 
@@ -24,6 +26,11 @@ export function StoragePage({ part }: { part?: string | undefined }) {
 const MOST_NODES = 20
 
 function Benchmarks() {
+  const why = whyNot(useMe(), 'nodeList')
+  return why === null ? <OfAllNodes /> : <p>{why}</p>
+}
+
+function OfAllNodes() {
   const query = useCall('nodeList', { query: { page_size: 200 } })
   return (
     <Loaded query={query}>
