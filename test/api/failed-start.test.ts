@@ -44,7 +44,7 @@ test('a start that finds its port taken closes its database connections and remo
   const signs = await replicas()
   const { port } = occupied.address() as AddressInfo
   await lab.control.close()
-  assert.equal(await sessions(), 0)
+  await until('its connections are gone', async () => (await sessions()) === 0)
   await assert.rejects(startAgain(port), { code: 'EADDRINUSE' })
   await until('no connection is left', async () => (await sessions()) === 0)
   assert.equal(await replicas(), signs - 1)

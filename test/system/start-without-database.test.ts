@@ -49,11 +49,14 @@ const urlOf = (child: Child) =>
     return lineOf(child, 'control plane listens')?.['url'] as string | undefined
   })
 
+/** Where no program has ports of its own: one that is free for a while would be taken by others. */
+const GATE = '127.43.0.1'
+
 /** Leads to the test's database while it is open; until then its port refuses. */
 async function gateway(t: TestContext): Promise<{ port: number; open(): Promise<void> }> {
   const { connection } = database
   const sockets = new Set<Socket>()
-  const holder = createServer().listen(0, '127.0.0.1')
+  const holder = createServer().listen(0, GATE)
   await new Promise((resolve) => holder.once('listening', resolve))
   const { port } = holder.address() as { port: number }
   await new Promise((resolve) => holder.close(resolve))
@@ -76,14 +79,14 @@ async function gateway(t: TestContext): Promise<{ port: number; open(): Promise<
           socket.on('close', () => [inside, outside].forEach((one) => one.destroy()))
         }
         inside.pipe(outside).pipe(inside)
-      }).listen(port, '127.0.0.1')
+      }).listen(port, GATE)
       await new Promise((resolve) => server?.once('listening', resolve))
     },
   }
 }
 
 const away = (port: number): string =>
-  `postgres://${database.connection.user}:planted-db-word@127.0.0.1:${port}/${database.connection.database}`
+  `postgres://${database.connection.user}:planted-db-word@${GATE}:${port}/${database.connection.database}`
 
 test('it waits for a database that is away, says why, and serves when the database is there', async (t) => {
   const gate = await gateway(t)
