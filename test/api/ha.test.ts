@@ -135,7 +135,7 @@ suite('failover', () => {
     // At the same moment: a busy machine may take more than five seconds from one to the next.
     const two = await Promise.all(['once', 'once more'].map((message) => ingest(event('VIP_ACQUIRED', { message }))))
     assert.equal(new Set(two.map(({ body }) => body.event_id)).size, 1)
-    assert.deepEqual(two.map(({ body }) => body.duplicate).toSorted(), [false, true])
+    assert.equal(two.filter(({ body }) => body.duplicate).length, 1)
     const failed = await ingest(event('VIP_ACQUIRED', { status: 'FAILED' }))
     assert.equal(failed.body.duplicate, false)
     const counted = await Promise.all([7, 7, 7].map((counter) => ingest(event('VIP_RELEASED', { counter }))))

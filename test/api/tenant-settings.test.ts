@@ -235,9 +235,9 @@ test('a tenant is deleted with everything in it once its name is repeated; its u
   }
   const machine = must(tables().vms.find((one) => one.name === vm_name))
   tables().vms.put({ ...machine, deleteprotection: true })
-  const kept = await remove(tenant.id, `confirm=${tenant.name}`)
-  assert.deepEqual([kept.status, kept.body.code], [409, 'TENANT_STATE'], kept.text)
-  assert.match(kept.body.detail, new RegExp(`protected from being deleted: ${vm_name}`))
+  const guarded = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([guarded.status, guarded.body.code], [409, 'TENANT_STATE'], guarded.text)
+  assert.match(guarded.body.detail, new RegExp(`protected from being deleted: ${vm_name}`))
   tables().vms.put(machine)
 
   const reply = await remove(tenant.id, `confirm=${tenant.name}`)

@@ -2,15 +2,11 @@
 // process goes on: the node is free, nothing of it is left anywhere, and what happens once has happened once.
 import assert from 'node:assert/strict'
 import { randomUUIDv7 } from 'node:crypto'
-import { createReadStream, mkdirSync, writeFileSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
-import { join } from 'node:path'
-import { text } from 'node:stream/consumers'
 import { after, before, suite, test } from 'node:test'
-import { closeServer, listenOn } from '../../lab/control.ts'
+import { closeServer } from '../../lab/control.ts'
 import type { SimulatedCeph } from '../../lab/ceph/cluster.ts'
 import { type RedfishLab, type SimulatedBmc, startRedfish } from '../../lab/redfish/server.ts'
-import { macsOf, wipeImage, wipeMachine } from '../../lab/redfish/wipe-image.ts'
+import { macsOf, wipeMachine } from '../../lab/redfish/wipe-image.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -21,15 +17,12 @@ import type { JobRow } from '#src/jobs/job-row.ts'
 import { lastJob } from '#src/jobs/lookup.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
 import { checkConfig } from '#src/kernel/config.ts'
-import { systemContext } from '#src/kernel/http/context.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { bmcIsoMountJob } from '#src/modules/bmc/mount.job.ts'
 import { decommissionStartJob } from '#src/modules/lifecycle/decommission/decommission.job.ts'
 import type { LeaveDeps, LeaveInput } from '#src/modules/lifecycle/leave/run.ts'
 import { rollbackAdmission, rollbackStartJob } from '#src/modules/lifecycle/rollback/rollback.job.ts'
-import { wipeResultReport } from '#src/modules/lifecycle/wipe/result.ts'
 import { JOB_NOTIFY } from '#src/store/database.ts'
-import { findBootImage, recordFetch } from '#src/store/bmcs.ts'
 import { holdAddress, recordNics } from '#src/store/node-lifecycle.ts'
 import type { NodeRow } from '#src/store/nodes.ts'
 import { findWipe } from '#src/store/wipes.ts'
@@ -39,21 +32,21 @@ import {
 } from '../support/job-harness.ts' // biome-ignore format: one list
 import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { simulatedStore } from '../support/simulated-store.ts'
-import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 import { NOTHING, startWalkSite, type WalkNode, type WalkSite } from '../support/walk-site.ts'
+import { startWipeImages, type WipeImages } from '../support/wipe-images.ts'
 
 const log = createLog({ level: 'silent' })
 
 suite('leaving nodes', () => {
   let site: WalkSite
   let redfish: Redfish
-  let images: { server: Server; folder: string; port: number }
+  let images: WipeImages
   const labs: RedfishLab[] = []
   before(async () => {
     site = await startWalkSite()
     redfish = createRedfish({ allowed_networks: ['127.0.80.0/24'], timeout_ms: 30_000, retry_ms: 20, log })
-    images = await startImages(site)
+    images = await startWipeImages(site)
   })
   after(async () => {
     await closeServer(images.server)
@@ -491,34 +484,3 @@ suite('leaving nodes', () => {
     await repeatEverywhere(walk)
   })
 })
-
-/** Serves wipe images, and takes their reports, as the control plane does. */
-async function startImages({ database }: WalkSite): Promise<{ server: Server; folder: string; port: number }> {
-  const folder = join(tempFolder('gp-wipe-'), 'images')
-  mkdirSync(folder)
-  writeFileSync(join(folder, 'wipe.iso'), wipeImage())
-  const takeReport = async (request: IncomingMessage): Promise<void> => {
-    const report = wipeResultReport({ database, jobs: { signal: async () => true }, log })
-    await report(
-      { body: JSON.parse(await text(request)) as never } as never,
-      systemContext('wipeResultReport', log, AbortSignal.timeout(60_000)),
-    )
-  }
-  const server = createServer((request, response) => {
-    const [, place, capability = '', file = ''] = request.url?.split('/') ?? []
-    if (request.method === 'POST') {
-      takeReport(request).then(
-        () => response.end('{}'),
-        () => response.writeHead(500).end(),
-      )
-    } else if (place === 'boot') {
-      void findBootImage(database.db, capability).then(async (granted) => {
-        if (granted?.file !== file) return response.writeHead(404).end()
-        await recordFetch(database.db, capability, '127.0.0.1', 1)
-        return createReadStream(join(folder, file)).pipe(response)
-      })
-    }
-  })
-  const url = await listenOn(server, { host: '127.0.0.1', port: 0 })
-  return { server, folder, port: Number(new URL(url).port) }
-}

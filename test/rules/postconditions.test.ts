@@ -51,6 +51,7 @@ const OTHERWISE: Record<string, string> = {
   'src/modules/lifecycle/setup/gpus.ts': 'lists the devices of the host again',
   'src/modules/alerts/archive.ts': 'looks through all open alerts at once',
   'src/modules/gpu/change-steps.ts': 'each act is a step of a job with a goal',
+  'src/modules/tenants/admin-credentials.ts': 'the platform shows no passwords, and answers with the new keys',
   'src/modules/tenants/limits.ts': 'reads all limits again',
   'src/modules/tenants/network.ts': 'reads the range again',
   'src/modules/tenants/status.job.ts': 'reads all accounts again before the status is recorded',

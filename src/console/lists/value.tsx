@@ -59,7 +59,9 @@ const GIB = 1024 ** 3
 
 /** What is smaller than a tenth of a GiB is told to the byte. */
 function bytes(value: number): string {
-  return value < GIB / 10 ? `${number.format(value)} bytes` : `${number.format(Math.round((value / GIB) * 10) / 10)} GiB`
+  return value < GIB / 10
+    ? `${number.format(value)} bytes`
+    : `${number.format(Math.round((value / GIB) * 10) / 10)} GiB`
 }
 
 /** `_mb` becomes GiB where it is whole. */

@@ -47,7 +47,7 @@ export interface SourceDeps {
 }
 
 export async function readSources(deps: SourceDeps, node: NodeRow, by: string, except_job?: string): Promise<Readings> {
-  const { database, cloudstack, agents, config } = deps
+  const { database, cloudstack, config } = deps
   const read = <T>(source: string, work: (signal: AbortSignal) => Promise<T>): Promise<Reading<T>> =>
     within(deps, node, source, work)
   const names = [node.fqdn, node.hostname].filter((name) => name !== null)
