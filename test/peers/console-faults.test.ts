@@ -198,7 +198,7 @@ test('a token that is revoked ends all tabs of its session; no credential is in 
 test('the address alone restores what is seen, and going back undoes the last step', { skip }, async () => {
   const { id } = await machineNamed('web-01')
   const page = await started.pageFor()
-  const looks = async (tab: Page): Promise<string> => {
+  const view = async (tab: Page): Promise<string> => {
     await settled(tab)
     const fields = await tab
       .locator('main')
@@ -215,7 +215,7 @@ test('the address alone restores what is seen, and going back undoes the last st
   ]) {
     await started.open(page, path)
     const again = await tabOf(page.context(), page.url().replace(`${lab.url}/console`, ''))
-    await until(`${path} is the same`, async () => (await looks(again)) === (await looks(page)))
+    await until(`${path} is the same`, async () => (await view(again)) === (await view(page)))
     await again.close()
   }
   await started.open(page, '/vms')
