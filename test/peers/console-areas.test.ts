@@ -2,6 +2,7 @@
 // One lab for all: simulated BMCs, an address server, an NVR, and a real agent on a captured host.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Page } from 'playwright-core'
@@ -327,30 +328,91 @@ test('a job shows how long each step took and usually takes, and where there is 
   await page.context().close()
 })
 
-async function checkPages(paths: readonly string[]): Promise<void> {
-  const page = await console.pageFor()
-  for (const path of paths) {
-    await show(page, path)
-    await checkAxe(page, path)
+/** Every address in the console's own table: a page that is new is walked as well, and needs an example where it is about a thing. */
+async function addresses(): Promise<string[]> {
+  const found = await lab.call('POST', '/compute/vms/list', { name: 'web-01' })
+  const { id, host_id, tenant_id } = found.body.virtual_machines[0]
+  const reboot = (await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: id })).body
+  await until('the job has ended', async () => {
+    return (await lab.call('GET', `/jobs/${reboot.job_id}`)).body.job_status === 'completed'
+  })
+  const examples: Readonly<Record<string, string>> = {
+    '/timeline/:id': `/timeline/${reboot.correlation_id}`,
+    '/jobs/:id': `/jobs/${reboot.job_id}`,
+    '/vms/:id/:tab?': `/vms/${id}`,
+    '/nodes/:bmc/:part?': `/nodes/${SEEN}`,
+    '/hosts/:id': `/hosts/${host_id}`,
+    '/tenants/:id': `/tenants/${tenant_id}`,
+    '/camera/:id': '/camera/gate',
+    '/lists/:operation': '/lists/guestNetworkList',
+    '/operations/:operation': '/operations/vmProvision',
   }
+  const table = readFileSync('src/console/pages/pages.tsx', 'utf8').matchAll(/<Route path="([^"]+)"/g)
+  const routes = [...table].map(([, route = '']) => route)
+  assert.ok(routes.length >= 20, 'the table of the pages is read')
+  return [...routes.map((route) => examples[route] ?? route.replace(/\/:\w+\?/g, '')), '/no-such-page']
+}
+
+/** By the link of the rail or of the tabs, as people go, where there is one. */
+async function visit(page: Page, href: string): Promise<void> {
+  const link = page.locator(`nav a[href="${href}"]`).first()
+  if ((await link.count()) === 0) await page.goto(`${lab.url}${href}`)
+  else {
+    await link.click()
+    await page.locator(`nav a[href="${href}"][aria-current="page"]`).first().waitFor()
+  }
+  await settled(page)
+}
+
+async function hrefsOf(page: Page, links: string): Promise<string[]> {
+  const hrefs = (await page.locator(links).all()).map((link) => link.getAttribute('href'))
+  return (await Promise.all(hrefs)).filter((href) => href !== null)
+}
+
+/** As many tests, so that none is long on a busy machine. */
+const PARTS_OF_WALK = 6
+
+let all_addresses: Promise<string[]> | undefined
+
+async function walk(number: number): Promise<void> {
+  const page = await console.pageFor()
+  const complaints: string[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`)
+  })
+  all_addresses ??= addresses()
+  const all = (await all_addresses).map((path) => `/console${path}`)
+  assert.deepEqual(
+    all.filter((href) => href.includes(':')),
+    [],
+    'each thing has an example',
+  )
+  // What the rail leads to is in the table as well, or a list that the contract makes.
+  const lists = (await hrefsOf(page, 'nav.rail a')).filter((href) => href.startsWith('/console/lists/'))
+  const waiting = [...all, ...lists].filter((_href, at) => at % PARTS_OF_WALK === number)
+  const seen = new Set<string>()
+  for (let href = waiting.shift(); href !== undefined; href = waiting.shift()) {
+    if (seen.has(href)) continue
+    seen.add(href)
+    await visit(page, href)
+    await checkAxe(page, href).catch((found: unknown) => complaints.push(String(found)))
+    // Parts of this page come before the next one, while their links are there.
+    waiting.unshift(...(await hrefsOf(page, 'nav.tabs a')))
+  }
+  assert.deepEqual(complaints, [])
   await page.context().close()
 }
 
-const NODE_PARTS = [
-  '', '/disks', '/network', '/storage', '/gpus', '/benchmarks', '/life', '/decommission', '/hardware', '/record',
-] // biome-ignore format: one list
-const AREA_PAGES = [
-  '/addresses', '/addresses/reservations', '/addresses/drift', '/mtu', '/fabric', '/alerts', '/ha', '/cameras', '/cameras/events',
-  '/cameras/reviews', '/cameras/faces', '/cameras/nvr', '/camera/gate', '/lists/userList',
-  '/networks', '/storage', '/storage/benchmarks', '/networks/routers', '/catalog', '/catalog/offerings', '/gpus', '/gpus/cards', '/access',
-  '/access/tokens', '/platform', '/platform/capacity', '/hosts', '/tenants', '/help', '/help/keys', '/help/events', '/me/health',
-] // biome-ignore format: one list
-
-test('axe finds nothing on any part of a node, light and dark', { skip }, () =>
-  checkPages([...NODE_PARTS.map((part) => `/nodes/${SEEN}${part}`), `/nodes/${leaving.host}/life`]),
-)
-
-test('axe finds nothing on the page of any area, light and dark', { skip }, () => checkPages(AREA_PAGES))
+for (let number = 0; number < PARTS_OF_WALK; number++) {
+  const part = `part ${number + 1} of ${PARTS_OF_WALK}`
+  test(
+    `axe finds nothing on any page in any theme, and no page complains in the log of the browser: ${part}`,
+    {
+      skip,
+    },
+    () => walk(number),
+  )
+}
 
 test('nothing was asked of another origin, and the policy of the pages was never broken', { skip }, () => {
   assert.deepEqual(console.broken, [])

@@ -63,8 +63,8 @@ function Header({ search }: { search(): void }) {
       <Link href="/" className="brand">
         Groundplane
       </Link>
-      <button type="button" className="search" aria-label="Search or act" onClick={search}>
-        Search <span className="wide-only">or act</span> <kbd>Ctrl K</kbd>
+      <button type="button" className="search" onClick={search}>
+        Search or act <kbd className="wide-only">Ctrl K</kbd>
       </button>
       <Lamp />
       <ExpiryNotice />

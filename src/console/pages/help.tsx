@@ -34,7 +34,7 @@ const ERROR_COLUMNS = [
 function Errors() {
   const wanted = location.hash.slice(1)
   useEffect(() => {
-    document.querySelector(`#${CSS.escape(wanted)}`)?.scrollIntoView({ block: 'center' })
+    document.getElementById(wanted)?.scrollIntoView({ block: 'center' })
   }, [wanted])
   const rows = Object.entries(ERRORS).map(([code, { status, title }]) => ({ code, status, title }))
   const first = rows.filter(({ code }) => code === wanted)

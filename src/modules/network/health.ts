@@ -105,11 +105,11 @@ async function askForHealth(
   rows: readonly NodeRow[],
   hosts: ReadonlyMap<string, PlatformHost>,
 ): Promise<AskedForHealth> {
-  const told = await askForAlerts(deps, rows)
+  const reported = await askForAlerts(deps, rows)
   const storage = await deps.ask.storage(rows.filter(isConfigured))
   // Nodes whose GPUs the platform knows are asked for them.
   const with_gpus = rows.filter((row) => isConfigured(row) && (hosts.get(row.node_ip ?? '')?.gpus.length ?? 0) > 0)
-  return { ...told, storage: byNode(storage), gpus: byNode(await deps.ask.gpus(with_gpus)) }
+  return { ...reported, storage: byNode(storage), gpus: byNode(await deps.ask.gpus(with_gpus)) }
 }
 
 function byNode<T extends { node: NodeRow }>(outcomes: readonly T[]): Map<number, T> {
@@ -118,7 +118,7 @@ function byNode<T extends { node: NodeRow }>(outcomes: readonly T[]): Map<number
 
 type PlatformHost = NonNullable<NodeFindings['platform']>
 
-/** Of a platform that does not answer nothing is said: its own failure is told elsewhere. */
+/** Of a platform that does not answer nothing is said: its own failure is reported elsewhere. */
 async function hostsOf({ cloudstack, log }: HealthDeps): Promise<Map<string, PlatformHost>> {
   if (!cloudstack.configured) return new Map()
   const all = (command: string, args: Args, key: string) =>

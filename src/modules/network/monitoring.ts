@@ -72,8 +72,11 @@ export interface AskedNodes extends FleetPart {
 /** One question after the other, so that a node is asked over one connection. */
 export async function askForAlerts(deps: MonitoringDeps, rows: readonly NodeRow[]): Promise<AskedNodes> {
   const part = await askNodes(deps, rows, {})
-  const told = await deps.ask.alerts.poll(rows.filter(isConfigured))
-  return { ...part, own: await ownAlerts(deps, part.entries, new Map(told.map((seen) => [seen.node.node_id, seen]))) }
+  const reported = await deps.ask.alerts.poll(rows.filter(isConfigured))
+  return {
+    ...part,
+    own: await ownAlerts(deps, part.entries, new Map(reported.map((seen) => [seen.node.node_id, seen]))),
+  }
 }
 
 /** All alerts about each node, by its number: those that it raises itself and those that only the fleet can tell. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createShare } from './shared-reading.ts'
 
-test('all who ask while a reading is under way share it, also its failure; whoever asks later reads anew', async () => {
+test('all who ask while a reading is under way share it, also its failure; whoever asks later reads again', async () => {
   const share = createShare(60_000)
   const begun: PromiseWithResolvers<string>[] = []
   const read = (): Promise<string> => {
