@@ -1,7 +1,7 @@
-// A one-node storage cluster in a private folder on loopback, for tests that need the real tools.
+// A storage cluster in a private folder on loopback, for tests that need the real tools.
 import { type ExecFileOptions, execFile, execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
@@ -14,7 +14,7 @@ export interface CephCluster {
   /** Private folder of the cluster. */
   dir: string
   /** Process of one of its daemons. */
-  pid(daemon: 'mon' | 'mgr' | 'osd'): Promise<number>
+  pid(daemon: 'mon.a' | 'mgr.x' | `osd.${number}`): Promise<number>
   /** Arguments that point any of the tools at this cluster. */
   args: string[]
   run(tool: string, ...args: string[]): Promise<string>
@@ -36,17 +36,31 @@ export function cephRefused(): string | null {
 /** Keeps the data in memory: fast, but on no disk. */
 const MEMORY = 'osd_objectstore = memstore\nmemstore_device_bytes = 4294967296\n'
 /** Keeps the data in a sparse file: the storage daemon then names the disk of that file as its device. */
-export const ON_DISK =
-  'osd_objectstore = bluestore\nbluestore_block_size = 4294967296\nbluestore_block_create = true\n[mon]\nauth_allow_insecure_global_id_reclaim = false\n'
+export const ON_DISK = 'osd_objectstore = bluestore\nbluestore_block_size = 4294967296\nbluestore_block_create = true\n'
 
-export async function startCeph(pool: string, osd_settings: string = MEMORY): Promise<CephCluster> {
+export interface CephOptions {
+  osd_settings?: string
+  /** Names of the machines that the storage daemons are on, one each; left out: one daemon on this machine. */
+  hosts?: readonly string[]
+  /** Of each piece of data, each on another of these machines. */
+  copies?: number
+}
+
+export async function startCeph(
+  pool: string,
+  { osd_settings = MEMORY, hosts = [''], copies = 1 }: CephOptions = {},
+): Promise<CephCluster> {
   const dir = tempFolder('gp-ceph-')
   const [v2, v1] = [await freePort(), await freePort()]
   const fsid = randomUUID()
   const conf = join(dir, 'ceph.conf')
   const address = `[v2:127.0.0.1:${v2},v1:127.0.0.1:${v1}]`
-  await writeFile(conf, configuration(dir, fsid, address) + osd_settings)
-  for (const name of ['mon', 'mgr', 'osd']) await mkdir(join(dir, name))
+  const one_each = hosts.length > 1 ? 'osd_crush_chooseleaf_type = 1' : 'osd_crush_chooseleaf_type = 0'
+  await writeFile(
+    conf,
+    `${configuration(dir, fsid, address)}[global]\nosd_pool_default_size = ${copies}\n${one_each}\n[osd]\n${osd_settings}`,
+  )
+  for (const name of ['mon', 'mgr', ...hosts.map((_host, at) => `osd.${at}`)]) await mkdir(join(dir, name))
   const args = ['--conf', conf]
   const run = async (tool: string, ...rest: string[]): Promise<string> => {
     const options: ExecFileOptions = { timeout: 60_000 }
@@ -56,7 +70,9 @@ export async function startCeph(pool: string, osd_settings: string = MEMORY): Pr
   const cluster: CephCluster = { dir, pid, args, run, stop: () => stop(dir) }
   try {
     await startDaemons({ dir, fsid, address, run })
-    await until('an OSD is up', async () => (await run('ceph', 'osd', 'stat')).includes('1 up'), 60_000)
+    for (const [id, host] of hosts.entries()) await startStorage({ dir, run }, id, host)
+    const all_up = new RegExp(`\\b${hosts.length} up`)
+    await until('each OSD is up', async () => all_up.test(await run('ceph', 'osd', 'stat')), 60_000)
     await run('ceph', 'osd', 'pool', 'create', pool, '8')
     await run('rbd', 'pool', 'init', pool)
     await until(
@@ -89,13 +105,18 @@ async function startDaemons({ dir, fsid, address, run }: Parts): Promise<void> {
   const key = await run('ceph', 'auth', 'get-or-create', 'mgr.x', 'mon', 'allow profile mgr', 'osd', 'allow *')
   await writeFile(join(dir, 'mgr', 'keyring'), key)
   await run('ceph-mgr', '-i', 'x')
-  const osd = randomUUID()
+}
+
+/** A daemon tells the name of its machine: one with a name of its own is started where that is the machine's. */
+async function startStorage({ dir, run }: Pick<Parts, 'dir' | 'run'>, id: number, host: string): Promise<void> {
+  const uuid = randomUUID()
   const secret = (await exec('ceph-authtool', ['--gen-print-key'])).stdout.trim()
   await writeFile(join(dir, 'secret.json'), JSON.stringify({ cephx_secret: secret }))
-  await run('ceph', 'osd', 'new', osd, '0', '-i', join(dir, 'secret.json'))
-  await writeFile(join(dir, 'osd', 'keyring'), `[osd.0]\n\tkey = ${secret}\n`)
-  await run('ceph-osd', '-i', '0', '--mkfs', '--osd-uuid', osd, '--no-mon-config')
-  await run('ceph-osd', '-i', '0')
+  await run('ceph', 'osd', 'new', uuid, String(id), '-i', join(dir, 'secret.json'))
+  await writeFile(join(dir, `osd.${id}`, 'keyring'), `[osd.${id}]\n\tkey = ${secret}\n`)
+  await run('ceph-osd', '-i', String(id), '--mkfs', '--osd-uuid', uuid, '--no-mon-config')
+  if (host === '') await run('ceph-osd', '-i', String(id))
+  else await run('unshare', '--uts', 'sh', '-c', 'hostname "$0"; exec ceph-osd "$@"', host, '-i', String(id))
 }
 
 function configuration(dir: string, fsid: string, address: string): string {
@@ -108,27 +129,32 @@ keyring = ${dir}/keyring
 run_dir = ${dir}
 log_file = ${dir}/$name.log
 admin_socket = ${dir}/$name.asok
-pid_file = ${dir}/$type.pid
-osd_pool_default_size = 1
+pid_file = ${dir}/$name.pid
 mon_allow_pool_size_one = true
-osd_crush_chooseleaf_type = 0
+osd_pool_default_pg_autoscale_mode = off
 mon_warn_on_pool_no_redundancy = false
 mon_data_avail_warn = 5
 mon_data_avail_crit = 1
 [mon]
 mon_data = ${dir}/mon/data
+auth_allow_insecure_global_id_reclaim = false
 [mgr]
 mgr_data = ${dir}/mgr
 keyring = ${dir}/mgr/keyring
 [osd]
-osd_data = ${dir}/osd
-keyring = ${dir}/osd/keyring
+osd_data = ${dir}/osd.$id
+keyring = ${dir}/osd.$id/keyring
 `
 }
 
 async function stop(dir: string): Promise<void> {
-  for (const daemon of ['osd', 'mgr', 'mon']) {
-    const pid = Number(await readFile(join(dir, `${daemon}.pid`), 'utf8').catch(() => ''))
+  const found = await readdir(dir).catch(() => [])
+  // The monitor last: the others tell it that they end.
+  const files = ['osd.', 'mgr.', 'mon.'].flatMap((kind) =>
+    found.filter((name) => name.startsWith(kind) && name.endsWith('.pid')),
+  )
+  for (const file of files) {
+    const pid = Number(await readFile(join(dir, file), 'utf8').catch(() => ''))
     if (pid > 1) await end(pid)
   }
   await rm(dir, { recursive: true, force: true })

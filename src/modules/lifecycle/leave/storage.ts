@@ -83,6 +83,8 @@ async function drain(run: LeaveRun): Promise<void> {
     // All at once first, so that nothing moves from one of them to another.
     await ceph.markOut(ids(member), { signal })
     for (const { id, weight } of member.osds) if (weight > 0) await ceph.takeWeight(id, { signal })
+    // Until it has renewed its figures, they tell of the time before: all clean, and nothing on these daemons.
+    await run.repeatAfter(POLL_MS)
   }
   if (await isDrained(run, (await now(run)).member)) return await waitForWorse(run, (await now(run)).state)
   run.progress(0, `Moving data: ${state.findings[0]?.message ?? 'copies are being made'}`)
