@@ -378,7 +378,9 @@ async function walk(number: number): Promise<void> {
   const page = await console.pageFor()
   const complaints: string[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(`${page.url()}: ${message.text()}`)
+    // An answer that refuses is shown by the page; the browser notes each of them as well.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
+      complaints.push(`${page.url()}: ${message.text()}`)
   })
   all_addresses ??= addresses()
   const all = (await all_addresses).map((path) => `/console${path}`)
