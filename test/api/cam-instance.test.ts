@@ -294,7 +294,9 @@ test('the state follows the machine and the NVR, and reaches the stream of event
   const stopped = await lab.call('POST', '/compute/vms/stop', { virtual_machine_id: row.vm_id })
   assert.equal(stopped.status, 200, stopped.text)
   await is('stopped')
-  await lab.call('POST', '/compute/vms/start', { virtual_machine_id: row.vm_id })
+  await until('the machine to have stopped', () => lab.platform.state.tables.vms.get(row.vm_id)?.state === 'Stopped')
+  const started = await lab.call('POST', '/compute/vms/start', { virtual_machine_id: row.vm_id })
+  assert.equal(started.status, 200, started.text)
   const rows = await rowsOf<{ data: { new_state: string } }>(
     "select data from stream_event where type = 'nvr-state' order by position",
   )
@@ -306,10 +308,11 @@ test('the state follows the machine and the NVR, and reaches the stream of event
 })
 
 test('what was seen of the NVR does not replace a state that was written while it was looked at', async () => {
+  const is = (state: string) => until(`the NVR to be ${state}`, async () => (await current())?.state === state)
+  // The test before this one ends with its start.
+  await is('running')
   const [nvr] = machines.running.values()
   if (nvr === undefined) throw new Error('no NVR')
-  const is = (state: string) => until(`the NVR to be ${state}`, async () => (await current())?.state === state)
-  await is('running')
   await onDatabase(lab.database.connection, async (client) => {
     await client.query('begin')
     await client.query('select from cam_instance for update')

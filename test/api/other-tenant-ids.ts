@@ -5,12 +5,13 @@ import type { RouteSpec } from '#src/contract/route.ts'
 import type { Lab } from '../support/start-lab.ts'
 import { otherTenantThings } from './other-tenant-things.ts'
 
-/** Id fields that name nothing a tenant could own. */
+/** Id fields that name nothing a tenant could own, of all operations or of one. */
 export const BELONGS_TO_NOBODY: Readonly<Record<string, string>> = {
   zone_id: 'Zones are the site’s.',
   os_type_id: 'Kinds of guest systems are the platform’s.',
   device_id: 'Number of a slot in the machine.',
   network_offering_id: 'Offerings of networks are the site’s.',
+  'networkOfferingList id': 'Offerings of networks are the site’s.',
   physical_network_id: 'Physical networks are the site’s.',
   last_event_id: 'Position in the caller’s own stream.',
   user_id: 'Number of a user, a filter of events that are the tenant’s in any case.',

@@ -215,6 +215,7 @@ test('what cannot be searched now is named, and the rest is found', async () => 
   } finally {
     proxy.behave(() => 'pass')
   }
+  await until('the platform is found again', async () => (await search('finder-01')).body.unavailable.length === 0)
 })
 
 test('a word of one letter, an unknown kind and a limit that cannot be are refused with the field', async () => {

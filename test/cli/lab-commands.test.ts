@@ -57,6 +57,7 @@ test('every list of the platform that needs no input is a table', async () => {
     timelineList: 2,
     kvmPowerGet: 2,
     guestNetworkJobLatest: 4,
+    firewallRuleList: 2,
   }
   for (const { operation, group, command } of reads) {
     const { code, stdout, stderr } = await run(`${group} ${command}`)

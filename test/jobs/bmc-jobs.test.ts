@@ -65,7 +65,7 @@ async function fixture(
       credentials: { username, password },
       tls: { mode: 'insecure' },
     })
-  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 5000, timeout_ms: 15_000 }
+  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 600, timeout_ms: 15_000 }
   return { fixture: { bmc, lab }, deps, bmc_ip: host }
 }
 

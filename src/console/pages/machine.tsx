@@ -1,10 +1,10 @@
 // One virtual machine: how it is, what can be done with it, and a tab for each part of it.
-import { type ComponentType, lazy, Suspense, useEffect } from 'react'
+import { type ComponentType, Suspense, useEffect } from 'react'
 import { Link, useLocation } from 'wouter'
 import type { VirtualMachine } from '#src/contract/compute/virtual-machine.ts'
-import { OLDER } from '../api/contract.ts'
 import { useCall } from '../api/queries.ts'
 import { isSingleKey } from '../frame/keys.ts'
+import { later } from '../later.ts'
 import { State, visible } from '../lists/value.tsx'
 import { Actions } from './actions.tsx'
 import { MACHINE_ACTIONS, targetOf } from './machine-actions.ts'
@@ -57,15 +57,7 @@ export function MachinePage({ id, tab = '' }: { id: string; tab?: string | undef
   )
 }
 
-/** The viewer is large and seldom wanted: it is fetched by whoever opens a screen. */
-const Screen = lazy(() =>
-  import('../screen/screen.tsx').then(
-    (found) => ({ default: found.Screen }),
-    () => {
-      throw new Error(OLDER)
-    },
-  ),
-)
+const Screen = later(() => import('../screen/screen.tsx').then((file) => file.Screen))
 
 function ScreenTab({ machine }: TabProps) {
   return (
