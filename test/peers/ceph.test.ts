@@ -216,20 +216,20 @@ describe('a machine leaves a real store of three', { skip: cephRefused() ?? fals
     store.ask('status')
     const working = Promise.all([watch(), write()])
     const said = new Set<string>()
-    const job = await until(
-      'the job has ended',
-      async () => {
-        const found = await ask('GET', `/jobs/${job_id}`)
-        said.add(found.status)
-        return found.job_status === 'running' ? undefined : found
-      },
-      330_000,
-    ).finally(async () => {
+    const jobEnded = async () => {
+      const found = await ask('GET', `/jobs/${job_id}`)
+      said.add(found.status)
+      return found.job_status === 'running' ? undefined : found
+    }
+    const stop = async (): Promise<void> => {
       is_over = true
       await store.end()
       await working
       t.diagnostic(`${samples.length} looks at the store, ${acknowledged} writes, ${[...said].join(' | ')}`)
-    })
+    }
+    const ending = until('the job has ended', jobEnded, 330_000)
+    await ending.then(stop, stop)
+    const job = await ending
     assert.equal(job.job_status, 'completed', `${job.status} ${job.failure_reason}`)
     for (const sample of samples) {
       const { osdmap, pgmap } = sample
