@@ -137,6 +137,8 @@ describe('a machine leaves a real store of three', { skip: cephRefused() ?? fals
     const osd_settings = 'osd_objectstore = memstore\nmemstore_device_bytes = 4294967296\nosd_recovery_sleep = 0\n'
     cluster = await startCeph(POOL, { hosts, copies: 2, osd_settings })
     lab = await startLab({
+      // A real store renews its figures in seconds of its own.
+      wait_factor: 1,
       size: { hosts: 3, vms: 3 },
       config: { ceph: { conf: join(cluster.dir, 'ceph.conf'), client: 'admin' } },
     })
