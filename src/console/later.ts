@@ -1,4 +1,4 @@
-// What is large and seldom wanted is a file of its own: whoever opens it fetches it.
+// What is large and rarely wanted is a file of its own: whoever opens it fetches it.
 import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
 import { OLDER } from './api/contract.ts'
 

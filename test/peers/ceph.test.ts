@@ -178,7 +178,7 @@ describe('a machine leaves a real store of three', { skip: cephRefused() ?? fals
     }
   }
 
-  /** What a slow source says on a busy machine may change between the two: then it is read, and acknowledged, anew. */
+  /** What a slow source says on a busy machine may change between the two: then it is read, and acknowledged, again. */
   function leave(at: number): Promise<string> {
     return until('the decommission has begun', async () => {
       const { fingerprint } = await ask('POST', `${pathOf(at)}/preflight`, wish)
