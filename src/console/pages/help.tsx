@@ -1,14 +1,14 @@
 // Help without a network: what each error code means, what the stream tells, keys, and where the reference is.
 import { useEffect } from 'react'
 import { ERRORS } from '#src/contract/errors.ts'
-import { KEYS } from '../frame/keys.ts'
+import { KeyList } from '../frame/key-list.tsx'
 import { Table } from '../lists/table.tsx'
 import { columnOf, type Row } from '../lists/columns.tsx'
 import { type Part, PartLists } from './part-lists.tsx'
 
 const PARTS: readonly Part[] = [
   { path: '', title: 'Errors', shows: () => <Errors /> },
-  { path: 'keys', title: 'Keys', shows: () => <Keys /> },
+  { path: 'keys', title: 'Keys', shows: () => <KeyList /> },
   { path: 'events', title: 'Events', operation: 'eventTypes' },
 ]
 
@@ -47,20 +47,5 @@ function Errors() {
       ))}
       <Table label="Error codes" rows={rows} columns={ERROR_COLUMNS} />
     </>
-  )
-}
-
-function Keys() {
-  return (
-    <dl className="facts">
-      {KEYS.map(([keys, what]) => (
-        <div key={keys}>
-          <dt>
-            <kbd>{keys}</kbd>
-          </dt>
-          <dd>{what}</dd>
-        </div>
-      ))}
-    </dl>
   )
 }

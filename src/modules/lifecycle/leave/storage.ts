@@ -86,7 +86,7 @@ async function drain(run: LeaveRun): Promise<void> {
     // Until it has renewed its figures, they tell of the time before: all clean, and nothing on these daemons.
     await run.repeatAfter(POLL_MS)
   }
-  if (await isDrained(run, (await now(run)).member)) return await waitForWorse(run, (await now(run)).state)
+  if (await isDrained(run, member)) return await waitForWorse(run, (await now(run)).state)
   run.progress(0, `Moving data: ${state.findings[0]?.message ?? 'copies are being made'}`)
   await run.repeatAfter(POLL_MS)
 }
