@@ -13,8 +13,14 @@ before(async () => {
   // Watchers read once at the start and are silent then, so that every call is one of the request.
   const never = { events_poll_ms: NEVER_MS, states_poll_ms: NEVER_MS, tenants_poll_ms: NEVER_MS }
   lab = await startLab({ config: { compute: never, nodes: { health_poll_ms: NEVER_MS } } })
-  for (const command of ['listEvents', 'listVirtualMachines', 'listDomains', 'listGpuDevices'])
+  for (const command of ['listEvents', 'listVirtualMachines', 'listAccounts', 'listHosts', 'listGpuDevices'])
     await until(`${command} was called`, async () => (await callsOf(lab, command)).length > 0)
+  // Each tenant's domain is read once more by itself, after the list.
+  const tenants = [wellKnown.domains.acme, wellKnown.domains.globex]
+  await until('each tenant was read', async () => {
+    const ids = (await callsOf(lab, 'listDomains')).map(({ id }) => id)
+    return tenants.every((id) => ids.includes(id))
+  })
 })
 after(() => lab.close())
 beforeEach(() => lab.platform.reset())
