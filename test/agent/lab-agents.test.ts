@@ -33,8 +33,11 @@ suite('agents on captured hosts', () => {
   const on = (target: string): { headers: Record<string, string> } => ({ headers: { 'x-target-node': target } })
 
   test('three agents enrol and report their own machines', async () => {
-    const { status, body } = await lab.call('GET', '/configure/nodes?status=online')
-    assert.equal(status, 200)
+    const body = await until('all are online', async () => {
+      const { status, body } = await lab.call('GET', '/configure/nodes?status=online')
+      assert.equal(status, 200)
+      return body.count === 3 && body
+    })
     const reported = body.nodes.map((node: { hostname: string; node_ip: string; fqdn: string }) => [
       node.hostname, node.node_ip, node.fqdn,
     ]) // biome-ignore format: short

@@ -1,7 +1,5 @@
 // The driver of the compute platform against the lab's platform: signatures, lists, jobs, and every way to go wrong.
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, beforeEach, test } from 'node:test'
 import { randomUUID } from 'node:crypto'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
@@ -15,6 +13,7 @@ import { observe } from '#src/drivers/cloudstack/postcondition.ts'
 import { mapUpstreamError } from '#src/kernel/errors.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { clientOf } from '../lab/cloudstack-client.ts'
+import { freeTcpPort } from '../support/free-port.ts'
 import { until } from '../support/until.ts'
 
 let lab: CloudStackLab
@@ -150,11 +149,7 @@ test('an answer cut in the middle is asked for again when it only reads', async 
 })
 
 test('a refused connection is unavailable, and after a few the breaker answers at once', async () => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await new Promise((resolve) => server.once('listening', resolve))
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  const nobody = driver({ url: `http://127.0.0.1:${port}/client/api`, algorithm: 'hmac-sha1' })
+  const nobody = driver({ url: `http://127.0.0.1:${await freeTcpPort()}/client/api`, algorithm: 'hmac-sha1' })
   assert.equal((await failureOf(nobody.call(...LIST))).failure, 'unavailable')
   await until('the breaker opens', async () => {
     await failureOf(nobody.call(...LIST))

@@ -2,9 +2,9 @@
 import { type ExecFileOptions, execFile, execFileSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { freeTcpPort } from './free-port.ts'
 import { until } from './until.ts'
 import { tempFolder } from './temp-folder.ts'
 
@@ -51,7 +51,7 @@ export async function startCeph(
   { osd_settings = MEMORY, hosts = [''], copies = 1 }: CephOptions = {},
 ): Promise<CephCluster> {
   const dir = tempFolder('gp-ceph-')
-  const [v2, v1] = [await freePort(), await freePort()]
+  const [v2, v1] = [await freeTcpPort(), await freeTcpPort()]
   const fsid = randomUUID()
   const conf = join(dir, 'ceph.conf')
   const address = `[v2:127.0.0.1:${v2},v1:127.0.0.1:${v1}]`
@@ -170,16 +170,4 @@ async function end(pid: number): Promise<void> {
   }
   signal('SIGTERM')
   await until(`process ${pid} has ended`, () => !signal(0), 15_000).catch(() => signal('SIGKILL'))
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      const port = typeof address === 'object' && address !== null ? address.port : 0
-      server.close(() => resolve(port))
-    })
-  })
 }

@@ -1,9 +1,9 @@
 // A PostgreSQL of the distribution, as an operator runs one beside the service: TCP, a password, its own account.
 import { spawnSync } from 'node:child_process'
 import { chownSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { createChildren } from './children.ts'
+import { freeTcpPort } from './free-port.ts'
 import { onDatabase } from './test-database.ts'
 import { until } from './until.ts'
 import { tempFolder } from './temp-folder.ts'
@@ -52,7 +52,7 @@ export async function startDebianPostgres(): Promise<DebianPostgres> {
       { ...account, cwd: folder, encoding: 'utf8', timeout: 60_000 },
     )
     if (made.status !== 0) throw new Error(`initdb failed: ${made.stderr}`)
-    const port = await freePort()
+    const port = await freeTcpPort()
     const settings = ['listen_addresses=127.0.0.1', `port=${port}`, `unix_socket_directories=${folder}`, 'fsync=off']
     const server = children.start(
       join(PROGRAMS, 'postgres'),
@@ -78,13 +78,4 @@ function accountOf(name: string): { uid: number; gid: number } | undefined {
     .find((one) => one.startsWith(`${name}:`))
   const [, , uid, gid] = line?.split(':') ?? []
   return uid === undefined ? undefined : { uid: Number(uid), gid: Number(gid) }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise((resolve) => server.close(resolve))
-  if (address === null || typeof address === 'string') throw new Error('no free port')
-  return address.port
 }

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { type CloudStackLab, startCloudStack } from '../../lab/cloudstack/server.ts'
 import { wellKnown } from '../../lab/site.ts'
 import { type ControlProcess, type Production, startProduction } from '../support/control-process.ts'
+import { freeTcpPort } from '../support/free-port.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -28,7 +29,8 @@ function startPlatform(port: number): Promise<CloudStackLab> {
 
 test('disks whose attaching was under way when everything died are attached once', { timeout: 300_000 }, async () => {
   database = await createTestDatabase()
-  const first = await startPlatform(0)
+  const platform_port = await freeTcpPort()
+  const first = await startPlatform(platform_port)
   platform = first
   const { host, port, user, database: name } = database.connection
   const database_url = `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`
@@ -56,7 +58,7 @@ test('disks whose attaching was under way when everything died are attached once
     return false
   })
   await Promise.all([replica.end('SIGKILL'), first.close()])
-  const second = await startPlatform(Number(new URL(first.url).port))
+  const second = await startPlatform(platform_port)
   platform = second
   const next = await production.startReplica()
   for (const { job_id, volume_id, vm_id } of orders) {

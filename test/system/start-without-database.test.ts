@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { after, before, test, type TestContext } from 'node:test'
 import { type Child, createChildren } from '../support/children.ts'
 import { debianPostgresMissing, startDebianPostgres } from '../support/debian-postgres.ts'
+import { freeTcpPort } from '../support/free-port.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -49,17 +50,11 @@ const urlOf = (child: Child) =>
     return lineOf(child, 'control plane listens')?.['url'] as string | undefined
   })
 
-/** Where no program has ports of its own: one that is free for a while would be taken by others. */
-const GATE = '127.43.0.1'
-
 /** Leads to the test's database while it is open; until then its port refuses. */
 async function gateway(t: TestContext): Promise<{ port: number; open(): Promise<void> }> {
   const { connection } = database
   const sockets = new Set<Socket>()
-  const holder = createServer().listen(0, GATE)
-  await new Promise((resolve) => holder.once('listening', resolve))
-  const { port } = holder.address() as { port: number }
-  await new Promise((resolve) => holder.close(resolve))
+  const port = await freeTcpPort()
   let server: Server | undefined
   t.after(() => {
     server?.close()
@@ -79,20 +74,21 @@ async function gateway(t: TestContext): Promise<{ port: number; open(): Promise<
           socket.on('close', () => [inside, outside].forEach((one) => one.destroy()))
         }
         inside.pipe(outside).pipe(inside)
-      }).listen(port, GATE)
+      }).listen(port, '127.0.0.1')
       await new Promise((resolve) => server?.once('listening', resolve))
     },
   }
 }
 
 const away = (port: number): string =>
-  `postgres://${database.connection.user}:planted-db-word@${GATE}:${port}/${database.connection.database}`
+  `postgres://${database.connection.user}:planted-db-word@127.0.0.1:${port}/${database.connection.database}`
 
 test('it waits for a database that is away, says why, and serves when the database is there', async (t) => {
   const gate = await gateway(t)
   const control = startControl(away(gate.port))
   const url = await urlOf(control)
   assert.equal((await fetch(`${url}/healthz`)).status, 200)
+  await until('it has tried the database', () => lineOf(control, WAITING))
   const ready = await fetch(`${url}/readyz`)
   const problem = (await ready.json()) as { code: string; detail: string }
   assert.deepEqual([ready.status, problem.code], [503, 'NOT_READY'])

@@ -1,6 +1,7 @@
 // The command sockets of the daemons: a server that speaks their protocol (several commands in, each answer ended by
 // three NUL bytes and a status byte).
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:net'
 import { join } from 'node:path'
@@ -19,7 +20,11 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
       rest = parts.pop() ?? ''
       for (const command of parts) {
         const found = command === 'enable' ? '' : command in answers ? answers[command] : 2
-        if (found === null || found === undefined) return socket.removeAllListeners('data')
+        if (found === null || found === undefined) {
+          socket.removeAllListeners('data')
+          server.emit('silent')
+          return
+        }
         const text = typeof found === 'string' ? found : '% Unknown command.\n'
         const bytes = Buffer.concat([Buffer.from(text), Buffer.from([0, 0, 0, typeof found === 'string' ? 0 : found])])
         for (let at = 0; at < bytes.length; at += 7) socket.write(bytes.subarray(at, at + 7))
@@ -29,6 +34,7 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
   })
   await new Promise<void>((resolve) => server.listen(join(dir, `${name}.vty`), resolve))
   t.after(() => server.close())
+  return server
 }
 
 test('answers keep their place when some are empty and some refused', async (t) => {
@@ -50,9 +56,16 @@ test('answers keep their place when some are empty and some refused', async (t) 
 
 test('a daemon that hangs gives what it had said, and the rest is null with a reason', async (t) => {
   const dir = tempFolder('vty-')
-  await daemon(t, dir, 'zebra', { 'show a json': '{"a":1}', 'show hang json': null })
+  const zebra = await daemon(t, dir, 'zebra', { 'show a json': '{"a":1}', 'show hang json': null })
   const access = await openFrr(linuxHost(), { vty_dir: dir, timeout_ms: 200 })
-  const replies = await access.ask('zebra', ['show a json', 'show hang json'])
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const hangs = once(zebra, 'silent')
+  const asked = access.ask('zebra', ['show a json', 'show hang json'])
+  await hangs
+  // What it had said is there already, and is read in the next turns of the event loop.
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate)
+  t.mock.timers.tick(200)
+  const replies = await asked
   assert.equal(replies.state, 'silent')
   assert.deepEqual(replies.json('show a json'), { value: { a: 1 } })
   assert.deepEqual(replies.json('show hang json'), { reason: 'zebra does not answer within 200 ms' })

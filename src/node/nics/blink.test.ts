@@ -6,6 +6,7 @@ import { linuxHost, type RunningCommand, type RunResult } from '#src/kernel/host
 import { recordedHost } from '../../../test/support/recorded-host.ts'
 import { createBlinker } from './blink.ts'
 import { tempFolder } from '../../../test/support/temp-folder.ts'
+import { until } from '../../../test/support/until.ts'
 
 const LINKS = JSON.stringify([
   { ifname: 'eth0', ifindex: 2, link_type: 'ether', parentdev: '0000:00:07.0', parentbus: 'pci' },
@@ -71,14 +72,18 @@ test('of calls at once for one NIC the last one blinks alone, and nothing blinks
 test('an ethtool that does not heed the interrupt is killed, and reaped', async () => {
   const folder = tempFolder('gp-blink-')
   const tool = join(folder, 'ethtool')
-  writeFileSync(tool, `#!/bin/sh\ntrap '' INT\necho $$ > ${folder}/pid\nwhile :; do sleep 0.05; done\n`, {
-    mode: 0o755,
-  })
+  writeFileSync(
+    tool,
+    `#!/bin/sh\ntrap '' INT\necho $$ > ${folder}/new && mv ${folder}/new ${folder}/pid\nwhile :; do sleep 0.05; done\n`,
+    {
+      mode: 0o755,
+    },
+  )
   const host = recordedHost({ commands: { 'ip -j -d -s -s addr show': LINKS } })
   const { spawn } = linuxHost({ tools: { ethtool: tool } })
   const blinker = createBlinker({ ...host, spawn }, { grace_ms: 50 })
   await blinker.blink('eth0', 20)
-  const pid = readFileSync(join(folder, 'pid'), 'utf8').trim()
+  const pid = await until('it heeds no interrupt', () => readFileSync(join(folder, 'pid'), 'utf8').trim())
   assert.ok(existsSync(`/proc/${pid}`))
   await blinker.stop()
   assert.equal(existsSync(`/proc/${pid}`), false)
