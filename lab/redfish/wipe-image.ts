@@ -31,10 +31,23 @@ export async function wipeMachine(
   { verified = true, silent = false }: WipeBehaviour = {},
 ) {
   const response = await fetch(image)
-  const answers = answersOn(Buffer.from(await response.arrayBuffer()))
+  const started = wipeReport(Buffer.from(await response.arrayBuffer()), macsOf(bmc), verified)
+  if (started === undefined) return undefined
+  const { callback, report } = started
+  if (silent) return report
+  const headers = { 'content-type': 'application/json' }
+  await (await fetch(callback, { method: 'POST', headers, body: JSON.stringify(report) })).text()
+  bmc.state.power = 'Off'
+  bmc.state.version += 1
+  return report
+}
+
+/** What the machine with these NICs says when it has run the image, and to whom; undefined for an image that is none. */
+export function wipeReport(image: Buffer, macs: readonly string[], verified = true) {
+  const answers = answersOn(image)
   if (answers === undefined) return undefined
   const report = {
-    macs: macsOf(bmc),
+    macs,
     disks: answers.disks.map((serial, index) => ({
       name: `/dev/sd${'abcdefgh'[index] ?? 'z'}`,
       serial,
@@ -46,12 +59,7 @@ export async function wipeMachine(
     all_verified: verified ? 1 : 0,
     token: answers.token,
   }
-  if (silent) return report
-  const headers = { 'content-type': 'application/json' }
-  await (await fetch(answers.callback, { method: 'POST', headers, body: JSON.stringify(report) })).text()
-  bmc.state.power = 'Off'
-  bmc.state.version += 1
-  return report
+  return { callback: answers.callback, report }
 }
 
 /** As in documents.ts. */

@@ -3,22 +3,25 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { closeServer, listenOn } from '../../lab/control.ts'
 import { selfSigned } from '../../lab/redfish/certificate.ts'
 import { startRedfish } from '../../lab/redfish/server.ts'
+import { wipeReport } from '../../lab/redfish/wipe-image.ts'
 import type { Bmc } from '#src/drivers/redfish/bmc.ts'
 import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts'
 import { readInventory } from '#src/drivers/redfish/inventory.ts'
 import { bootSlot, ejectMedia, insertMedia, readSlot, setBootOnce } from '#src/drivers/redfish/media.ts'
 import { readPower, sendReset } from '#src/drivers/redfish/power.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { FAST } from '../support/bmc-site.ts'
+import { FAST, startBmcSite, WIPE_FILE } from '../support/bmc-site.ts'
 import { freeTcpPort } from '../support/free-port.ts'
+import type { Reply } from '../support/http.ts'
 import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
@@ -42,7 +45,11 @@ before(() => {
 })
 after(() => redfish.close())
 
-async function startEmulator(): Promise<{ bmc: Bmc; child: ChildProcess }> {
+/** `notify`: told of each change of the machine, as of one that starts. */
+async function startEmulator({
+  state = 'Off',
+  notify = '',
+} = {}): Promise<{ bmc: Bmc; port: number; child: ChildProcess }> {
   const folder = tempFolder('gp-sushy-')
   const { key, cert } = await selfSigned('sushy')
   const [host, port] = ['127.0.81.1', await freeTcpPort()]
@@ -51,13 +58,13 @@ async function startEmulator(): Promise<{ bmc: Bmc; child: ChildProcess }> {
   const system = {
     uuid: '27946b59-9e44-4fa7-8e91-f3527a1ef094',
     name: 'fake1',
-    power_state: 'Off',
-    external_notifier: false,
+    power_state: state,
+    external_notifier: notify !== '',
     nics: [{ mac: MAC, ip: '172.22.0.100' }],
   }
   writeFileSync(
     join(folder, 'emulator.conf'),
-    `SUSHY_EMULATOR_STATE_DIR = ${JSON.stringify(folder)}\nSUSHY_EMULATOR_FAKE_SYSTEMS = [${JSON.stringify(system).replaceAll('false', 'False')}]\n`,
+    `${storageOf(system.uuid)}SUSHY_EMULATOR_STATE_DIR = ${JSON.stringify(folder)}\nSUSHY_EMULATOR_FAKE_SYSTEMS = [${JSON.stringify(system).replaceAll('false', 'False').replaceAll('true', 'True')}]\nEXTERNAL_NOTIFICATION_URL = ${JSON.stringify(notify)}\n`,
   )
   const child = spawn(
     EMULATOR,
@@ -79,7 +86,15 @@ async function startEmulator(): Promise<{ bmc: Bmc; child: ChildProcess }> {
   const credentials = { username: 'admin', password: 'example-pass' }
   const bmc = redfish.open({ bmc_ip: host, port, system_id: null, credentials, tls: { mode: 'insecure' } })
   await until('the emulator answers', async () => (await bmc.client.root({ once: true })) !== undefined)
-  return { bmc, child }
+  return { bmc, port, child }
+}
+
+/** One controller with a disk; the emulator gives every disk the serial number 1234570. */
+function storageOf(uuid: string): string {
+  const controllers = "[{'MemberId': '0', 'Name': 'HBA', 'SpeedGbps': 12}]"
+  const storage = `{'${uuid}': [{'Id': '1', 'Name': 'Disks', 'StorageControllers': ${controllers}, 'Drives': ['disk1']}]}`
+  const drives = `{('${uuid}', '1'): [{'Id': 'disk1', 'Name': 'Disk 1', 'CapacityBytes': 1000204886016, 'Protocol': 'SAS'}]}`
+  return `SUSHY_EMULATOR_STORAGE = ${storage}\nSUSHY_EMULATOR_DRIVES = ${drives}\n`
 }
 
 test('sushy-emulator: found by links, inventory without failure, power on and off verified, an image really fetched and ejected', {
@@ -113,6 +128,69 @@ test('sushy-emulator: found by links, inventory without failure, power on and of
     child.kill('SIGTERM')
     await once(child, 'exit')
     await closeServer(images)
+  }
+})
+
+/** The machine of the emulator, which tells only that it is on and what is in its drive: it starts from the file that the emulator has fetched. */
+async function startWipedMachine() {
+  const started: string[] = []
+  const server = createServer((request, response) => {
+    void json(request).then(async (body) => {
+      const { power_state, boot_device, boot_image } = body as { power_state: string; boot_device?: string; boot_image?: { Cd?: [string | null] } } // biome-ignore format: one record
+      response.end('{}')
+      const file = boot_image?.Cd?.[0] ?? ''
+      if (power_state !== 'On' || boot_device !== 'Cd' || file === '' || started.includes(file)) return
+      started.push(file)
+      const { callback, report } = wipeReport(readFileSync(file), [MAC]) ?? assert.fail()
+      const headers = { 'content-type': 'application/json' }
+      await (await fetch(callback, { method: 'POST', headers, body: JSON.stringify(report) })).text()
+    })
+  })
+  return { started, server, url: await listenOn(server, { host: '127.0.0.1', port: 0 }) }
+}
+
+test('sushy-emulator: a decommission wipes its machine by the image that the emulator fetches, to verified evidence', {
+  skip: no_emulator,
+  timeout: 180_000,
+}, async () => {
+  const machine = await startWipedMachine()
+  const { bmc, port, child } = await startEmulator({ state: 'On', notify: machine.url })
+  const site = await startBmcSite({
+    bmc: {
+      allowed_networks: ['127.0.77.0/24', '127.0.81.0/24'], wipe_image: WIPE_FILE, image_addresses: ['127.0.0.1'], patience_seconds: 90,
+    },
+  }) // biome-ignore format: a record
+  const { lab } = site
+  const bmc_ip = '127.0.81.1'
+  const ask = async (method: string, path: string, body?: object): Promise<Reply['body']> => {
+    const reply = await lab.call(method, path, body)
+    assert.ok(reply.status < 300, `${path}: ${reply.text}`)
+    return reply.body
+  }
+  try {
+    await ask('POST', '/configure/nodes', { bmc_ip, fqdn: 'old-1.example.internal', role: 'compute' })
+    await ask('PUT', `/vendora-inventory/bmcs/${bmc_ip}`, { username: 'admin', password: 'example-pass', port })
+    await ask('POST', '/vendora-inventory/collect', { bmc_ip })
+    const path = `/configure/nodes/${bmc_ip}/decommission`
+    const { fingerprint, wiped_disks } = await ask('POST', `${path}/preflight`, {})
+    assert.deepEqual(wiped_disks, ['1234570'])
+    const { job_id } = await ask('POST', path, { acknowledge: { fingerprint } })
+    const job = await until('the node has left', async () => {
+      const found = await ask('GET', `/jobs/${job_id}`)
+      return found.job_status === 'running' ? undefined : found
+    }, 150_000) // biome-ignore format: one call
+    assert.equal(job.job_status, 'completed', job.failure_reason)
+    const evidence = await ask('GET', `${path}/evidence`)
+    assert.deepEqual([evidence.verdict, evidence.outstanding, evidence.expected_disks], ['verified', [], wiped_disks])
+    assert.equal(evidence.image_fetched.by, '127.0.0.1')
+    assert.equal(machine.started.length, 1, 'started from the image once')
+    assert.equal((await bootSlot(bmc)).inserted, false)
+    assert.equal((await readPower(bmc)).power_on, false)
+  } finally {
+    await site.close()
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+    await closeServer(machine.server)
   }
 })
 
