@@ -30,6 +30,8 @@ export interface CephState {
   active_manager: string
   /** Further findings of its health, by their code. */
   findings: Record<string, string>
+  /** Keys of clients, by their name. */
+  clients: Record<string, string>
   /** Copies that a removed disk still held. A test looks here: nothing brings them back. */
   lost: string[]
   /** How often its state must be asked before data that moves has arrived. */
@@ -73,6 +75,7 @@ export function cephState(hosts: readonly string[]): CephState {
     managers: ['mgmt-01', 'mgmt-02'].map((host) => ({ name: host, host })),
     active_manager: 'mgmt-01',
     findings: {},
+    clients: {},
     lost: [],
     moves_after: 2,
     is_silent: false,
@@ -80,6 +83,7 @@ export function cephState(hosts: readonly string[]): CephState {
 }
 
 const VALUE_OPTIONS = new Set(['--conf', '--keyring', '--name', '--connect-timeout', '--format'])
+const FSID = 'e8b25934-f13e-474b-af68-c860fd49b1be'
 const [EPERM, ENOENT, EBUSY, EINVAL, ENOTEMPTY] = [1, 2, 16, 22, 39]
 
 class Rejected extends Error {
@@ -96,7 +100,7 @@ export function simulatedCeph(state: CephState): SimulatedCeph {
 
   function run(words: readonly string[]): string {
     const line = words.join(' ')
-    const read = READS[line] ?? (line.startsWith('osd safe-to-destroy ') ? safeToDestroy : undefined)
+    const read = READS[line] ?? READS_OF.find(([start]) => line.startsWith(start))?.[1]
     if (read !== undefined) {
       if (line === 'status' && isMoving(state) && (asked += 1) >= state.moves_after) {
         move(state)
@@ -178,7 +182,7 @@ function status(state: CephState) {
     : [['active+clean', 129] as const]
   const up = state.osds.filter(({ is_up }) => is_up).length
   return {
-    fsid: 'e8b25934-f13e-474b-af68-c860fd49b1be',
+    fsid: FSID,
     health: healthOf(state),
     quorum_names: quorum(state),
     monmap: { epoch: 1, num_mons: state.monitors.length },
@@ -219,11 +223,32 @@ function safeToDestroy({ osds }: CephState, words: readonly string[]) {
   return { safe_to_destroy: ids.filter((id) => !active.includes(id)), active, missing_stats: [], stored_pgs: [] }
 }
 
+function authGet({ clients }: CephState, words: readonly string[]) {
+  const entity = words[2] ?? ''
+  const key = clients[entity]
+  if (key === undefined) throw new Rejected(ENOENT, `ENOENT: failed to find ${entity} in keyring`)
+  return [{ entity, key, caps: { mon: 'profile rbd', osd: 'profile rbd' } }]
+}
+
+const READS_OF: readonly (readonly [start: string, read: (state: CephState, words: readonly string[]) => unknown])[] = [
+  ['osd safe-to-destroy ', safeToDestroy],
+  ['auth get ', authGet],
+]
+
 const READS: Readonly<Record<string, (state: CephState, words: readonly string[]) => unknown>> = {
   status,
   'node ls': nodeList,
   'osd df tree': tree,
   'mgr stat': ({ active_manager }) => ({ epoch: 9, available: true, active_name: active_manager, num_standby: 1 }),
+  'mon dump': ({ monitors }) => ({
+    epoch: 1,
+    fsid: FSID,
+    mons: monitors.map(({ name }, at) => ({
+      rank: at,
+      name,
+      public_addrs: { addrvec: [{ type: 'v2', addr: `10.20.0.${at + 1}:3300`, nonce: 0 }] },
+    })),
+  }),
   'osd dump': ({ pools }) => ({
     epoch: 408, full_ratio: 0.95, backfillfull_ratio: 0.9, nearfull_ratio: 0.85,
     pools: pools.map(({ name, size, min_size, apart }, at) => ({
@@ -255,6 +280,11 @@ const CHANGES: readonly (readonly [start: string, change: Change])[] = [
   ['mon ok-to-rm ', requireMajorityWithout],
   ['mon remove ', (state, [name]) => void (state.monitors = state.monitors.filter((one) => one.name !== name))],
   ['mgr fail ', failManager],
+  [
+    'auth get-or-create ',
+    ({ clients }, [entity = '']) => void (clients[entity] ??= Buffer.from(`key of ${entity}`).toString('base64')),
+  ],
+  ['auth rm ', ({ clients }, [entity = '']) => void delete clients[entity]],
 ]
 
 const isOneOf = (ids: readonly string[]) => (osd: SimulatedOsd): boolean => ids.includes(String(osd.id)) // biome-ignore format: one line

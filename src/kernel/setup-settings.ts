@@ -35,6 +35,28 @@ export const setupSettings = {
     ['qemu-system-x86', 'libvirt-daemon-system', 'libvirt-clients'],
     'Packages of a hypervisor.',
   ),
+  storage_packages: Packages(['ceph-common'], 'Packages of a client of the distributed store.'),
+  fabric: Type.Optional(
+    Type.Object(
+      {
+        as_number: Type.Integer({
+          minimum: 1,
+          maximum: 4_294_967_295,
+          description: 'Number of the autonomous system.',
+        }),
+        route_reflectors: Type.Array(Type.String({ format: 'ipv4' }), {
+          minItems: 1,
+          maxItems: 8,
+          description: 'Their addresses; each must let nodes of these networks connect (in FRR: bgp listen range).',
+        }),
+        packages: Packages(['frr'], 'Packages of the routing daemons.'),
+      },
+      {
+        additionalProperties: false,
+        description: 'The overlay fabric (BGP EVPN) that new hypervisors join; without it none is configured.',
+      },
+    ),
+  ),
   platform_packages: Packages(['cloudstack-agent'], 'Packages of the platform’s agent.'),
   repositories: Type.Array(
     Type.Object(

@@ -311,6 +311,27 @@ suite('desired state of a node', () => {
     assert.equal(existsSync(join(node.root, keyring)), false)
   })
 
+  test('a node becomes a leaf of the fabric, loses that again, and is left alone where it is a router already', async () => {
+    const fabric = { packages: ['frr'], as_number: 65_000, address: '10.40.0.7', route_reflectors: ['10.40.0.1'] }
+    const brought = 'log syslog informational\n'
+    node.put('etc/frr/frr.conf', brought)
+    node.put('etc/frr/daemons', 'bgpd=no\nospfd=no\n')
+    assert.equal((await set('fabric', fabric)).status, 'completed')
+    assert.equal((await get('fabric')).verdict, 'in_sync')
+    assert.match(node.text('etc/frr/frr.conf'), /^router bgp 65000\n bgp router-id 10\.40\.0\.7\n/m)
+    assert.equal(node.text('etc/frr/daemons'), 'bgpd=yes\nospfd=no\n')
+    const more = { ...fabric, route_reflectors: ['10.40.0.1', '10.40.0.2'] }
+    assert.equal((await set('fabric', more)).status, 'completed')
+    assert.match(node.text('etc/frr/frr.conf'), /neighbor 10\.40\.0\.2 peer-group/)
+    assert.equal((await remove('fabric')).status, 'completed')
+    assert.equal(node.text('etc/frr/frr.conf'), brought)
+    assert.equal(node.text('etc/frr/daemons'), 'bgpd=no\nospfd=no\n')
+    node.put('etc/frr/frr.conf', 'router bgp 64999\n')
+    const task = await set('fabric', fabric)
+    assert.deepEqual([task.code, /a router already/.test(task.message)], ['DESIRED_CONFLICT', true])
+    assert.equal(node.text('etc/frr/frr.conf'), 'router bgp 64999\n')
+  })
+
   test('the control plane runs in the version of the cluster or not at all, with its secrets quoted', async () => {
     const services = {
       version: packageJson.version,

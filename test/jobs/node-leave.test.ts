@@ -90,6 +90,7 @@ suite('leaving nodes', () => {
     for (const area of ['network', 'base', 'hypervisor', 'platform-agent'])
       areas.set(area, { hash: '0'.repeat(64), document: {} })
     await giveAddresses({ ...fixture, row })
+    await site.giveKey(fixture)
     const { input } = await rollbackAdmission(site.database.db, row, { by: 'test' })
     return { fixture, input, bound: bindJob(rollbackStartJob, site.leaveDeps(fixture)), connection: site.connection }
   }
@@ -116,6 +117,7 @@ suite('leaving nodes', () => {
       'remove:platform-agent',
       'prepareHostForMaintenance',
       'deleteHost',
+      'removeClient',
       'changeRecords',
       'changeReservations',
     ])
@@ -165,6 +167,7 @@ suite('leaving nodes', () => {
   async function leaving() {
     const { row, ...walk_node } = await site.addNode('decommissioning')
     await giveAddresses({ ...walk_node, row })
+    await site.giveKey(walk_node)
     const { tables } = site.simulator.state
     const { node_ip, fqdn } = walk_node.node
     const model = tables.hosts.get(wellKnown.hosts['kvm-01']) ?? assert.fail()
@@ -261,7 +264,7 @@ suite('leaving nodes', () => {
 
   test('processes that are killed at each point of a decommission, one after the other, free the node and do nothing twice', async () => {
     const points = await crashInTurn({ make: leaving, completed: gone, failed: gone, points: POINTS })
-    for (const point of ['updateHost:sent', 'migrateVirtualMachine:sent', 'destroyVirtualMachine:sent', 'prepareHostForMaintenance:sent', 'deleteHost:sent', 'wipe-boot:child', 'changeReservations:sent', 'changeRecords:sent', 'finish:started']) // biome-ignore format: one list
+    for (const point of ['updateHost:sent', 'migrateVirtualMachine:sent', 'destroyVirtualMachine:sent', 'prepareHostForMaintenance:sent', 'deleteHost:sent', 'removeClient:sent', 'wipe-boot:child', 'changeReservations:sent', 'changeRecords:sent', 'finish:started']) // biome-ignore format: one list
       assert.ok(points.includes(point), `${point} is a point`)
   })
 

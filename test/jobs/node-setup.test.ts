@@ -45,7 +45,12 @@ suite('setup of a node', () => {
     assert.deepEqual([row.provision_status, row.role, row.benchmark_enabled], ['configured', 'compute', true], where)
     const hosts = site.hostsOf(fixture)
     assert.deepEqual(hosts.map(({ state, resourcestate, clusterid }) => [state, resourcestate, clusterid]), [['Up', 'Enabled', wellKnown.clusters['cluster-a']]], where) // biome-ignore format: one row
-    assert.deepEqual([...fixture.node.areas.keys()].sort(), ['base', 'hypervisor', 'network', 'platform-agent'], where)
+    assert.deepEqual(
+      [...fixture.node.areas.keys()].sort(),
+      ['base', 'fabric', 'hypervisor', 'network', 'platform-agent', 'storage'],
+      where,
+    )
+    assert.equal((await site.keysOf(fixture)).length, 1, where)
     assert.deepEqual(site.namesOf(fixture), ['A', 'PTR'], where)
     assert.equal(fixture.node.pending, null, where)
     const held = await site.heldBy(fixture)
@@ -75,7 +80,17 @@ suite('setup of a node', () => {
         return inService(fixture, job, where)
       },
     })
-    for (const point of ['set:network', 'confirm:network', 'set:base', 'changeRecords', 'addHost', 'updateHost'])
+    for (const point of [
+      'set:network',
+      'confirm:network',
+      'set:base',
+      'changeRecords',
+      'makeClient',
+      'set:storage',
+      'addHost',
+      'set:fabric',
+      'updateHost',
+    ])
       assert.ok(points.includes(`${point}:sent`), `${point} is a point`)
     assert.ok(
       claims.some((all) => /(?:^|,)(\S+) \d+,\1 \d+/.test(all)),
@@ -83,7 +98,7 @@ suite('setup of a node', () => {
     )
   })
 
-  test('a setup that fails at any step leaves nothing on the node, the platform, the address store and the name server', async () => {
+  test('a setup that fails at any step leaves nothing on the node, the platform, the address store, the name server and the distributed store', async () => {
     assert.equal(await failEverywhere(walk), nodeSetupStartJob.steps.length)
   })
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, before, describe, test } from 'node:test'
@@ -10,12 +11,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Type } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { ClusterStoreStatus, DiskList, StorageHealth } from '#src/contract/storage/host.ts'
+import { createCeph } from '#src/drivers/ceph/client.ts'
+import { documentHash } from '#src/kernel/document-hash.ts'
 import { linuxHost } from '#src/kernel/host.ts'
+import { createStorageArea } from '#src/node/desired/storage.ts'
 import { storageHandlers } from '#src/node/storage/index.ts'
 import { createStorageMonitor, type StorageMonitor } from '#src/node/storage/monitor.ts'
 import { type CephCluster, cephRefused, ON_DISK, startCeph } from '../support/ceph-cluster.ts'
 import type { Reply } from '../support/http.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const INPUT = { params: undefined, query: undefined, body: undefined }
@@ -61,6 +66,37 @@ describe('a real cluster store on this machine', { skip: cephRefused() ?? false,
       osds?.map((osd) => [osd.id, osd.up, osd.in, (osd.size_mb ?? 0) > 4_000]),
       [[0, true, true, true]],
     )
+  })
+
+  test('a node set up as a client of the store is answered, until its key is removed', async () => {
+    const host = linuxHost()
+    const conf = join(cluster.dir, 'ceph.conf')
+    const ceph = createCeph({ conf, client: 'admin', tool: 'ceph', timeout_ms: 60_000 }, host) ?? assert.fail()
+    const client = 'groundplane-node-7'
+    assert.equal(await ceph.clientKey(client), undefined)
+    await ceph.makeClient(client)
+    const key = (await ceph.clientKey(client)) ?? assert.fail()
+    await ceph.makeClient(client)
+    assert.equal(await ceph.clientKey(client), key, 'made once')
+    const { fsid, addresses } = await ceph.monitors()
+    const root = tempFolder('gp-ceph-client-')
+    const area = createStorageArea({ host, root }, join(root, 'state'))
+    await mkdir(join(root, 'state'))
+    const document = { fsid, monitors: [...addresses], client, key }
+    await area.apply(document, { hash: documentHash(document) })
+    assert.deepEqual((await area.state()).differences, [])
+    const own = ['--conf', join(root, 'etc/ceph/ceph.conf'), '--keyring', join(root, `etc/ceph/ceph.client.${client}.keyring`), '--id', client] // biome-ignore format: arguments
+    const rbd = (...words: string[]) => host.run('rbd', [...own, ...words], { timeout_ms: 60_000 })
+    assert.equal((await rbd('create', 'vm-images/disk-1', '--size', '8')).exit_code, 0)
+    assert.equal((await rbd('rm', '--no-progress', 'vm-images/disk-1')).exit_code, 0)
+    const forbidden = await host.run('ceph', [...own, 'osd', 'pool', 'create', 'mine'], { timeout_ms: 60_000 })
+    assert.notEqual(forbidden.exit_code, 0, 'it changes nothing of the store itself')
+    await ceph.removeClient(client)
+    await ceph.removeClient(client)
+    assert.equal(await ceph.clientKey(client), undefined)
+    assert.match((await area.state()).differences.join(), /the cluster does not answer/)
+    await area.remove({})
+    assert.equal((await area.state()).hash, null)
   })
 
   test('monitors that hang leave the last answer, marked old, and delay no request', async () => {

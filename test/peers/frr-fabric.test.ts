@@ -1,9 +1,12 @@
 // A real fabric of three routers: what each tells, and what it tells when a daemon hangs, a link goes, a peer stops.
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Compile } from 'typebox/compile'
 import { FrrNode } from '#src/contract/network/frr.ts'
 import { frrSummary, routerDigest } from '#src/modules/network/frr-summary.ts'
+import { fabricFiles } from '#src/node/desired/fabric.ts'
 import { frrNode } from '#src/node/frr/node.ts'
 import { type Fabric, fabricObstacle, type Router, startFabric } from '../support/fabric.ts'
 import { until } from '../support/until.ts'
@@ -188,5 +191,26 @@ describe('a fabric of three real routers', { skip: fabricObstacle(), timeout: 30
     )
     assert.deepEqual([node.status, node.bgp, node.frr?.daemons.includes('bgpd')], ['offline', null, false])
     await until('the others see one session less', async () => established(await read(router(1))) === 1, DEADLINE_MS)
+  })
+
+  test('a router with the configuration that setup writes is a leaf: sessions with both reflectors, and its tunnels are known', async () => {
+    const { host, vty_dir } = router(3)
+    const document = { packages: [], as_number: 65_000, address: '10.255.0.3', route_reflectors: ['10.255.0.1', '10.255.0.2'] } // biome-ignore format: one record
+    const written = fabricFiles(document).find(({ path }) => path.endsWith('frr.conf'))
+    assert.ok(written?.kind === 'whole')
+    const file = join(vty_dir, 'leaf.conf')
+    await writeFile(file, written.text)
+    const args = ['-d', '-A', '127.0.0.1', '--vty_socket', vty_dir, '-z', join(vty_dir, 'zserv.api'), '-i', join(vty_dir, 'bgpd.pid'), '-f', file] // biome-ignore format: one command
+    const started = await host.run('/usr/lib/frr/bgpd', args, { timeout_ms: 30_000 })
+    assert.equal(started.exit_code, 0, started.stderr)
+    await until(
+      'the leaf has its sessions, and the others its tunnels',
+      async () => {
+        const [leaf, other] = await Promise.all([read(router(3)), read(router(1))])
+        const tunnel = other.vnis?.find(({ vni }) => vni === 100)?.remote_vtep_info
+        return established(leaf) === 2 && tunnel?.some(({ vtep_ip }) => vtep_ip === '10.255.0.3') === true
+      },
+      DEADLINE_MS,
+    )
   })
 })

@@ -49,7 +49,8 @@ export function joiningJob(site: Site, { bmc_ip, node_id }: Node) {
     hold_on_failure: false,
   } // biome-ignore format: one record
   const deps: SetupDeps = {
-    ...site, bmcs: NO_BMC, store: builtInStore(site.database), names: undefined, setup: config.setup, platform_hosts: [],
+    ...site, bmcs: NO_BMC, store: builtInStore(site.database), ceph: undefined,
+    names: undefined, setup: config.setup, platform_hosts: [],
     offline_after_ms: 30_000,
   } // biome-ignore format: one record
   // The job that follows one that failed.

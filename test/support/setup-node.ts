@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { agent } from '#src/contract/agent.ts'
 import { agentDesired, type DesiredState, type DesiredTask } from '#src/contract/nodes/agent-desired.ts'
+import type { FabricDocument } from '#src/contract/nodes/desired-documents.ts'
 import { agentGpu } from '#src/contract/nodes/agent-gpu.ts'
 import { agentMtu } from '#src/contract/nodes/agent-mtu.ts'
 import { agentNetwork } from '#src/contract/nodes/agent-network.ts'
@@ -91,6 +92,7 @@ export function agentsOf(
       hostDiskList: async () => ({ disks: [{ device: '/dev/sda', serial: 'S1', size_mb: 1000 }] }),
       agentMtuRead: async () => ({ bridges: [], underlay_mtu: null }),
       agentGpuList: async () => ({ gpus: [] }),
+      agentFrr: async () => ({ bgp: { router_id: node.node_ip, sessions: sessionsOf(node) } }),
       agentDesiredGet: async ({ params: { area } }: AreaCall) => stateOf(node, area),
       agentDesiredSet: ({ params: { area }, body: { document, hash } }: SetCall) =>
         change('set', area, () => {
@@ -114,6 +116,12 @@ export function agentsOf(
     }
   }
   return { client } as NodeAgents
+}
+
+/** With every reflector that it was told of. */
+function sessionsOf({ areas }: SimulatedNode) {
+  const { route_reflectors = [] } = (areas.get('fabric')?.document ?? {}) as Partial<FabricDocument>
+  return route_reflectors.map((peer) => ({ peer, hostname: null, state: 'Established' }))
 }
 
 interface AreaCall {

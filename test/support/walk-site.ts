@@ -15,6 +15,7 @@ import { builtInStore } from '#src/modules/ddi/ipam/built-in.ts'
 import { createServerLock } from '#src/modules/ddi/server-lock.ts'
 import type { LeaveDeps } from '#src/modules/lifecycle/leave/run.ts'
 import { rollbackStartJob } from '#src/modules/lifecycle/rollback/rollback.job.ts'
+import { storeClientOf } from '#src/modules/lifecycle/store-client.ts'
 import type { SetupDeps } from '#src/modules/lifecycle/setup/input.ts'
 import { openDatabase } from '#src/store/database.ts'
 import { heldAddresses, moveNode, recordNics } from '#src/store/node-lifecycle.ts'
@@ -23,6 +24,7 @@ import type { NodeState } from '#src/contract/nodes/registry.ts'
 import { withSentPoints } from './job-harness.ts'
 import { agentsOf, type SimulatedNode, simulatedNode } from './setup-node.ts'
 import { NO_CLUSTER } from './simulated-cluster.ts'
+import { simulatedStore } from './simulated-store.ts'
 import { createTestDatabase } from './test-database.ts'
 import { startWalkPlatform } from './walk-platform.ts'
 
@@ -30,6 +32,7 @@ const SILENT = createLog({ level: 'silent' })
 const ZONE = 'walk.example'
 const REVERSE = '50.10.in-addr.arpa'
 const SCOPE = 'walk'
+const FABRIC = { as_number: 65_000, route_reflectors: ['10.50.255.1', '10.50.255.2'] }
 const PREFIX = {
   site_id: null,
   vlan_id: null,
@@ -57,7 +60,15 @@ export async function startWalkSite() {
   opened.defer(() => platform.close())
   const addresses = await startAddresses(database)
   opened.defer(() => addresses.close())
-  const ports = { database, cloudstack: platform.cloudstack, cluster: NO_CLUSTER, ceph: undefined, ...addresses }
+  const store = simulatedStore(['kvm-a', 'kvm-b'])
+  const changesStore = (method: string) => (/^(make|remove)Client$/.test(method) ? method : undefined)
+  const ceph = withSentPoints(store.ceph, changesStore)
+  const ports = { database, cloudstack: platform.cloudstack, cluster: NO_CLUSTER, ceph, ...addresses }
+  /** Names of the keys that the distributed store knows. */
+  const keysOf = async (fixture: Pick<WalkNode, 'bmc_ip'>): Promise<string[]> => {
+    const own = `client.${storeClientOf(await rowOf(fixture))}`
+    return Object.keys(store.state.clients).filter((name) => name === own)
+  }
   let count = 0
 
   /** With an agent, a DHCP reservation, and the state given. */
@@ -99,7 +110,7 @@ export async function startWalkSite() {
       ...ports,
       agents: agentsOf(node),
       bmcs: { find: async () => undefined, open: () => assert.fail('no BMC is asked') },
-      setup: checkConfig({ setup: { cluster: 'cluster-a' } }).setup,
+      setup: checkConfig({ setup: { cluster: 'cluster-a', fabric: FABRIC } }).setup,
       platform_hosts,
       offline_after_ms: 30_000,
     }),
@@ -117,6 +128,8 @@ export async function startWalkSite() {
       wipe_poll_ms: 20,
       ...more,
     }),
+    keysOf,
+    giveKey: async (fixture: Pick<WalkNode, 'bmc_ip'>) => store.ceph.makeClient(storeClientOf(await rowOf(fixture))),
     hostsOf: ({ node }: WalkNode) =>
       platform.platform.state.tables.hosts.filter(({ ipaddress }) => ipaddress === node.node_ip),
     storedAddresses: async (fixture: WalkNode): Promise<number> => {
@@ -138,6 +151,7 @@ export async function startWalkSite() {
         names: addresses.namesOf(fixture),
         reservations: addresses.reservationsOf(fixture),
         stored: rows.map(({ address }) => address),
+        keys: await keysOf(fixture),
         held: (await heldAddresses(database.db, node_id)).map(({ address }) => address),
         benchmark_enabled,
       }
@@ -157,6 +171,7 @@ export const NOTHING = {
   names: [],
   reservations: [],
   stored: [],
+  keys: [],
   held: [],
   benchmark_enabled: false,
 }

@@ -5,12 +5,12 @@ import { Closed, Nullable, NullableTime, OneOf } from '../common.ts'
 import { defineArea } from '../route.ts'
 import type { FailoverDocument } from './failover-document.ts'
 import type {
-  BaseDocument, BridgesDocument, DatabaseDocument, HypervisorDocument, NetworkDocument, PlatformAgentDocument,
+  BaseDocument, BridgesDocument, DatabaseDocument, FabricDocument, HypervisorDocument, NetworkDocument, PlatformAgentDocument,
   ServicesDocument, StorageDocument,
 } from './desired-documents.ts' // biome-ignore format: one list
 
 export const DESIRED_AREAS = [
-  'network', 'base', 'hypervisor', 'bridges', 'storage', 'platform-agent', 'database', 'services', 'failover',
+  'network', 'base', 'hypervisor', 'bridges', 'storage', 'platform-agent', 'fabric', 'database', 'services', 'failover',
 ] as const // biome-ignore format: one list
 export type DesiredAreaName = (typeof DESIRED_AREAS)[number]
 
@@ -22,6 +22,7 @@ export interface DesiredDocuments {
   bridges: BridgesDocument
   storage: StorageDocument
   'platform-agent': PlatformAgentDocument
+  fabric: FabricDocument
   database: DatabaseDocument
   services: ServicesDocument
   failover: FailoverDocument

@@ -124,6 +124,16 @@ export const PlatformAgentDocument = Closed({
 })
 export type PlatformAgentDocument = Static<typeof PlatformAgentDocument>
 
+/** A leaf of the overlay fabric: it learns from route reflectors which node has which machine's address. */
+export const FabricDocument = Closed({
+  packages: Packages,
+  as_number: Type.Integer({ minimum: 1, maximum: 4_294_967_295 }),
+  /** Of this node: router id, and where its sessions begin. */
+  address: Type.String({ format: 'ipv4' }),
+  route_reflectors: Type.Array(Type.String({ format: 'ipv4' }), { minItems: 1, maxItems: 8, uniqueItems: true }),
+})
+export type FabricDocument = Static<typeof FabricDocument>
+
 const Port = Type.Integer({ minimum: 1, maximum: 65_535 })
 
 export const DatabaseDocument = Closed({

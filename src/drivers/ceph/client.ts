@@ -1,8 +1,8 @@
 // The distributed store (Ceph), spoken to by its own client `ceph` with a configuration file and a keyring: what it is made of, and
-// the changes by which a machine leaves it. Every change may be repeated.
+// the changes by which a machine comes to it and leaves it. Every change may be repeated.
 import { UpstreamError, type UpstreamFailure } from '#src/kernel/errors.ts'
 import type { Host, RunResult } from '#src/kernel/host.ts'
-import { allClean, destroyable, parseState, type StoreState } from './state.ts'
+import { allClean, destroyable, keyIn, monitorsIn, parseState, type StoreMonitors, type StoreState } from './state.ts'
 
 export interface CephConfig {
   /** Its configuration file; undefined: no distributed store is configured. */
@@ -40,11 +40,21 @@ export interface Ceph {
   removeMonitor(name: string, options?: CephOptions): Promise<void>
   /** Another manager takes over. */
   failManager(name: string, options?: CephOptions): Promise<void>
+  /** What a client must know to find it. */
+  monitors(options?: CephOptions): Promise<StoreMonitors>
+  /** Key of this client; undefined: the store knows none. */
+  clientKey(client: string, options?: CephOptions): Promise<string | undefined>
+  /** Of a client that uses block devices and changes nothing of the store itself. */
+  makeClient(client: string, options?: CephOptions): Promise<void>
+  /** Whoever has its key can do nothing with it any more. */
+  removeClient(client: string, options?: CephOptions): Promise<void>
 }
 
 /** Asked one after the other over one connection. */
 const STATE = ['status', 'node ls', 'osd df tree', 'mgr stat', 'osd dump', 'osd crush rule dump'] as const
+const ENOENT = 2
 const EBUSY = 16
+const BLOCK_CLIENT = ['mon', 'profile rbd', 'osd', 'profile rbd'] as const
 /** It would wait for minutes for monitors that are gone. */
 const CONNECT_TIMEOUT_S = 10
 
@@ -113,6 +123,22 @@ export function createCeph(config: CephConfig, { run }: Pick<Host, 'run'>): Ceph
     },
     removeMonitor: async (name, options) => void (await change(['mon', 'remove', name], options)),
     failManager: async (name, options) => void (await change(['mgr', 'fail', name], options)),
+    async monitors(options = {}) {
+      const found = monitorsIn((await ask(['mon dump'], options))[0])
+      if (found === undefined)
+        throw new UpstreamError({ upstream: 'CLUSTERSTORE', operation: 'mon dump', failure: 'error' })
+      return found
+    },
+    async clientKey(client, options = {}) {
+      const ran = await call('auth get', ['auth', 'get', `client.${client}`], options)
+      if (ran.exit_code === ENOENT) return undefined
+      const key = ran.exit_code === 0 ? keyIn(parsed(ran.stdout)) : undefined
+      if (key === undefined) throw errorOf('auth get', 'error', ran)
+      return key
+    },
+    makeClient: async (client, options) =>
+      void (await change(['auth', 'get-or-create', `client.${client}`, ...BLOCK_CLIENT], options)),
+    removeClient: async (client, options) => void (await change(['auth', 'rm', `client.${client}`], options)),
   }
 }
 

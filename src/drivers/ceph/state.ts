@@ -155,6 +155,34 @@ export function destroyable(answer: unknown): readonly number[] {
   return Value.Check(shape, answer) ? answer.safe_to_destroy : []
 }
 
+export interface StoreMonitors {
+  fsid: string
+  /** Host names or addresses, with a port where it is not the usual one. */
+  addresses: readonly string[]
+}
+
+const MonDump = Type.Object({
+  fsid: Type.String(),
+  mons: Type.Array(
+    Type.Object({ public_addrs: Type.Object({ addrvec: Type.Array(Type.Object({ addr: Type.String() })) }) }),
+  ),
+})
+const USUAL_PORT = /:(?:3300|6789)$/
+
+/** Of the answer to `mon dump`; undefined: it is none. */
+export function monitorsIn(answer: unknown): StoreMonitors | undefined {
+  if (!Value.Check(MonDump, answer)) return undefined
+  const addresses = answer.mons.flatMap(({ public_addrs: { addrvec } }) => addrvec[0]?.addr ?? [])
+  const plain = addresses.map((addr) => addr.replace(USUAL_PORT, '').replace(/^\[(.*)\]$/, '$1'))
+  return { fsid: answer.fsid, addresses: plain }
+}
+
+/** Of the answer to `auth get`. */
+export function keyIn(answer: unknown): string | undefined {
+  const shape = Type.Array(Type.Object({ key: Type.String({ minLength: 1 }) }))
+  return Value.Check(shape, answer) ? answer[0]?.key : undefined
+}
+
 function osdsOf(nodes: readonly TreeNode[], machine_of: ReadonlyMap<number, string>): StoreOsd[] {
   const parent_of = new Map(nodes.flatMap((node) => (node.children ?? []).map((child) => [child, node] as const)))
   const above = (id: number): StoreOsd['above'] => {

@@ -6,6 +6,7 @@ import type { GuardedChanges } from '../guarded/changes.ts'
 import type { DesiredArea } from './area.ts'
 import { createBaseArea } from './base.ts'
 import { createDatabaseArea } from './database.ts'
+import { createFabricArea } from './fabric.ts'
 import { createBridgesArea } from './guest-bridges.ts'
 import { createFailoverArea } from './failover.ts'
 import { createHypervisorArea } from './hypervisor.ts'
@@ -34,6 +35,7 @@ export function desiredAreas(options: AreasOptions): Record<DesiredAreaName, Des
     bridges: createBridgesArea(bridges, state_dir, () => host.now()),
     storage: createStorageArea(place, state_dir),
     'platform-agent': createPlatformAgentArea(place, state_dir),
+    fabric: createFabricArea(place, state_dir),
     database: createDatabaseArea(place, state_dir),
     services: createServicesArea(place, state_dir, version),
     failover: createFailoverArea(place, state_dir),

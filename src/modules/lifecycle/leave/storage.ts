@@ -9,6 +9,7 @@ import { rejections } from '../decommission/checks-storage.ts'
 import { DECOMMISSION_STEPS as TITLES } from '../decommission/steps.ts'
 import type { StorageReading } from '../decommission/readings.ts'
 import { memberOf, readingOf, type StoreMember } from '../decommission/store-reading.ts'
+import { storeClientOf } from '../store-client.ts'
 import type { LeaveRun, LeaveStep } from './run.ts'
 
 const HOURS_MS = 3600_000
@@ -32,10 +33,13 @@ export const storageRemove: LeaveStep = {
   name: 'storage-remove',
   title: TITLES['storage-remove'],
   weight: 2,
-  applies: (run) => isMember(run, (member) => !isGone(member), 'The node is no member of a distributed store.'),
+  async applies(run) {
+    const is_member = await isMember(run, (member) => !isGone(member), 'The node is no member of a distributed store.')
+    return is_member === true || !(await isClient(run)) ? is_member : true
+  },
   async holds(run): Promise<Holds> {
     const { state, member } = await now(run)
-    return isGone(member) && worse(run, state).length === 0
+    return isGone(member) && !(await isClient(run)) && worse(run, state).length === 0
   },
   run: remove,
   timeout_ms: HOURS_MS,
@@ -54,6 +58,11 @@ async function now(run: LeaveRun): Promise<{ ceph: Ceph; state: StoreState; memb
   }
   const state = await ceph.state({ signal: run.signal })
   return { ceph, state, member: memberOf(state, run.input.names) }
+}
+
+/** The setup of the node made a key for it. */
+async function isClient({ deps, input, signal }: LeaveRun): Promise<boolean> {
+  return (await deps.ceph?.clientKey(storeClientOf(input), { signal })) !== undefined
 }
 
 const ids = ({ osds }: Pick<StoreMember, 'osds'>): number[] => osds.map(({ id }) => id)
@@ -112,6 +121,10 @@ async function remove(run: LeaveRun): Promise<void> {
   if (member.osds.length > 0) await removeDisks(run, ceph, member)
   for (const name of memberOf(await ceph.state({ signal }), run.input.names).empty_hosts)
     await ceph.removeBucket(name, { signal })
+  if (await isClient(run)) {
+    await ceph.removeClient(storeClientOf(run.input), { signal })
+    await run.note('INFO', `The store knows no key of the node any more.`)
+  }
   const after = await now(run)
   await waitForWorse(run, after.state)
   if (!isGone(after.member)) await run.repeatAfter(POLL_MS)

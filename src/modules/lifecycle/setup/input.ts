@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import { NETWORK_ROLES } from '#src/contract/nodes/lifecycle-setup.ts'
 import { NODE_ROLES } from '#src/contract/nodes/registry.ts'
 import { OneOf, Nullable } from '#src/contract/common.ts'
+import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Run } from '#src/jobs/define.ts'
 import { Submissions } from '#src/jobs/submit-once.ts'
@@ -72,6 +73,7 @@ export interface SetupDeps extends AddressPorts {
   agents: NodeAgents
   bmcs: Pick<BmcAccess, 'open' | 'find'>
   cloudstack: CloudStack
+  ceph: Ceph | undefined
   setup: Config['setup']
   /** The host of the platform, for its agents. */
   platform_hosts: readonly string[]

@@ -8,12 +8,14 @@ import { rollbackAdmission, rollbackStartJob } from '../rollback/rollback.job.ts
 import { addressesAreHeld, allocateAddresses, hasNames, nameIsPublished, planAddresses, publishName, wantsAddresses } from './addresses.ts' // biome-ignore format: one line
 import { area, type SetupStep } from './area-step.ts'
 import { baseOf, bridgesOf, hypervisorOf, networkOf, platformAgentOf } from './documents.ts'
+import { hasFabric, joinFabric } from './fabric.ts'
 import { discoverGpus, hasGpus } from './gpus.ts'
 import { enableHost, hostIsEnabled, hostIsUp, registerHost } from './host.ts'
 import { SetupInput, type SetupDeps, type SetupRun, SetupState } from './input.ts'
 import { joinSteps } from './join.ts'
 import { checkBmc, connectAgent, hasBmc } from './machine.ts'
 import { verifyNetwork } from './network-check.ts'
+import { connectStore, hasStore } from './store.ts'
 
 const MINUTES = 60_000
 
@@ -78,8 +80,10 @@ const steps: readonly SetupStep[] = [
   {
     name: 'storage-client',
     title: 'Connect to the distributed store',
-    applies: notPartOfSetup('connect nodes to the distributed store'),
-    run: async () => {},
+    weight: 2,
+    timeout_ms: 60 * MINUTES,
+    applies: hasStore,
+    ...connectStore,
   },
   {
     name: 'storage-disks',
@@ -107,8 +111,10 @@ const steps: readonly SetupStep[] = [
   {
     name: 'fabric',
     title: 'Join the fabric',
-    applies: notPartOfSetup('join nodes to the fabric'),
-    run: async () => {},
+    weight: 2,
+    timeout_ms: 30 * MINUTES,
+    applies: hasFabric,
+    ...joinFabric,
   },
   { name: 'gpu', title: 'Discover GPUs', applies: hasGpus, run: discoverGpus },
   {
