@@ -8,9 +8,29 @@ export type DriftFinding = Omit<DriftRow, 'first_seen' | 'seen_at'>
 
 const CHECKED = 'ddi_drift_checked'
 
-/** What is not found any more is gone; what was known keeps when it was first seen. */
-export async function saveFindings(database: Database, findings: readonly DriftFinding[]): Promise<void> {
+/**
+ * What is not found any more is gone; what was known keeps when it was first seen. Of comparisons that overlap the one that began
+ * last counts: what an earlier one read may have been repaired since.
+ */
+export async function saveFindings(
+  database: Database,
+  findings: readonly DriftFinding[],
+  read_at: Date,
+): Promise<void> {
   await database.transact(async (trx) => {
+    const value = JSON.stringify({ at: read_at.toISOString() })
+    const newest = await trx
+      .insertInto('setting')
+      .values({ name: CHECKED, value })
+      .onConflict((conflict) =>
+        conflict
+          .column('name')
+          .doUpdateSet({ value })
+          .where(sql<boolean>`setting.value ->> 'at' <= excluded.value ->> 'at'`),
+      )
+      .returning('name')
+      .executeTakeFirst()
+    if (newest === undefined) return
     const ids = findings.map((finding) => finding.id)
     const gone = trx.deleteFrom('ddi_drift')
     await (ids.length === 0 ? gone : gone.where('id', 'not in', ids)).execute()
@@ -21,12 +41,6 @@ export async function saveFindings(database: Database, findings: readonly DriftF
         .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...finding, seen_at: sql`now()` }))
         .execute()
     }
-    const value = JSON.stringify({ at: new Date().toISOString() })
-    await trx
-      .insertInto('setting')
-      .values({ name: CHECKED, value })
-      .onConflict((conflict) => conflict.column('name').doUpdateSet({ value }))
-      .execute()
   })
 }
 

@@ -59,6 +59,28 @@ describe('drift', () => {
     assert.equal(ok(await lab.call('GET', '/ddi/dns/records?zone_name=lab.example&search=drift')).data.total_count, 1)
   })
 
+  test('a comparison that read before a repair and ends after it brings nothing back', async () => {
+    const held = lab.addresses.state.now.scopes.find((one) => one.name === 'drifting')
+    assert.ok(held)
+    const { reservations } = held
+    const control = async (path: string, body?: object): Promise<{ calls: { command: string }[] }> => {
+      const sent = body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }
+      return (await fetch(`${lab.addresses.control_url}/${path}`, sent)).json() as never
+    }
+    // Names are read last: whoever compares next has read the reservations and is held up there.
+    await control('slow', { command: 'zones/list', delay_ms: 1500 })
+    held.reservations = []
+    lab.addresses.state.changed()
+    const asked = async () => (await control('calls')).calls.filter(({ command }) => command === 'zones/list').length
+    const before_check = await asked()
+    const slow = lab.call('POST', '/ddi/drift/check')
+    await until('it has read the reservations', async () => (await asked()) > before_check)
+    held.reservations = reservations
+    lab.addresses.state.changed()
+    ok(await lab.call('POST', '/ddi/drift/check'))
+    ok(await slow)
+    assert.deepEqual(await found('reservation_missing'), [])
+  })
   test('what only a person can decide is not mended', async () => {
     const held = lab.addresses.state.now.scopes.find((one) => one.name === 'drifting')
     assert.ok(held)

@@ -1,5 +1,6 @@
 // Routes of kind proxy and bytes: an upstream's resource as it is, and ranges of our own bytes.
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import {
   createServer,
   request as httpRequest,
@@ -8,6 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { Type } from 'typebox'
 import { Closed } from '#src/contract/common.ts'
@@ -229,6 +231,28 @@ test('the server stops although a proxied stream never ends', async (t) => {
   await server.close()
   await assert.rejects(answer.text())
   await until('the upstream is left', () => state.closed)
+})
+
+test('a long answer that is on its way when the server stops arrives whole', async (t) => {
+  // More than the buffers of a connection hold.
+  const body = Buffer.alloc(32 * 1024 * 1024, 'x')
+  const { url, server } = await startToys(t, area, {
+    toyFile: () => ({ subsystem: 'NVR' as const, origin: 'http://127.0.0.1:1', path: [] }),
+    toyLive: () => ({ subsystem: 'NVR' as const, origin: 'http://127.0.0.1:1', path: [] }),
+    toyText: () => ({ media_type: 'text/plain', body: '' }),
+    toyWhole: () => ({ media_type: 'application/octet-stream', body }),
+  })
+  const asked = httpRequest(`${url}/toy/whole`, { agent: false }).end()
+  const [answer] = (await once(asked, 'response')) as [IncomingMessage]
+  const stopped = server.close()
+  await until('nobody else is let in', () =>
+    fetch(`${url}/toy/text`).then(
+      () => false,
+      () => true,
+    ),
+  )
+  assert.equal((await buffer(answer)).length, body.length)
+  await stopped
 })
 
 for (const [range, status, text, content_range] of [

@@ -1,6 +1,6 @@
 // The HTTP server: one Fastify instance with the habits that every route shares. Routes are mounted by mount.ts.
 import { randomUUIDv7 } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
@@ -104,6 +104,7 @@ export function createServer(options: ServerOptions): Server {
       : { https: { ...options.tls, ...upgrades, requestCert: true, rejectUnauthorized: false } }),
   }) as unknown as FastifyInstance
   const connections = trackConnections(app)
+  sendAnswersWhole(app)
   app.decorateRequest('state', null as never)
   app.setSerializerCompiler(options.validate_answers ? validatingSerializer : fastSerializer)
   const parseBody = readJsonBodies(app)
@@ -137,6 +138,7 @@ export function createServer(options: ServerOptions): Server {
 }
 
 const IDLE_SWEEP_MS = 50
+const UNSENT_MS = 10_000
 
 /**
  * A connection that is kept alive after its last answer, or was opened ahead and never used, would hold up the end until
@@ -151,6 +153,25 @@ async function closeServer(app: FastifyInstance, connections: ReadonlySet<Socket
     await app.close()
   } finally {
     clearInterval(sweep)
+  }
+}
+
+/**
+ * Node takes a connection for idle as soon as its answer is written, though parts of it may wait to be sent, and cuts it off when
+ * the server stops. None is closed here before all answers are sent, or a client does not read for too long.
+ */
+function sendAnswersWhole({ server }: FastifyInstance): void {
+  const answers = new Set<ServerResponse>()
+  server.on('request', (_request, response) => {
+    answers.add(response)
+    response.once('close', () => answers.delete(response))
+  })
+  const waitToBeSent = (): boolean => [...answers].some(({ writableEnded }) => writableEnded)
+  const closeIdle = server.closeIdleConnections.bind(server)
+  let began: number | undefined
+  server.closeIdleConnections = () => {
+    began ??= performance.now()
+    if (!waitToBeSent() || performance.now() - began > UNSENT_MS) closeIdle()
   }
 }
 

@@ -5,6 +5,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import { checkedAt, listDrift, saveFindings } from '#src/store/ddi-drift.ts'
+import { databaseClock } from '#src/store/tenants.ts'
 import { type Difference, differences, type DriftDeps } from './compare.ts'
 
 export function ddiDriftHandlers(deps: ChangeDeps & DriftDeps): Handlers<typeof ddiDrift.routes, RequestContext> {
@@ -47,10 +48,12 @@ export function ddiDriftHandlers(deps: ChangeDeps & DriftDeps): Handlers<typeof 
 
 /** Compares everything and keeps what it found; answers how many differences there are. */
 export async function checkDrift(deps: DriftDeps): Promise<number> {
+  const read_at = await databaseClock(deps.database.db)
   const found = await differences(deps)
   await saveFindings(
     deps.database,
     found.map(({ mend: _mend, ...finding }) => finding),
+    read_at,
   )
   return found.length
 }
