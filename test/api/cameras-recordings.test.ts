@@ -71,8 +71,9 @@ test('the summary has the newest day first, in the time zone of the caller, and 
     days,
     [...days].sort((a, b) => b.localeCompare(a)),
   )
-  const today = new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Tokyo' }).format(new Date())
-  assert.equal(days[0], today)
+  // Of the day that has just begun nothing may be recorded yet.
+  const dayOf = (ms: number) => new Intl.DateTimeFormat('en-CA', { timeZone: 'Asia/Tokyo' }).format(ms)
+  assert.ok([dayOf(Date.now() - 60_000), dayOf(Date.now())].includes(days[0]), days[0])
   const reply = await gate('recording/summary?timezone=Mars/Base')
   refused(reply, 'CAM_INVALID_REQUEST_PAYLOAD')
   assert.match(reply.body.detail, /Mars\/Base.*Europe\/Berlin/)
@@ -142,7 +143,7 @@ test('preview frames are listed from any start of a window and sent as WebP', as
   // Their names are compared as text: 9 would be after all of them.
   const { status, body, text } = await gate('preview-frames?after=9')
   assert.equal(status, 200, text)
-  assert.ok(body.length > 0 || new Date().getUTCMinutes() === 0, 'frames of this hour')
+  assert.ok(body.length > 0 || new Date().getUTCMinutes() <= 1, 'frames of this hour')
   refused(await get('/cam/cameras/ghost/preview-frames'), 'CAM_CAMERA_NOT_FOUND')
   if (body.length > 0) {
     const frame = await raw(`/cam/preview-frames/${body[0]}`)

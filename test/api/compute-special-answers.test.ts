@@ -223,7 +223,7 @@ test('a tenant whose domain is gone is 409 on everything that needs it', async (
 })
 
 test('an operation that waits for the platform can be cancelled once, and one that has ended cannot', async () => {
-  await api.control('slow', { command: 'listAccounts', delay_ms: 5000, times: 1000 })
+  await api.control('silent', { command: 'listAccounts', times: 1000 })
   const asked = lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
   const job = await until('the job runs', async () => {
     const { body } = await lab.call('GET', '/jobs?job_status=running&job_type=status')

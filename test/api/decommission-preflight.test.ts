@@ -16,7 +16,9 @@ let next = 0
 
 before(async () => {
   ceph = await startCephLab({ folder: tempFolder('gp-ceph-'), hosts: ['kvm-01', 'kvm-02', 'kvm-03'] })
-  site = await startBmcSite({ time: 'step', config: { ceph: { conf: ceph.conf, tool: ceph.tool } } })
+  // What is asked for the health of nodes has no part in the faults.
+  const nodes = { health_poll_ms: 3_600_000 }
+  site = await startBmcSite({ time: 'step', config: { nodes, ceph: { conf: ceph.conf, tool: ceph.tool } } })
   node = site.bmcs['idrac9-7'].host
   await register(node, { node_ip: '10.0.0.12', fqdn: 'kvm-02.example.internal', role: 'compute' })
 })

@@ -12,15 +12,26 @@ import {
   NOBODY,
   tokenFor,
 } from '../support/platform-calls.ts'
+import { type Fate, type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 let lab: Lab
+let proxy: PlatformProxy
 let node: GpuNode | undefined
 before(async () => {
-  lab = await startLab({ time: 'step' })
+  lab = await startLab({
+    time: 'step',
+    between: async (platform_url) => {
+      proxy = await startPlatformProxy(platform_url)
+      return proxy.url
+    },
+    // What is asked for the health of nodes has no part in the faults.
+    config: { nodes: { health_poll_ms: 3_600_000 } },
+  })
 })
 after(async () => {
   await lab.close()
+  await proxy.close()
 })
 beforeEach(() => {
   lab.platform.reset()
@@ -326,7 +337,11 @@ test('a repin of a GPU that is not cut is refused', async () => {
 
 test('one change of a host at a time; the repin under way is listed', async () => {
   await withNode('nvidia')
-  await control(lab, 'slow', { command: 'unmanageGpuDevice', delay_ms: 1500, times: 1 })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  proxy.behave(async (command): Promise<Fate> => {
+    if (command === 'unmanageGpuDevice') await held
+    return 'pass'
+  })
   const reply = await call('devices/repin', { host_id, bus_address: A, vgpu_profile_id: profile_id })
   const inflight = await call('devices/repin/inflight')
   assert.deepEqual(
@@ -341,6 +356,7 @@ test('one change of a host at a time; the repin under way is listed', async () =
     const other = await call(path, body)
     assert.deepEqual([other.status, other.body.code], [409, 'GPU_JOB_RUNNING'], other.text)
   }
+  release()
   assert.equal((await ended(lab, reply.body.job_id)).job_status, 'completed')
 })
 

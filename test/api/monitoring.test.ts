@@ -191,8 +191,10 @@ suite('network of faulty nodes', () => {
   })
 
   test('a change of a node is shown, and counted in the sums', async () => {
-    const both = (await dashboard()).summary
-    assert.equal(both.online_nodes, 2)
+    const both = await until('the sums count both', async () => {
+      const { summary } = await dashboard()
+      return summary.online_nodes === 2 && summary
+    })
     good.links_down += 5
     await until('the change is shown and counted', async () => {
       const { nodes, summary } = await dashboard()

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { wellKnown } from '../../lab/site.ts'
-import { control } from '../support/platform-calls.ts'
+import { callsOf, control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
 
@@ -13,7 +13,10 @@ const SAID = 'VM is on kvm-07.internal (10.20.30.40) and {"uuid":"x","name":"sho
 const SHOWN = 'VM is on [address] ([address]) and shop has password=[hidden]'
 
 before(async () => {
-  lab = await startLab({ config: { compute: { tenants_poll_ms: 200 } } })
+  // Whoever asks first meets a planted fault: watchers read once, and no more then.
+  const never = { states_poll_ms: 3_600_000, events_poll_ms: 3_600_000 }
+  lab = await startLab({ config: { compute: { ...never, tenants_poll_ms: 200 } } })
+  await until('the states are read', async () => (await callsOf(lab, 'listVirtualMachines')).length > 0)
   for (const role of ['viewer', 'operator', 'admin']) {
     for (const tenant_id of [undefined, wellKnown.domains.acme]) {
       const { body } = await lab.call('POST', '/auth/tokens', { name: role, role, tenant_id })

@@ -44,7 +44,7 @@ export async function startKvmSite<Name extends string>({
   const lab = await startLab({
     ...options,
     config: {
-      bmc: { allowed_networks: ['127.0.82.0/24'], timeout_ms: 3000, follow_ms: 20, watch_ms: 100, ...bmc },
+      bmc: { allowed_networks: ['127.0.82.0/24'], timeout_ms: 6000, follow_ms: 20, watch_ms: 100, ...bmc },
       installer: {
         ...makeInstaller(folder), node_networks: ['127.0.83.0/24'], callback_scheme: 'http', ssh_port, poll_ms: 20, ...installer,
       },
