@@ -1,7 +1,7 @@
 // One request to one agent and the bytes of its answer: mutual TLS with the agent's certificate pinned, bounded in time and
 // size, and made for a thousand calls at once.
 import type { SecureContext } from 'node:tls'
-import { type Dispatcher, Pool } from 'undici'
+import { Client, type Dispatcher, Pool } from 'undici'
 import type { TransportRequest } from '#src/contract/client.ts'
 import { UpstreamError } from './errors.ts'
 import { claimHeaders, type JobClaim } from './job-claim.ts'
@@ -36,15 +36,25 @@ const CONNECT_TIMEOUT_MS = 5000
 const CONNECTIONS_A_NODE = 8
 /** A view that somebody opens now and then finds its connections open; an agent that says less in its answers gets less. */
 const IDLE_CONNECTION_MS = 60_000
+/** Open connections take 100 KB each: those beyond the first serve calls that meet, and close soon after them. */
+const IDLE_EXTRA_CONNECTION_MS = 1000
 
 /** The address of an agent is only a hint: who answers there is decided by the certificate it shows. */
 export function pinnedPool(node: AgentAddress, secureContext: SecureContext): Pool {
+  let main: Client | undefined
   return new Pool(`https://${hostAndPort(node)}`, {
     connections: CONNECTIONS_A_NODE,
+    // What the agent says of keeping connections counts only below the maximum.
+    factory: (origin, options) => {
+      const is_main = main === undefined || main.closed || main.destroyed
+      const idle_ms = is_main ? IDLE_CONNECTION_MS : IDLE_EXTRA_CONNECTION_MS
+      const client = new Client(origin, { ...options, keepAliveTimeout: idle_ms, keepAliveMaxTimeout: idle_ms })
+      if (is_main) main = client
+      return client
+    },
     maxResponseSize: -1,
     headersTimeout: 0,
     bodyTimeout: 0,
-    keepAliveTimeout: IDLE_CONNECTION_MS,
     allowH2: false,
     connect: {
       secureContext,

@@ -1,6 +1,7 @@
 // Calls to agents: bounded in time and size, pinned, and side by side.
 import assert from 'node:assert/strict'
-import type { RequestListener } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { after, before, suite, test } from 'node:test'
 import { agent } from '#src/contract/agent.ts'
 import type { AgentAddress } from '#src/kernel/agent-exchange.ts'
@@ -10,6 +11,7 @@ import {
 } from '#src/kernel/certificates.ts' // biome-ignore format: one list
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { type FakeAgent, serveAs } from '../support/fake-agent.ts'
+import { until } from '../support/until.ts'
 
 suite('calls to agents', () => {
   let ca: KeyedCertificate
@@ -112,6 +114,32 @@ suite('calls to agents', () => {
     const client = agents.clientFor(node, agent.routes, { timeout_ms: 30_000, max_bytes: 1_000_000 })
     await assert.rejects(client.agentHealth(), failure('error'))
     assert.ok(sent < 1_000_000)
+  })
+
+  test('of connections that calls opened side by side, one stays for later calls and the others close', async () => {
+    const opened: Socket[] = []
+    const closed: Socket[] = []
+    const asked: ServerResponse[] = []
+    const node = await fakeNode('met', ({ socket }, response) => {
+      asked.push(response)
+      if (opened.includes(socket)) return
+      opened.push(socket)
+      socket.once('close', () => closed.push(socket))
+    })
+    const client = agents.clientFor(node, agent.routes, { timeout_ms: 300_000 })
+    const first = client.agentHealth()
+    await until('the first call arrived', () => asked.length === 1)
+    const second = client.agentHealth()
+    await until('the second call arrived', () => asked.length === 2)
+    for (const response of asked) response.end('{"status":"ok"}')
+    await Promise.all([first, second])
+    await until('a connection closed', () => closed.length > 0)
+    assert.equal(closed[0], opened[1])
+    const third = client.agentHealth()
+    await until('the third call arrived', () => asked.length === 3)
+    asked[2]?.end('{"status":"ok"}')
+    await third
+    assert.equal(opened.length, 2)
   })
 
   test('a node is not taken for silent because this process was busy', async () => {

@@ -107,6 +107,8 @@ export async function serveAs(identity: Omit<FakeIdentity, 'facts'>, answer: Req
       ca: identity.authority,
       requestCert: true,
       rejectUnauthorized: true,
+      // Callers decide how long connections stay.
+      keepAliveTimeout: 0,
     },
     answer,
   )
