@@ -19,8 +19,7 @@ export interface Question<T, D> {
   no_cache?: boolean
 }
 
-/** `bytes` is the whole answer; undefined when there was no room to keep it. */
-export type Seen<D> = { node: NodeRow; value: D; bytes: Buffer | undefined } | { node: NodeRow; error: string }
+export type Seen<D> = { node: NodeRow; value: D } | { node: NodeRow; error: string }
 
 export interface View<T, D> {
   poll(rows: readonly NodeRow[], options?: PollOptions): Promise<Seen<D>[]>
@@ -84,7 +83,11 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
   const shared: Shared = {
     retry_ms: options.retry_ms,
     now: options.now,
-    wholes: new LRUCache({ maxSize: CACHE_BYTES, sizeCalculation: ({ length }) => Math.max(length, 1) }),
+    wholes: new LRUCache({
+      maxSize: CACHE_BYTES,
+      sizeCalculation: ({ length }) => Math.max(length, 1),
+      dispose: free,
+    }),
     ask: (question, row, urgency) =>
       limit(async () => {
         if (urgency === 'background') await turn()
@@ -106,12 +109,18 @@ export function createNodePoll(given: NodePollOptions): NodePoll {
   }
 }
 
+/** At once: replaced answers of a thousand nodes would otherwise wait for the garbage collector, which hardly sees them. */
+function free(bytes: Buffer): void {
+  // A small buffer may share its memory with others.
+  if (bytes.length === bytes.buffer.byteLength && bytes.buffer instanceof ArrayBuffer) bytes.buffer.transfer(0)
+}
+
 type Urgency = 'awaited' | 'background'
 
 interface Shared {
   retry_ms: number
   now: () => number
-  /** Memory outside of the garbage-collected heap; above the limit the oldest answer is dropped. */
+  /** Memory outside of the garbage-collected heap; above the limit the oldest answer is dropped. Freed when it leaves, so nothing else holds it. */
   wholes: LRUCache<object, Buffer>
   ask<T, D>(question: Question<T, D>, row: NodeRow, urgency: Urgency): Promise<Asked<D>>
 }
@@ -124,16 +133,17 @@ interface Asked<D> {
 /** What is known of each node about one question. */
 function createMemory<T, D>(question: Question<T, D>, { wholes, ask, now }: Shared) {
   const entries = new Map<string, Entry<D>>()
+  const entryOf = (row: NodeRow): Entry<D> => {
+    const life = lifeOf(row)
+    const known = entries.get(row.id)
+    if (known?.life === life) return known
+    if (known !== undefined) wholes.delete(known)
+    const entry = { life }
+    entries.set(row.id, entry)
+    return entry
+  }
   return {
-    entryOf(row: NodeRow): Entry<D> {
-      const life = lifeOf(row)
-      const known = entries.get(row.id)
-      if (known?.life === life) return known
-      if (known !== undefined) wholes.delete(known)
-      const entry = { life }
-      entries.set(row.id, entry)
-      return entry
-    },
+    entryOf,
     refresh(row: NodeRow, entry: Entry<D>, urgency: Urgency): Promise<unknown> {
       entry.asking ??= ask(question, row, urgency).then(({ answer, silent }) => {
         entry.asking = undefined
@@ -148,6 +158,8 @@ function createMemory<T, D>(question: Question<T, D>, { wholes, ask, now }: Shar
       })
       return entry.asking
     },
+    /** The whole answer of what was last known; undefined when there was no room for it. */
+    wholeOf: (row: NodeRow): Buffer | undefined => wholes.get(entryOf(row)),
     /** Drops whole answers while nobody asks, and everything about nodes that left. */
     forgetOld(): void {
       const at = now()
@@ -162,8 +174,8 @@ function createMemory<T, D>(question: Question<T, D>, { wholes, ask, now }: Shar
 
 function createView<T, D>(
   question: Question<T, D>,
-  { wholes, retry_ms, ask, now }: Shared,
-  { entryOf, refresh }: ReturnType<typeof createMemory<T, D>>,
+  { retry_ms, ask, now }: Shared,
+  { entryOf, refresh, wholeOf }: ReturnType<typeof createMemory<T, D>>,
 ): View<T, D> {
   /** Resolves when this request may use what is known of the node. */
   const due = (node: NodeRow, entry: Entry<D>, continuation: boolean): Promise<unknown> | undefined => {
@@ -188,12 +200,13 @@ function createView<T, D>(
     const wait = due(node, entry, continuation)
     if (wait !== undefined) await wait
     const answer = entry.known?.answer ?? { error: 'The node was not asked.' }
-    return 'error' in answer ? { node, ...answer } : { node, ...answer, bytes: wholes.get(entry) }
+    return { node, ...answer }
   }
   const whole = async (one: Seen<D>): Promise<NodeOutcome<NodeRow, T>> => {
     const { node } = one
     if ('error' in one) return { node, error: one.error }
-    if (one.bytes !== undefined) return { node, value: parsed(question, one.bytes) }
+    const known = wholeOf(node)
+    if (known !== undefined) return { node, value: parsed(question, known) }
     const { answer } = await ask(question, node, 'awaited')
     return 'error' in answer ? { node, ...answer } : { node, value: parsed(question, answer.bytes) }
   }
