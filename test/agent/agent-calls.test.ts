@@ -143,10 +143,15 @@ suite('calls to agents', () => {
   })
 
   test('a node is not taken for silent because this process was busy', async () => {
+    let calls = 0
     const node = await fakeNode('punctual', (_request, response) => {
+      calls += 1
+      if (calls === 1) return response.end('{"status":"ok"}')
       setTimeout(() => response.end('{"status":"ok"}'), 100)
       setTimeout(() => busyFor(1200), 20)
     })
+    // Connected before: a handshake does not count.
+    await agents.clientFor(node, agent.routes, { timeout_ms: 30_000 }).agentHealth()
     const client = agents.clientFor(node, agent.routes, { timeout_ms: 1000 })
     assert.deepEqual(await client.agentHealth(), { status: 'ok' })
   })
