@@ -138,6 +138,24 @@ export const Unavailable = Type.Object(
 )
 export type Unavailable = Static<typeof Unavailable>
 
+/** What a change that destroys would do: the answer with dry_run. */
+export const DestructionPlan = Type.Object(
+  {
+    dry_run: Type.Literal(true),
+    message: Type.String({ description: 'One sentence about what would be.' }),
+    affected: Type.Array(
+      Type.Object({
+        kind: Type.String({ description: 'Kind of thing: virtual_machine, volume, public_ip, …' }),
+        id: Nullable(Type.String()),
+        name: Type.String(),
+      }),
+      { description: 'What else would be lost, or cut off.' },
+    ),
+  },
+  { title: 'DestructionPlan' },
+)
+export type DestructionPlan = Static<typeof DestructionPlan>
+
 export const Done = Type.Object({ message: Type.String() }, { title: 'Done' })
 
 /** Page number and size with the defaults filled in. */

@@ -1,5 +1,6 @@
 // What every changing operation says of itself, whatever system carries it out: what it is about, for its event, its job and
 // its answer. How a job is answered: src/jobs/answer.ts; how it changes another system once: src/jobs/submit-once.ts.
+import type { DestructionPlan } from '#src/contract/common.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
 import type { Admission } from '#src/jobs/admit.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -16,6 +17,23 @@ export interface Subject {
   description: string
   /** One sentence when it has happened. */
   done?: string
+  /** Of what destroys: what it would do, and to what else. Asked for by a dry run alone. */
+  would?: () => Promise<Effect> | Effect
+}
+
+export interface Effect {
+  /** One sentence. */
+  message: string
+  affected?: Affected[]
+}
+
+export type Affected = DestructionPlan['affected'][number]
+
+/** The answer of a dry run, after every check. */
+export async function planOf({ would }: Subject): Promise<DestructionPlan> {
+  if (would === undefined) throw new Error('a route with dry_run has no plan')
+  const { message, affected = [] } = await would()
+  return { dry_run: true, message, affected }
 }
 
 /** A change that is done when its answer comes: its event starts before and ends with it. */

@@ -1,5 +1,6 @@
 // Makes handlers of table rows: one call to the compute platform with renamed arguments and answer. A row has no branch;
 // the day it needs one it becomes a function.
+import type { DestructionPlan } from '#src/contract/common.ts'
 import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
@@ -16,7 +17,7 @@ import type { JobRow } from '#src/jobs/job-row.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { ChangeDeps } from '#src/store/app-events.ts'
 import { type CallInput, computeCall } from './compute/call.job.ts'
-import { admissionOf, recordOperation, resourceType, type Subject } from './operation.ts'
+import { admissionOf, planOf, recordOperation, resourceType, type Subject } from './operation.ts'
 
 export interface PlatformDeps extends ChangeDeps {
   cloudstack: CloudStack
@@ -120,8 +121,9 @@ async function sync<R extends RouteSpec>(
   deps: PlatformDeps,
   input: Input<R>,
   ctx: RequestContext,
-): Promise<Result<R>> {
+): Promise<Result<R> | DestructionPlan> {
   const subject = await row.about(input, ctx)
+  if (ctx.dry_run) return planOf(subject)
   return recordOperation(deps, ctx, resourceType(route), subject, async () => {
     // The caller leaving does not stop a change half-way.
     const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
@@ -146,7 +148,7 @@ function madeIn(answer: Raw): string | null {
 }
 
 function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDeps) {
-  return submitCall(
+  const submit = submitCall(
     deps,
     async (input: Input<R>, ctx: RequestContext) => ({
       subject: await row.about(input, ctx),
@@ -160,6 +162,8 @@ function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDe
     }),
     row.reply,
   )
+  return async (input: Input<R>, ctx: RequestContext) =>
+    ctx.dry_run ? planOf(await row.about(input, ctx)) : submit(input, ctx)
 }
 
 /** One call that the platform runs as a job. */
@@ -191,6 +195,17 @@ export function submitCall<In, T = never>(
       completed: (row, input, ctx) => reply(deps.jobs.result(computeCall, row) ?? undefined, input, ctx, row),
     }),
   })
+}
+
+/** As `submitCall`, for what destroys: with dry_run the plan is the answer, and nothing is sent. */
+export function submitDestruction<In, T = never>(
+  deps: PlatformDeps,
+  plan: (input: In, ctx: RequestContext) => Promise<PlatformCall>,
+  reply?: (result: Raw | undefined, input: In, ctx: RequestContext, row: JobRow) => Promise<T>,
+) {
+  const submit = submitCall<In, T>(deps, plan, reply)
+  return async (input: In, ctx: RequestContext) =>
+    ctx.dry_run ? planOf((await plan(input, ctx)).subject) : submit(input, ctx)
 }
 
 /** As `submitCall`, for operations that answer with the outcome itself. */

@@ -115,7 +115,8 @@ for (const kind of KINDS) {
     const plan = await remove('?dry_run=true')
     const { name: zone } = lab.platform.state.tables.zones.get(wellKnown.zone) as unknown as { name: string }
     const message = `Would delete ${kind.kind} fresh-2 in ${zone}.`
-    assert.deepEqual([plan.status, plan.body], [200, { dry_run: true, message, zones: [zone] }])
+    const affected = [{ kind: 'zone', id: wellKnown.zone, name: zone }]
+    assert.deepEqual([plan.status, plan.body], [200, { dry_run: true, message, affected }])
     assert.equal((await api.calls('deleteTemplate')).length + (await api.calls('deleteIso')).length, 0)
     assert.equal((await api.ended(await remove())).job_status, 'completed')
     assert.equal(lab.platform.state.tables.templates.get(id), null)

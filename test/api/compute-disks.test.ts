@@ -256,6 +256,9 @@ test('a snapshot of a volume is made while its machine runs, listed, reverted to
   const revert = () => api.post('/compute/volumes/snapshots/revert', { snapshot_id: id })
   api.refused(await revert(), 'VM_STATE', /Running; this needs Stopped/)
   await api.put('vms', DB, { state: 'Stopped' })
+  const sentence = /Would revert volume .* to snapshot before; what was written since \d{4}-.* would be lost/
+  await api.planned('POST', '/compute/volumes/snapshots/revert', { snapshot_id: id }, sentence)
+  assert.equal((await api.calls('revertSnapshot')).length, 0)
   const back = await revert()
   assert.equal(back.body.resource_id, data(DB), back.text)
   assert.equal((await api.ended(back)).job_status, 'completed')
@@ -263,7 +266,10 @@ test('a snapshot of a volume is made while its machine runs, listed, reverted to
   assert.equal((await api.done('POST', '/compute/vms/create-and-attach-disk', order)).body.snapshot_id, id)
   await detached()
   assert.equal((await api.ended(await revert())).job_status, 'completed', 'of a volume without a machine')
-  const gone = await api.post('/compute/volumes/snapshots/delete', { snapshot_id: id })
+  const [path, body] = ['/compute/volumes/snapshots/delete', { snapshot_id: id }]
+  await api.planned('POST', path, body, /Would delete snapshot before of volume .*; the volume would stay/)
+  assert.equal((await api.calls('deleteSnapshot')).length, 0)
+  const gone = await api.post(path, body)
   assert.equal((await api.ended(gone)).job_status, 'completed')
   assert.equal(lab.platform.state.tables.snapshots.get(id), null)
   assert.equal(volume(data(DB))?.state, 'Ready')
@@ -295,6 +301,12 @@ test('a volume is deleted once it is attached to nothing, and its snapshots stay
   await api.put('volumes', id, { state: 'Migrating' })
   api.refused(await remove(), 'VOLUME_STATE', /Migrating/)
   await api.put('volumes', id, { state: 'Ready' })
+  await api.planned(
+    'POST',
+    '/compute/volumes/delete',
+    { volume_id: id },
+    /volume .* of 100 GiB; what is on it would be lost/,
+  )
   assert.equal((await api.calls('deleteVolume')).length, 0)
   const gone = await remove()
   assert.deepEqual([gone.status, gone.body.message], [200, `Deleted volume ${id}.`], gone.text)

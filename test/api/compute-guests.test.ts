@@ -50,6 +50,8 @@ test('an affinity group is made, listed with its machines, and deleted once it h
   const remove = (affinity_group_id: string) => api.post('/compute/affinity-groups/delete', { affinity_group_id })
   api.refused(await remove(GROUP), 'AFFINITY_GROUP_IN_USE', /kafka-apart has \d+ virtual machines/)
   api.refused(await remove(NOBODY), 'RESOURCE_NOT_FOUND')
+  const body = { affinity_group_id: made.body.id }
+  await api.planned('POST', '/compute/affinity-groups/delete', body, /Would delete affinity group web-apart/)
   assert.equal((await api.calls('deleteAffinityGroup')).length, 0)
   assert.equal((await api.ended(await remove(made.body.id))).job_status, 'completed')
   assert.equal(lab.platform.state.tables.affinitygroups.get(made.body.id), null)
@@ -104,6 +106,8 @@ test('an SSH key is made with its private key shown once, or imported; machines 
   assert.deepEqual(machine(machine_of.body.id).keypairs, ['deploy'])
 
   const remove = (ssh_key_id: string) => api.post('/compute/ssh-keys/delete', { ssh_key_id })
+  await api.planned('POST', '/compute/ssh-keys/delete', { ssh_key_id: key.id }, /Would delete SSH key deploy;/)
+  assert.equal((await api.calls('deleteSSHKeyPair')).length, 0)
   const deleted = await remove(key.id)
   assert.deepEqual([deleted.status, deleted.body], [200, { message: 'Deleted SSH key deploy.' }])
   api.refused(await remove(key.id), 'RESOURCE_NOT_FOUND', new RegExp(`SSH key ${key.id} not found`))
@@ -138,6 +142,8 @@ test('user data is stored under a name, used by machines, never shown, and delet
   assert.equal(others.body.tenant_id, wellKnown.domains.globex, others.text)
   assert.deepEqual((await list({ id: others.body.id }, token)).body.user_data, [])
   api.refused(await remove(token), 'RESOURCE_NOT_FOUND')
+  await api.planned('POST', '/compute/user-data/delete', { user_data_id }, /Would delete user data base/)
+  assert.equal((await api.calls('deleteUserData')).length, 0)
   const deleted = await remove()
   assert.deepEqual([deleted.status, deleted.body], [200, { message: 'Deleted user data base.' }])
   api.refused(await remove(), 'RESOURCE_NOT_FOUND', new RegExp(`User data ${user_data_id} not found`))

@@ -227,8 +227,16 @@ test('a failed update leaves a failed event without the platform’s words', asy
 
 test('destroying, then expunging, removes the machine', async () => {
   const id = await idIn('Stopped')
+  const plan = async (path: string) =>
+    (await lab.call('POST', `/compute/vms/${path}?dry_run=true`, { virtual_machine_id: id })).body
+  const { dry_run, message, affected } = await plan('destroy')
+  assert.match(message, /^Would destroy virtual machine .*; it could be recovered until it is expunged\.$/)
+  assert.deepEqual([dry_run, affected, await stateOf(id)], [true, [], 'Stopped'])
   const destroyed = await lab.call('POST', '/compute/vms/destroy', { virtual_machine_id: id })
   assert.equal((await jobEnded(destroyed.body.job_id)).job_status, 'completed', destroyed.text)
+  assert.equal(await stateOf(id), 'Destroyed')
+  const for_good = await plan('expunge')
+  assert.match(for_good.message, /^Would destroy virtual machine .* for good, with volume /)
   assert.equal(await stateOf(id), 'Destroyed')
   const expunged = await lab.call('POST', '/compute/vms/expunge', { virtual_machine_id: id })
   assert.equal((await jobEnded(expunged.body.job_id)).job_status, 'completed', expunged.text)

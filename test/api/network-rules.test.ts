@@ -45,6 +45,26 @@ test('an ingress rule lets the named sources in, is listed at its address, and i
   }) // biome-ignore format: one record
   const listed = await api.post(`${FIREWALL}/list`, { public_ip_id })
   assert.deepEqual([listed.body.count, listed.body.firewall_rules], [1, [made.body]])
+  const planned = (sentence: RegExp, affected: string[]) =>
+    api.planned('DELETE', `${FIREWALL}/${made.body.id}`, undefined, sentence, ['public_ip 203.0.113.60', ...affected])
+  const cut_off = 'From 198\\.51\\.100\\.0/24, 192\\.0\\.2\\.7/32 it lets nothing in any more; this touches'
+  await planned(
+    new RegExp(`the ingress rule of tcp ports 8000 to 8010 of 203\\.0\\.113\\.60\\. ${cut_off} no virtual`),
+    [],
+  )
+  const [forwarded] = tables().rules.values()
+  assert.ok(forwarded !== undefined)
+  const to = tables().vms.get(forwarded.virtualmachineid)?.name
+  const rule = { ...forwarded, ipaddressid: public_ip_id, accountid: wellKnown.accounts.acme, protocol: 'tcp' }
+  tables().rules.put({ ...rule, publicport: 8010, publicendport: 8020 })
+  await planned(new RegExp(`${cut_off} ${to}\\.`), [`virtual_machine ${to}`])
+  tables().rules.put({ ...rule, publicport: 8011, publicendport: 8020 })
+  const web = (await balancer({ public_port: 8005 })).body
+  const vm = running((networks) => networks.includes(network_id))
+  await api.done('POST', `${BALANCERS}/${web.id}/machines`, { virtual_machine_id: vm.id })
+  await planned(new RegExp(`${cut_off} ${vm.name}\\.`), [`virtual_machine ${vm.name}`])
+  assert.equal((await api.calls('deleteFirewallRule')).length, 0)
+
   const deleted = await remove(FIREWALL, made.body.id)
   assert.equal((await api.ended(deleted)).job_status, 'completed')
   assert.equal(tables().firewallrules.get(made.body.id), null)
@@ -76,6 +96,19 @@ test('an egress rule is an exception from what its network does with packets tha
   assert.deepEqual([direction, action, source_cidrs, none], ['egress', 'allow', ['10.10.0.0/24'], null])
   assert.deepEqual(made.body.destination_cidrs, destination_cidrs)
   assert.equal((await firewall({ network_id, protocol: 'all', source_cidrs: ['10.10.0.128/25'] })).status, 201)
+
+  const inside = tables().vms.find((vm) => vm.nics.some((nic) => nic.networkid === network_id))
+  const plan = await lab.call('DELETE', `${FIREWALL}/${made.body.id}?dry_run=true`)
+  assert.match(
+    plan.body.message,
+    /egress rule of tcp port 443 of network acme-net\. What leaves 10\.10\.0\.0\/24 for 192\.0\.2\.0\/24 is allowed by it no more/,
+  )
+  const [network_of, ...machines] = plan.body.affected
+  assert.equal(network_of.name, 'acme-net')
+  assert.ok(
+    machines.some((one: { id: string }) => one.id === inside?.id),
+    plan.text,
+  )
 
   const { networkofferings, networks } = tables()
   const offering = networkofferings.get(networks.get(network_id)?.networkofferingid)
@@ -214,9 +247,24 @@ test('a load-balancer rule is made, changed, served by machines with their state
   assert.deepEqual((await list({ virtual_machine_id: vm.id })).load_balancers, [shown])
   assert.deepEqual((await list({ name: 'web' })).count, 0)
 
+  const port = 'port 443 of 203\\.0\\.113\\.60'
+  const machine = `virtual_machine ${vm.name}`
+  await api.planned(
+    'DELETE', `${BALANCERS}/${id}`, undefined,
+    new RegExp(`load-balancer rule shop, which 1 virtual machine serves: ${port} would lead nowhere`), ['public_ip 203.0.113.60', machine],
+  ) // biome-ignore format: one call
+  const taken = new RegExp(`${vm.name} from load-balancer rule shop: .* nobody would serve ${port} then`)
+  await api.planned('DELETE', `${BALANCERS}/${id}/machines/${vm.id}`, undefined, taken, [machine])
+  assert.deepEqual([await api.calls('deleteLoadBalancerRule'), await api.calls('removeFromLoadBalancerRule')], [[], []])
   const take = () => api.done('DELETE', `${BALANCERS}/${id}/machines/${vm.id}`, undefined)
   assert.deepEqual((await take()).body.machines, [])
   assert.deepEqual((await take()).body.machines, [], 'removing again changes nothing')
+  await api.planned(
+    'DELETE',
+    `${BALANCERS}/${id}/machines/${vm.id}`,
+    undefined,
+    /does not serve .* nothing would be sent/,
+  )
   assert.equal((await api.calls('removeFromLoadBalancerRule')).length, 1)
   const deleted = await remove(BALANCERS, id)
   assert.match(deleted.body.message, /shop, which no virtual machines serve/)

@@ -313,8 +313,20 @@ test('a lost answer to static NAT is read back', async () => {
   assert.equal(reply.status, 200, reply.text)
 })
 
-test('releasing frees the address', async () => {
+test('releasing frees the address; a dry run names what leads through it', async () => {
   const { id } = await acquired()
+  const vm_id = machine()
+  await lab.call('POST', `${IPS}/${id}/associate`, { vm_id })
+  const opened = await lab.call('POST', '/network/firewall-rules', {
+    public_ip_id: id,
+    protocol: 'tcp',
+    start_port: 22,
+  })
+  assert.equal(opened.status, 201, opened.text)
+  const plan = await lab.call('DELETE', `${IPS}/${id}?dry_run=true`)
+  assert.match(plan.body.message, /^Would release public IP .*, with virtual machine .*, firewall rule tcp 22\.$/)
+  const [{ id: target }, { kind }] = plan.body.affected
+  assert.deepEqual([target, kind, tables().addresses.get(id)?.state], [vm_id, 'firewall_rule', 'Allocated'])
   const reply = await lab.call('DELETE', `${IPS}/${id}`)
   assert.deepEqual([reply.status, reply.body.success], [200, true], reply.text)
   assert.equal(tables().addresses.get(id)?.state, 'Free')

@@ -13,6 +13,8 @@ export interface VmApi {
   done(method: string, path: string, body: unknown, token?: string): Promise<Reply>
   /** 400 and this code; the sentence matches. */
   refused(reply: Reply, code: string, sentence?: RegExp): void
+  /** A dry run says this, and cuts these off. */
+  planned(method: string, path: string, body: unknown, sentence: RegExp, affected?: string[]): Promise<void>
   control(path: string, body: Record<string, unknown>): Promise<void>
   /** Changes a record behind the service's back. */
   put(kind: string, id: string, set: Record<string, unknown>): Promise<void>
@@ -38,6 +40,13 @@ export function vmApi(lab: () => Lab): VmApi {
     refused(reply, code, sentence) {
       assert.deepEqual([reply.status, reply.body.code], [400, code], reply.text)
       if (sentence !== undefined) assert.match(reply.text, sentence)
+    },
+    async planned(method, path, body, sentence, affected = []) {
+      const plan = await lab().call(method, `${path}?dry_run=true`, body)
+      assert.deepEqual([plan.status, plan.body.dry_run], [200, true], plan.text)
+      assert.match(plan.body.message, sentence)
+      const names = plan.body.affected.map(({ kind, name }: { kind: string; name: string }) => `${kind} ${name}`)
+      assert.deepEqual(names, affected)
     },
     control: (path, body) => control(lab(), path, body),
     put: (kind, id, set) => control(lab(), 'mutate', { kind, id, set }),

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import {
   ActionAccepted,
   Closed,
+  DestructionPlan,
   Id,
   KnownText,
   ListOf,
@@ -94,7 +95,8 @@ export const affinityGroups = defineArea({
       summary: 'Delete affinity group',
       description: 'No machine may be in it.',
       body: Closed({ affinity_group_id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { affinity_group_id: groupExample.id },
         answer: { ...accepted, message: 'Deleting affinity group web-apart.' },

@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import {
   ActionAccepted,
   Closed,
+  DestructionPlan,
   Count,
   Done,
   Flag,
@@ -133,7 +134,8 @@ export const vmDisks = defineArea({
       extension: true,
       event: { resource_type: 'VOLUME' },
       body: Closed({ volume_id: Id }),
-      ok: { 200: Done },
+      dry_run: true,
+      ok: { 200: Type.Union([Done, DestructionPlan]) },
       example: { body: { volume_id: volumeExample.id }, answer: { message: `Deleted volume ${volumeExample.id}.` } },
     },
     vmIsoAttach: {

@@ -1,7 +1,7 @@
 // Templates and ISO images: registered from a URL that the platform downloads, renamed, deleted (extension of Part 3, 4.1).
 import { type Static, Type } from 'typebox'
 import {
-  ActionAccepted, Closed, Flag, Id, KnownText, Nullable, NullableFlag, NullableInteger, NullableText, NullableTime, OneOf, Words,
+  ActionAccepted, Closed, DestructionPlan, Flag, Id, KnownText, Nullable, NullableFlag, NullableInteger, NullableText, NullableTime, OneOf, Words,
 } from '../common.ts' // biome-ignore format: one import
 import { defineArea } from '../route.ts'
 import { NewOwnerFields, OwnedFields } from './owner.ts'
@@ -41,15 +41,6 @@ export const Template = Type.Object(
 export type Template = Static<typeof Template>
 export const IsoImage = Type.Object(imageFields, { title: 'IsoImage' })
 export type IsoImage = Static<typeof IsoImage>
-
-const ImageDeletePlan = Type.Object(
-  {
-    dry_run: Type.Literal(true),
-    message: Type.String(),
-    zones: Type.Array(Type.String(), { description: 'Names of the zones that lose it.' }),
-  },
-  { title: 'ImageDeletePlan' },
-)
 
 const isoExample: IsoImage = {
   id: 'c0ffee00-1234-4abc-8def-001122334455', name: 'debian-13-netinst', display_text: 'Debian 13 network installer', is_ready: false,
@@ -145,7 +136,7 @@ export const images = defineArea({
       description: DELETE,
       dry_run: true,
       body: Closed({ template_id: Id }),
-      ok: { 200: Type.Union([ActionAccepted, ImageDeletePlan]) },
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { template_id: templateExample.id },
         answer: { ...accepted, resource_id: templateExample.id, message: 'Deleting template debian-13.' },
@@ -186,7 +177,7 @@ export const images = defineArea({
       description: DELETE,
       dry_run: true,
       body: Closed({ iso_id: Id }),
-      ok: { 200: Type.Union([ActionAccepted, ImageDeletePlan]) },
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { iso_id: isoExample.id },
         answer: { ...accepted, resource_id: isoExample.id, message: 'Deleting ISO image debian-13-netinst.' },

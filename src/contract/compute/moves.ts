@@ -3,6 +3,7 @@ import { type Static, Type } from 'typebox'
 import {
   ActionAccepted,
   Closed,
+  DestructionPlan,
   Count,
   Flag,
   Id,
@@ -253,7 +254,8 @@ export const vmSnapshots = defineArea({
       description:
         'A snapshot with memory needs a Running machine, one without a Stopped machine. What was written since is lost.',
       body: Closed({ snapshot_id: Id }),
-      ok: { 200: VmOrAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([...VmOrAccepted.anyOf, DestructionPlan]) },
       example: {
         body: { snapshot_id: snapshotExample.id },
         answer: { ...accepted, message: 'Reverting virtual machine web-41 to a snapshot.' },
@@ -268,7 +270,8 @@ export const vmSnapshots = defineArea({
       description: 'It must be Ready or in Error; the machine stays as it is.',
       event: { resource_type: 'SNAPSHOT' },
       body: Closed({ snapshot_id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { snapshot_id: snapshotExample.id },
         answer: { ...accepted, resource_id: snapshotExample.id, message: 'Deleting snapshot before upgrade.' },

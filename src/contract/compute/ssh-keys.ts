@@ -1,7 +1,7 @@
 // SSH keys that virtual machines are made with (extension of Part 3, 4.1).
 import { type Static, Type } from 'typebox'
 import {
-  Closed, Done, Id, ListOf, Nullable, NullableText, OptionalId, PageFields, Words,
+  Closed, DestructionPlan, Done, Id, ListOf, Nullable, NullableText, OptionalId, PageFields, Words,
 } from '../common.ts' // biome-ignore format: one import
 import { defineArea } from '../route.ts'
 import { NewOwnerFields, OwnedFields } from './owner.ts'
@@ -94,7 +94,8 @@ export const sshKeys = defineArea({
       summary: 'Delete SSH key',
       description: 'Machines that were made with it keep it.',
       body: Closed({ ssh_key_id: Id }),
-      ok: { 200: Done },
+      dry_run: true,
+      ok: { 200: Type.Union([Done, DestructionPlan]) },
       example: { body: { ssh_key_id: keyExample.id }, answer: { message: 'Deleted SSH key deploy.' } },
     },
   },

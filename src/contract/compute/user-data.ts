@@ -1,6 +1,6 @@
 // Registered user data: what cloud-init of new virtual machines reads, under a name (extension of Part 3, 4.1).
 import { type Static, Type } from 'typebox'
-import { Closed, Done, Id, ListOf, OptionalId, PageFields, Words } from '../common.ts'
+import { Closed, DestructionPlan, Done, Id, ListOf, OptionalId, PageFields, Words } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { NewOwnerFields, OwnedFields } from './owner.ts'
 import { vmExample } from './virtual-machine.ts'
@@ -71,7 +71,8 @@ export const userData = defineArea({
       summary: 'Delete user data',
       description: 'No machine may use it.',
       body: Closed({ user_data_id: Id }),
-      ok: { 200: Done },
+      dry_run: true,
+      ok: { 200: Type.Union([Done, DestructionPlan]) },
       example: { body: { user_data_id: dataExample.id }, answer: { message: 'Deleted user data web-base.' } },
     },
   },

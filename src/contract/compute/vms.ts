@@ -1,6 +1,17 @@
 // Virtual machines: life cycle and reading (Part 3, 4.1).
 import { Type } from 'typebox'
-import { ActionAccepted, Closed, Flag, Id, ListOf, OneOf, OptionalId, PageFields, Words } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  DestructionPlan,
+  Flag,
+  Id,
+  ListOf,
+  OneOf,
+  OptionalId,
+  PageFields,
+  Words,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 import { IsoImage } from './images.ts'
 import { ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
@@ -247,7 +258,8 @@ export const vms = defineArea({
         expunge: Flag('Remove it for good at once.'),
         volume_ids: Type.Optional(Type.Array(Id, { maxItems: 64, description: 'Data disks to delete with it.' })),
       }),
-      ok: { 200: VmOrAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([...VmOrAccepted.anyOf, DestructionPlan]) },
       errors: [400, 500],
       example: {
         body: { virtual_machine_id: id },
@@ -264,7 +276,8 @@ export const vms = defineArea({
       extension: true,
       event: { resource_type: 'VM' },
       body: VmAction,
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       errors: [400, 500],
       example: {
         body: { virtual_machine_id: id },

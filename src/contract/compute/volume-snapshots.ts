@@ -1,7 +1,7 @@
 // Snapshots of single volumes: what a disk held at one moment, kept apart from it (extension of Part 3, 4.1).
 import { type Static, Type } from 'typebox'
 import {
-  ActionAccepted, Closed, Flag, Id, KnownText, ListOf, NullableInteger, NullableText, NullableTime, OptionalId, PageFields, Words,
+  ActionAccepted, Closed, DestructionPlan, Flag, Id, KnownText, ListOf, NullableInteger, NullableText, NullableTime, OptionalId, PageFields, Words,
 } from '../common.ts' // biome-ignore format: one import
 import { defineArea } from '../route.ts'
 import { volumeExample } from './volume.ts'
@@ -105,7 +105,8 @@ export const volumeSnapshots = defineArea({
         'The snapshot must be BackedUp, and the machine of the volume Stopped; a detached volume needs none. What was written since is lost. For a new volume of it see create-and-attach-disk.',
       event: { resource_type: 'VOLUME' },
       body: Closed({ snapshot_id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { snapshot_id: snapshotExample.id },
         answer: {
@@ -121,7 +122,8 @@ export const volumeSnapshots = defineArea({
       summary: 'Delete snapshot of volume',
       description: 'It must be BackedUp or in Error; the volume stays as it is.',
       body: Closed({ snapshot_id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         body: { snapshot_id: snapshotExample.id },
         answer: { ...accepted, message: 'Deleting snapshot before-upgrade of volume web-41-data.' },

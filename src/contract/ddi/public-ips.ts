@@ -1,6 +1,6 @@
 // Public IPs: addresses of the outside world, and the static NAT that ties one to a virtual machine (Part 2, 4.3).
 import { type Static, Type } from 'typebox'
-import { Closed, Flag, Id, Nullable, NullableTime, OneOf, PageFields, SortFields } from '../common.ts'
+import { Closed, DestructionPlan, Flag, Id, Nullable, NullableTime, OneOf, PageFields, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { PlainEnvelope } from './envelope.ts'
 
@@ -228,7 +228,8 @@ export const publicIps = defineArea({
       extension: true,
       params: Params,
       errors: [400, 404, 500],
-      ok: { 200: PlainEnvelope },
+      dry_run: true,
+      ok: { 200: Type.Union([PlainEnvelope, DestructionPlan]) },
       example: { params: { ip_id }, answer: { success: true, message: 'Public IP 203.0.113.20 is released.' } },
     },
     publicIpDnsSet: {

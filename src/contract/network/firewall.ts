@@ -1,7 +1,7 @@
 // The firewall of isolated networks: what public addresses let in, and what networks let out (extension of Part 3, 4.8).
 import { type Static, Type } from 'typebox'
 import {
-  ActionAccepted, Closed, Id, KnownText, ListOf, Nullable, NullableInteger, NullableText, OneOf, PageFields,
+  ActionAccepted, Closed, DestructionPlan, Id, KnownText, ListOf, Nullable, NullableInteger, NullableText, OneOf, PageFields,
 } from '../common.ts' // biome-ignore format: one import
 import { defineArea } from '../route.ts'
 
@@ -132,7 +132,8 @@ export const firewall = defineArea({
       summary: 'Delete firewall rule',
       description: 'An ingress or an egress rule. Connections that it let through may end.',
       params: Closed({ id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         params: { id: example.id },
         answer: { ...accepted, message: 'Deleting the ingress rule of tcp port 443 of 203.0.113.20.' },

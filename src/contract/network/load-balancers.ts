@@ -1,7 +1,7 @@
 // Load-balancer rules: a port of a public address that several virtual machines serve (extension of Part 3, 4.8).
 import { type Static, Type } from 'typebox'
 import {
-  ActionAccepted, Closed, Id, KnownText, ListOf, NullableInteger, NullableText, OneOf, OptionalId, PageFields, Words,
+  ActionAccepted, Closed, DestructionPlan, Id, KnownText, ListOf, NullableInteger, NullableText, OneOf, OptionalId, PageFields, Words,
 } from '../common.ts' // biome-ignore format: one import
 import { vmExample } from '../compute/virtual-machine.ts'
 import { defineArea } from '../route.ts'
@@ -185,7 +185,8 @@ export const loadBalancers = defineArea({
       description:
         'The port is served no more; the machines stay. A port that the rule opened in the firewall is closed with it.',
       params,
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         params: { id: example.id },
         answer: { ...accepted, message: 'Deleting load-balancer rule web, which 1 virtual machine serves.' },
@@ -214,7 +215,8 @@ export const loadBalancers = defineArea({
       summary: 'Remove virtual machine from load-balancer rule',
       description: 'Its connections end. Where it does not serve the rule, nothing is sent.',
       params: Closed({ id: Id, virtual_machine_id: Id }),
-      ok: { 200: RuleOrAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([...RuleOrAccepted.anyOf, DestructionPlan]) },
       example: {
         params: { id: example.id, virtual_machine_id: vmExample.id },
         answer: { ...accepted, message: 'Removing virtual machine web-01 from load-balancer rule web.' },

@@ -1,6 +1,16 @@
 // Port forwarding: ports of a public address that lead to a virtual machine (Part 3, 4.8).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, KnownText, ListOf, Nullable, OneOf, PageFields } from '../common.ts'
+import {
+  ActionAccepted,
+  Closed,
+  DestructionPlan,
+  Id,
+  KnownText,
+  ListOf,
+  Nullable,
+  OneOf,
+  PageFields,
+} from '../common.ts'
 import { defineArea } from '../route.ts'
 
 const Port = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 65_535, description }))
@@ -175,7 +185,8 @@ export const portForwarding = defineArea({
       description: 'Ports that the rule opened in the firewall are closed with it.',
       extension: true,
       params: Closed({ id: Id }),
-      ok: { 200: ActionAccepted },
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       example: {
         params: { id: example.id },
         answer: { ...accepted, message: 'Removing the rule of tcp port 8443 of 203.0.113.20.' },

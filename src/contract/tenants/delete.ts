@@ -4,7 +4,7 @@ import { OneOf } from '../common.ts'
 
 export const TENANT_THINGS = [
   'virtual_machine', 'volume', 'volume_snapshot', 'network', 'public_ip', 'template', 'iso', 'affinity_group', 'ssh_key', 'user_data',
-  'project', 'account', 'account_user', 'user', 'token',
+  'project', 'account', 'account_user', 'user', 'token', 'dns_zone', 'dns_name', 'dhcp_scope', 'dhcp_reservation', 'ipam_address',
 ] as const // biome-ignore format: one list
 
 export const TenantDeletePlan = Type.Object(
@@ -14,7 +14,8 @@ export const TenantDeletePlan = Type.Object(
     things: Type.Array(
       Type.Object({
         kind: OneOf([...TENANT_THINGS], {
-          description: 'account_user: a user of the platform. user and token: of this service, limited to the tenant.',
+          description:
+            'account_user: a user of the platform. user and token: of this service, limited to the tenant. From dns_zone on: what stands on address servers for its networks, addresses and machines, and must be deleted first.',
         }),
         count: Type.Integer({ minimum: 1 }),
         names: Type.Array(Type.String(), { description: 'The first 100, in order.' }),

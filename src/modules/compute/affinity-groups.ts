@@ -95,6 +95,7 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'affinityGroupDelete
         tenant_id,
         description: `Deleting affinity group ${name}.`,
         done: `Affinity group ${name} is deleted.`,
+        would: () => ({ message: `Would delete affinity group ${name}, which no virtual machine is in.` }),
       }
     },
     args: ({ body }) => ({ id: body.affinity_group_id }),

@@ -83,6 +83,9 @@ function deleteRow(cloudstack: CloudStack): SyncRow<Spec<'volumeDelete'>> {
         ...subjectOf(volume),
         description: `Deleting volume ${volume.name}.`,
         done: `Deleted volume ${volume.name}.`,
+        would: () => ({
+          message: `Would delete volume ${volume.name} of ${sizeOf(volume)}; what is on it would be lost, its snapshots would stay.`,
+        }),
       }
     },
     args: ({ body }) => ({ id: body.volume_id }),
@@ -94,6 +97,10 @@ function deleteRow(cloudstack: CloudStack): SyncRow<Spec<'volumeDelete'>> {
     }),
     reply: (_answer, { body }) => ({ message: `Deleted volume ${body.volume_id}.` }),
   }
+}
+
+function sizeOf({ size_bytes }: Volume): string {
+  return size_bytes === null ? 'unknown size' : `${Math.ceil(size_bytes / GIB)} GiB`
 }
 
 function requireDetached({ virtual_machine_id, virtual_machine_name }: Volume): void {

@@ -6,8 +6,8 @@ import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { given, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { recordOperation } from '../operation.ts'
-import { type PlatformDeps, submitCall } from '../platform-rows.ts'
+import { type Effect, recordOperation } from '../operation.ts'
+import { type PlatformDeps, submitDestruction } from '../platform-rows.ts'
 import { checkImageUrl } from './image-url.ts'
 import { imageOf, templateOf } from './image-view.ts'
 import { machinesWith } from './in-use.ts'
@@ -147,8 +147,9 @@ async function update<T>(
 }
 
 function deletion(deps: PlatformDeps, kind: Kind) {
-  const submit = submitCall(deps, async ({ id }: { id: string }, ctx: RequestContext) => {
-    const [row] = await unusedRows(deps, kind, id, ctx)
+  return submitDestruction(deps, async ({ id }: { id: string }, ctx: RequestContext) => {
+    const rows = await unusedRows(deps, kind, id, ctx)
+    const [row] = rows
     const name = textOf(row, 'name') ?? id
     return {
       command: kind.remove,
@@ -161,16 +162,19 @@ function deletion(deps: PlatformDeps, kind: Kind) {
         tenant_id: textOf(row, 'domainid'),
         description: `Deleting ${kind.word} ${name}.`,
         done: `Deleted ${kind.word} ${name}.`,
+        would: () => effectOfDeletion(kind, name, rows),
       },
     }
   })
-  return async (input: { id: string }, ctx: RequestContext) => {
-    if (!ctx.dry_run) return submit(input, ctx)
-    const rows = await unusedRows(deps, kind, input.id, ctx)
-    const zones = [...new Set(rows.flatMap((row) => textOf(row, 'zonename') ?? []))]
-    const where = zones.length === 0 ? '' : ` in ${zones.join(', ')}`
-    const message = `Would delete ${kind.word} ${textOf(rows[0], 'name')}${where}.`
-    return { dry_run: true as const, message, zones }
+}
+
+/** An image has one row for each zone. */
+function effectOfDeletion(kind: Kind, name: string, rows: Rows): Effect {
+  const zones = new Map(rows.map((row) => [textOf(row, 'zoneid'), textOf(row, 'zonename') ?? '']))
+  const where = [...zones.values()].join(', ')
+  return {
+    message: `Would delete ${kind.word} ${name}${where === '' ? '' : ` in ${where}`}.`,
+    affected: [...zones].map(([id, zone]) => ({ kind: 'zone', id, name: zone })),
   }
 }
 

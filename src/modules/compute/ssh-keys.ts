@@ -10,7 +10,7 @@ import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { createSshKeyPair } from '#src/kernel/ssh-key.ts'
-import { recordOperation } from '../operation.ts'
+import { planOf, recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { ownerOf } from './vm-owner.ts'
@@ -85,7 +85,15 @@ function deleteKey(deps: PlatformDeps) {
     const owner =
       project_id === null ? { domainid: tenant_id ?? '', account: account ?? '' } : { projectid: project_id }
     const done = `Deleted SSH key ${name}.`
-    const subject = { resource_id: id, resource_name: name, tenant_id, description: `Deleting SSH key ${name}.`, done }
+    const subject = {
+      resource_id: id,
+      resource_name: name,
+      tenant_id,
+      description: `Deleting SSH key ${name}.`,
+      done,
+      would: () => ({ message: `Would delete SSH key ${name}; machines that were made with it would keep it.` }),
+    }
+    if (ctx.dry_run) return planOf(subject)
     return recordOperation(deps, ctx, 'SSH_KEY', subject, async () => {
       await cloudstack.call('deleteSSHKeyPair', { name, ...owner }, { traceparent: ctx.traceparent })
       await verify(cloudstack, { thing: 'ssh_key', args: { id }, expect: {}, gone: true }, PATIENCE)

@@ -9,7 +9,7 @@ import { verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { recordOperation } from '../operation.ts'
+import { planOf, recordOperation } from '../operation.ts'
 import type { PlatformDeps } from '../platform-rows.ts'
 import { machinesWith } from './in-use.ts'
 import { optionsOf } from './vm-list.ts'
@@ -81,7 +81,9 @@ function deleteData(deps: PlatformDeps) {
       tenant_id,
       description: `Deleting user data ${name}.`,
       done,
+      would: () => ({ message: `Would delete user data ${name}, which no virtual machine uses.` }),
     }
+    if (ctx.dry_run) return planOf(subject)
     return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
       await cloudstack.call('deleteUserData', { id }, { traceparent: ctx.traceparent })
       await verify(cloudstack, { thing: 'user_data', args: { id }, expect: {}, gone: true }, PATIENCE)

@@ -9,6 +9,7 @@ import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { JobRowSpec, SyncRow } from '../platform-rows.ts'
 import { requireOwn } from './ownership.ts'
+import { effectOfDestruction } from './vm-effect.ts'
 import { aboutVm, readVm } from './vm-lookup.ts'
 import { vmOf } from './vm-view.ts'
 
@@ -116,7 +117,7 @@ function changingRows(cloudstack: CloudStack) {
     about: async (input, ctx) => {
       const subject = await aboutVm(cloudstack, 'destroy', { doing: 'Destroying', done: 'destroyed' })(input, ctx)
       for (const id of input.body.volume_ids ?? []) await requireOwn(cloudstack, ctx.caller.tenant_id, 'volume', id)
-      return subject
+      return { ...subject, would: () => effectOfDestruction(cloudstack, subject, input.body, ctx) }
     },
     args: ({ body }) => ({ id: body.virtual_machine_id, expunge: body.expunge, volumeids: body.volume_ids }),
     postcondition: ({ body }) => ({
@@ -130,7 +131,13 @@ function changingRows(cloudstack: CloudStack) {
   const vmExpunge: JobRowSpec<Spec<'vmExpunge'>> = {
     mode: 'job',
     command: 'expungeVirtualMachine',
-    about: aboutVm(cloudstack, 'expunge', { doing: 'Expunging', done: 'expunged' }),
+    about: async (input, ctx) => {
+      const subject = await aboutVm(cloudstack, 'expunge', { doing: 'Expunging', done: 'expunged' })(input, ctx)
+      return {
+        ...subject,
+        would: () => effectOfDestruction(cloudstack, subject, { ...input.body, expunge: true }, ctx),
+      }
+    },
     args: ({ body }) => ({ id: body.virtual_machine_id }),
     postcondition: ({ body }) => ({
       thing: 'vm',

@@ -12,7 +12,7 @@ import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type PlatformDeps, platformRows, submitCall, type JobRowSpec } from '../platform-rows.ts'
+import { type PlatformDeps, platformRows, submitDestruction, type JobRowSpec } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState, vmSubject } from './vm-lookup.ts'
 
@@ -132,11 +132,16 @@ function revertVm(deps: PlatformDeps) {
       ...vmSubject(vm),
       description: `Reverting virtual machine ${vm.name} to a snapshot.`,
       done: `Virtual machine ${vm.name} is as its snapshot was.`,
+      would: () => ({
+        message: `Would revert virtual machine ${vm.name} to snapshot ${snapshot.display_name ?? snapshot.name}; what was written since ${snapshot.created_at ?? 'then'} would be lost.`,
+      }),
     }
     const call = { ...revertCall(snapshot.id), resource_type: 'VM', slow: true }
     return { ...call, subject }
   }
-  return submitCall(deps, plan, (_result, _input, ctx, { resource_id }) => readVm(cloudstack, resource_id ?? '', ctx))
+  return submitDestruction(deps, plan, (_result, _input, ctx, { resource_id }) =>
+    readVm(cloudstack, resource_id ?? '', ctx),
+  )
 }
 
 /** Going back to a snapshot makes it the current one of its machine. */
@@ -165,6 +170,9 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmSnapshotDelete'>>
         related: [snapshot.virtual_machine_id],
         description: `Deleting snapshot ${name}.`,
         done: `Snapshot ${name} is deleted.`,
+        would: () => ({
+          message: `Would delete snapshot ${name} of virtual machine ${snapshot.virtual_machine_name ?? snapshot.virtual_machine_id}; the machine would stay as it is.`,
+        }),
       }
     },
     args: ({ body }) => ({ vmsnapshotid: body.snapshot_id }),

@@ -10,7 +10,7 @@ import { unverified } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type JobRowSpec, type PlatformDeps, platformRows, submitCall } from '../platform-rows.ts'
+import { type JobRowSpec, type PlatformDeps, platformRows, submitDestruction } from '../platform-rows.ts'
 import { optionsOf } from './vm-list.ts'
 import { readVm, requireState } from './vm-lookup.ts'
 import { requireSnapshotState } from './vm-snapshots.ts'
@@ -86,7 +86,7 @@ function createRow(cloudstack: CloudStack): JobRowSpec<Spec<'volumeSnapshotCreat
 
 function revertVolume(deps: PlatformDeps) {
   const { cloudstack } = deps
-  return submitCall(deps, async ({ body }: In<'volumeSnapshotRevert'>, ctx: RequestContext) => {
+  return submitDestruction(deps, async ({ body }: In<'volumeSnapshotRevert'>, ctx: RequestContext) => {
     const snapshot = await readVolumeSnapshot(cloudstack, body.snapshot_id, ctx)
     const volume = await readVolume(cloudstack, snapshot.volume_id ?? '', ctx)
     requireSnapshotState(snapshot, volumeSnapshotCan.revert)
@@ -105,6 +105,9 @@ function revertVolume(deps: PlatformDeps) {
         related: [snapshot.id, volume.virtual_machine_id],
         description: `Reverting volume ${volume.name} to snapshot ${snapshot.name}.`,
         done: `Volume ${volume.name} is as its snapshot ${snapshot.name} was.`,
+        would: () => ({
+          message: `Would revert volume ${volume.name} to snapshot ${snapshot.name}; what was written since ${snapshot.created_at ?? 'then'} would be lost.`,
+        }),
       },
     }
   })
@@ -126,6 +129,7 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Spec<'volumeSnapshotDelet
         related: [snapshot.volume_id],
         description: `Deleting ${words}.`,
         done: `Deleted ${words}.`,
+        would: () => ({ message: `Would delete ${words}; the volume would stay as it is.` }),
       }
     },
     args: ({ body }) => ({ id: body.snapshot_id }),

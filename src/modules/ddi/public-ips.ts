@@ -6,13 +6,14 @@ import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
-import type { Subject } from '../operation.ts'
+import { planOf, type Subject } from '../operation.ts'
 import { submitCallToEnd } from '../platform-rows.ts'
 import type { AddressDns } from './address-dns.ts'
 import { publicIpAcquire } from './public-ips-acquire.ts'
 import type { PublicIpDeps } from './public-ips-deps.ts'
 import { publicIpDnsSet } from './public-ips-dns.ts'
 import { publicIpList, withNames } from './public-ips-list.ts'
+import { effectOfRelease } from './public-ips-release.ts'
 import { requireOwned, requirePublicIp } from './public-ips-view.ts'
 import { enableNat, natTarget, requireNoOtherNat } from './static-nat.ts'
 
@@ -126,7 +127,10 @@ function publicIpRelease(deps: PublicIpDeps) {
         'PUBLIC_IP_STATE',
         `Public IP ${ip_address} is the source NAT of its network and goes with it.`,
       )
-    const subject = subjectOf(address, `Releasing public IP ${ip_address}.`, 'is released')
+    const subject = {
+      ...subjectOf(address, `Releasing public IP ${ip_address}.`, 'is released'),
+      would: () => effectOfRelease(deps, address, ctx),
+    }
     const args = { id: address.id }
     const postcondition: Postcondition = {
       thing: 'public_ip',
@@ -137,10 +141,12 @@ function publicIpRelease(deps: PublicIpDeps) {
     const call = { command: 'disassociateIpAddress', args, postcondition, resource_type: 'PUBLIC_IP' }
     return { ...call, subject }
   }
-  return submitCallToEnd(deps, plan, async ({ status, resource_name }) => ({
+  const release = submitCallToEnd(deps, plan, async ({ status, resource_name }) => ({
     success: true,
     message: `${status}${await namesWithdrawn(deps.dns, resource_name)}`,
   }))
+  return async (input: Input<Routes['publicIpRelease']>, ctx: RequestContext) =>
+    ctx.dry_run ? planOf((await plan(input, ctx)).subject) : release(input, ctx)
 }
 
 /** The address is gone already; a name that stays behind is reported, not a reason to fail. */

@@ -7,8 +7,9 @@ import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { type PlatformDeps, submitCall } from '../platform-rows.ts'
+import { type PlatformDeps, submitCall, submitDestruction } from '../platform-rows.ts'
 import { isInside, requireCidrs } from './cidr.ts'
+import { effectOfDeletion } from './firewall-effect.ts'
 import {
   argsOfPlace, FIREWALL_COMMANDS, type FirewallPlace, firewallRulesOf, itemOf, readFirewallRule, readPlace, tenantOfPlace, wordsOfPlace,
 } from './firewall-lookup.ts' // biome-ignore format: one import
@@ -85,7 +86,7 @@ function createRule(deps: PlatformDeps) {
 }
 
 function deleteRule(deps: PlatformDeps) {
-  return submitCall(deps, async ({ params }: In<'firewallRuleDelete'>, ctx: RequestContext) => {
+  return submitDestruction(deps, async ({ params }: In<'firewallRuleDelete'>, ctx: RequestContext) => {
     const { rule, place } = await readFirewallRule(deps.cloudstack, params.id, ctx)
     const words = `${wordsOf(rule)} of ${wordsOfPlace(place)}`
     return {
@@ -100,6 +101,7 @@ function deleteRule(deps: PlatformDeps) {
         related: [rule.public_ip_id, rule.network_id],
         description: `Deleting the ${place.direction} rule of ${words}.`,
         done: `The ${place.direction} rule of ${words} is deleted.`,
+        would: () => effectOfDeletion(deps.cloudstack, { rule, place, words: wordsOf(rule) }, ctx),
       },
     }
   })

@@ -6,6 +6,7 @@ import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import type { Affected } from '../operation.ts'
 import { readNetwork } from './guest-network-lookup.ts'
 
 export const RULE_ITEM = { key: 'portforwardingrule', read: ruleOf }
@@ -28,6 +29,8 @@ export interface ForwardingAddress {
   ip_address: string
   state: string
   static_nat: boolean
+  /** Machine that static NAT leads to. */
+  target: Affected | null
   network_id: string | null
   vpc_id: string | null
   tenant_id: string | null
@@ -46,10 +49,16 @@ export async function readAddress(cloudstack: CloudStack, id: string, ctx: Reque
     ip_address: textOf(row, 'ipaddress') ?? '',
     state: textOf(row, 'state') ?? 'Unknown',
     static_nat: flagOf(row, 'isstaticnat') === true,
+    target: natTargetOf(row),
     network_id: textOf(row, 'associatednetworkid'),
     vpc_id: textOf(row, 'vpcid'),
     tenant_id: textOf(row, 'domainid'),
   }
+}
+
+function natTargetOf(row: Raw): Affected | null {
+  const id = textOf(row, 'virtualmachineid')
+  return id === null ? null : { kind: 'virtual_machine', id, name: textOf(row, 'virtualmachinename') ?? id }
 }
 
 export function requireAllocated({ state, ip_address }: ForwardingAddress): void {

@@ -7,7 +7,7 @@ import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { given } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Subject } from '../operation.ts'
+import type { Effect, Subject } from '../operation.ts'
 import type { JobRowSpec } from '../platform-rows.ts'
 import { requireCidrs } from './cidr.ts'
 import {
@@ -80,7 +80,8 @@ export function forwardingRows(cloudstack: CloudStack) {
     about: async ({ params }, ctx) => {
       const rule = await readRule(cloudstack, params.id, ctx)
       requireRuleState(rule, 'delete')
-      return aboutRule(cloudstack, rule, ctx, { doing: 'Removing', done: 'removed' })
+      const subject = await aboutRule(cloudstack, rule, ctx, { doing: 'Removing', done: 'removed' })
+      return { ...subject, would: () => effectOfDeletion(rule) }
     },
     args: ({ params }) => ({ id: params.id }),
     postcondition: ({ params }) => ({ thing: 'port_forwarding', args: { id: params.id }, expect: {}, gone: true }),
@@ -139,6 +140,19 @@ function requireRuleState(rule: PortForwarding, operation: keyof typeof portForw
     'PORT_FORWARDING_STATE',
     `Port-forwarding rule ${rule.id} is ${rule.state}; this needs ${states.join(' or ')}.`,
   )
+}
+
+function effectOfDeletion(rule: PortForwarding): Effect {
+  const { public_ip_id, public_ip_address: address, virtual_machine_id, virtual_machine_name } = rule
+  const name = virtual_machine_name ?? virtual_machine_id ?? 'no virtual machine'
+  const ports = wordsFor(rule.protocol, { start: rule.public_port_start ?? 0, end: rule.public_port_end ?? 0 })
+  return {
+    message: `Would delete the rule of ${ports} of ${address ?? 'a public address'}: they would lead to ${name} no more.`,
+    affected: [
+      { kind: 'public_ip', id: public_ip_id, name: address ?? '' },
+      { kind: 'virtual_machine', id: virtual_machine_id, name },
+    ],
+  }
 }
 
 async function aboutRule(

@@ -3,7 +3,7 @@ import type { LoadBalancer, LoadBalancerWithMachines } from '#src/contract/netwo
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
+import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 
@@ -24,9 +24,26 @@ export async function withMachines(
   ctx: RequestContext,
 ): Promise<LoadBalancerWithMachines> {
   const balancer = await readBalancer(cloudstack, id, ctx)
+  return { ...balancer, machines: await machinesOf(cloudstack, balancer, ctx) }
+}
+
+export async function machinesOf(
+  cloudstack: CloudStack,
+  { id, network_id }: LoadBalancer,
+  ctx: RequestContext,
+): Promise<LoadBalancerWithMachines['machines']> {
   const content = await cloudstack.call('listLoadBalancerRuleInstances', { id }, ctx)
-  const rows = rowsOf(content, 'loadbalancerruleinstance')
-  return { ...balancer, machines: rows.map((row) => machineOf(row, balancer.network_id)) }
+  return rowsOf(content, 'loadbalancerruleinstance').map((row) => machineOf(row, network_id))
+}
+
+/** Of one public address, as far as the caller sees. */
+export function balancersOf(
+  cloudstack: CloudStack,
+  public_ip_id: string,
+  ctx: RequestContext,
+): AsyncGenerator<LoadBalancer> {
+  const args = { publicipid: public_ip_id, ...scopeOf(ctx.caller.tenant_id) }
+  return cloudstack.listAll('listLoadBalancerRules', args, BALANCER_ITEM, ctx)
 }
 
 function machineOf(row: Raw, network_id: string | null): LoadBalancerWithMachines['machines'][number] {

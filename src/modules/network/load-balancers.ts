@@ -1,6 +1,8 @@
 // Load-balancer rules: lists, one with its machines, and the changes after every check that can be made before.
 import { pageOf } from '#src/contract/common.ts'
-import { type LoadBalancer, type LoadBalancerCreate, loadBalancers } from '#src/contract/network/load-balancers.ts'
+import {
+  type LoadBalancer, type LoadBalancerCreate, loadBalancers, type LoadBalancerWithMachines,
+} from '#src/contract/network/load-balancers.ts' // biome-ignore format: one import
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, textOf } from '#src/drivers/cloudstack/fields.ts'
@@ -8,7 +10,7 @@ import { given } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Subject } from '../operation.ts'
+import type { Affected, Effect, Subject } from '../operation.ts'
 import { type JobRowSpec, type PlatformDeps, platformRows } from '../platform-rows.ts'
 import { requireCidrs } from './cidr.ts'
 import {
@@ -16,7 +18,7 @@ import {
 } from './forwarding-lookup.ts' // biome-ignore format: one import
 import { overlaps } from './forwarding-ports.ts'
 import { readNetwork } from './guest-network-lookup.ts'
-import { BALANCER_ITEM, readBalancer, withMachines } from './load-balancer-lookup.ts'
+import { BALANCER_ITEM, machinesOf, readBalancer, withMachines } from './load-balancer-lookup.ts'
 
 type Routes = typeof loadBalancers.routes
 type In<Op extends keyof Routes> = Input<Routes[Op]>
@@ -121,6 +123,13 @@ function deleteRow(cloudstack: CloudStack): JobRowSpec<Routes['loadBalancerDelet
         related: [balancer.public_ip_id, ...machines.map((one) => one.virtual_machine_id)],
         description: `Deleting load-balancer rule ${balancer.name}, which ${served}.`,
         done: `Load-balancer rule ${balancer.name} is deleted.`,
+        would: () => ({
+          message: `Would delete load-balancer rule ${balancer.name}, which ${served}: port ${balancer.public_port} of ${balancer.public_ip_address ?? 'its address'} would lead nowhere.`,
+          affected: [
+            { kind: 'public_ip', id: balancer.public_ip_id, name: balancer.public_ip_address ?? '' },
+            ...machines.map(affectedMachine),
+          ],
+        }),
       }
     },
     args: ({ params }) => ({ id: params.id }),
@@ -175,6 +184,7 @@ function removeRow(cloudstack: CloudStack): JobRowSpec<Routes['loadBalancerMachi
       return {
         ...subjectOf(balancer),
         related: [balancer.public_ip_id, target.id],
+        would: async () => effectOfRemoval(balancer, target, await machinesOf(cloudstack, balancer, ctx)),
         description: `Removing virtual machine ${target.name} from load-balancer rule ${balancer.name}.`,
         done: `Virtual machine ${target.name} serves load-balancer rule ${balancer.name} no more.`,
       }
@@ -189,6 +199,31 @@ function removeRow(cloudstack: CloudStack): JobRowSpec<Routes['loadBalancerMachi
     }),
     reply: (_result, { params }, ctx) => withMachines(cloudstack, params.id, ctx),
   }
+}
+
+function effectOfRemoval(
+  { name, public_port, public_ip_address }: LoadBalancer,
+  target: { id: string; name: string },
+  machines: Machines,
+): Effect {
+  const others = machines.filter((one) => one.virtual_machine_id !== target.id)
+  if (others.length === machines.length)
+    return {
+      message: `Virtual machine ${target.name} does not serve load-balancer rule ${name}; nothing would be sent.`,
+    }
+  const port = `port ${public_port} of ${public_ip_address ?? 'its address'}`
+  const left = others.map((one) => one.virtual_machine_name).join(', ')
+  const then = left === '' ? `nobody would serve ${port} then` : `${left} would go on serving ${port}`
+  return {
+    message: `Would remove virtual machine ${target.name} from load-balancer rule ${name}: its connections would end, and ${then}.`,
+    affected: [{ kind: 'virtual_machine', id: target.id, name: target.name }],
+  }
+}
+
+type Machines = LoadBalancerWithMachines['machines']
+
+function affectedMachine({ virtual_machine_id, virtual_machine_name }: Machines[number]): Affected {
+  return { kind: 'virtual_machine', id: virtual_machine_id, name: virtual_machine_name }
 }
 
 function subjectOf({ id, name, tenant_id, public_ip_id }: LoadBalancer) {
