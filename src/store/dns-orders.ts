@@ -73,6 +73,16 @@ export async function recordNotes(db: Db, keys: readonly RecordKey[], newId: () 
   return keys.flatMap((key) => found.get(keyText(key)) ?? [])
 }
 
+/** Address records with one of these values, as they were last shown. */
+export function notesOfAddresses(db: Db, addresses: readonly string[]): Promise<RecordNote[]> {
+  return db
+    .selectFrom('dns_record')
+    .selectAll()
+    .where('type', 'in', ['A', 'AAAA'])
+    .where(sql<boolean>`content = any(${[...addresses]}::text[])`)
+    .execute()
+}
+
 export function keyText({ zone, fqdn, type, content }: RecordKey): string {
   return JSON.stringify([zone, fqdn, type, content])
 }

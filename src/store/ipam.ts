@@ -208,6 +208,17 @@ export async function listAddresses(
   return { rows: rows.map(({ all_rows: _all, ...row }) => addressOf(row)), count: rows[0]?.all_rows ?? 0 }
 }
 
+/** In order. */
+export async function addressesOfOwners(db: Db, owner_ids: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .selectFrom('ipam_address')
+    .select(sql<string>`host(address)`.as('address'))
+    .where(sql<boolean>`owner_id = any(${[...owner_ids]}::text[])`)
+    .orderBy('address')
+    .execute()
+  return rows.map(({ address }) => address)
+}
+
 export interface Allocation {
   address: string | null
   status: IpamAddress['status']

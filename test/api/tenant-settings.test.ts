@@ -11,7 +11,7 @@ let lab: Lab
 let ticking: NodeJS.Timeout
 
 before(async () => {
-  lab = await startLab({ time: 'step', config: { compute: { tenants_poll_ms: 200 } } })
+  lab = await startLab({ time: 'step', addresses: true, config: { compute: { tenants_poll_ms: 200 } } })
   ticking = setInterval(() => lab.platform.step(), 20)
 })
 after(async () => {
@@ -180,7 +180,8 @@ async function filled({ id, name }: { id: string; name: string }) {
   const { vms, volumes, networks, addresses, accounts, sshkeypairs } = tables()
   const owner = { accountid: must(accounts.find((one) => one.domainid === id)).id, projectid: null }
   const vm = must(vms.by('account', wellKnown.accounts.acme).find((one) => one.projectid === null))
-  vms.put({ ...vm, id: randomUUID(), name: `${name}-web`, nics: [], ...owner })
+  const vm_id = randomUUID()
+  vms.put({ ...vm, id: vm_id, name: `${name}-web`, nics: [], ...owner })
   volumes.put({
     ...must([...volumes.values()][0]),
     id: randomUUID(),
@@ -189,14 +190,17 @@ async function filled({ id, name }: { id: string; name: string }) {
     ...owner,
   })
   const network = must(networks.get(wellKnown.networks['acme-net']))
-  networks.put({ ...network, id: randomUUID(), name: `${name}-net`, ...owner })
+  const network_id = randomUUID()
+  networks.put({ ...network, id: network_id, name: `${name}-net`, ...owner })
   const address = must(addresses.find((one) => one.state === 'Free'))
   addresses.put({ ...address, state: 'Allocated', ...owner })
   sshkeypairs.put({ id: randomUUID(), name: `${name}-key`, publickey: 'ssh-ed25519 AAAA', fingerprint: '00', ...owner })
   const user = { username: `${name}-user`, password: 'planted-Password-77', role: 'operator', tenant_id: id }
   assert.equal((await lab.call('POST', '/auth/users', user)).status, 201)
   const token = await lab.call('POST', '/auth/tokens', { name: `${name}-token`, role: 'operator', tenant_id: id })
-  return { token: String(token.body.token), address: address.ipaddress, vm_name: `${name}-web` }
+  return {
+    token: String(token.body.token), address: address.ipaddress, address_id: address.id, network_id, vm_id, vm_name: `${name}-web`,
+  } // biome-ignore format: one record
 }
 
 const remove = (id: string, query: string) =>
@@ -257,6 +261,56 @@ test('a tenant is deleted with everything in it once its name is repeated; its u
   assert.equal(audit.records[0]?.operation, 'tenantDelete', JSON.stringify(audit))
   const again = await remove(tenant.id, `confirm=${tenant.name}`)
   assert.deepEqual([again.status, again.body.code], [404, 'TENANT_NOT_FOUND'])
+})
+
+test('a tenant with names, scopes or addresses on DNS, DHCP and IPAM servers is refused with the list until they are deleted', async () => {
+  const tenant = await newTenant()
+  const { address, address_id, network_id, vm_id } = await filled(tenant)
+  const mac = '02:00:5e:00:53:17'
+  const nic = must(tables().vms.find((one) => one.nics.length > 0)?.nics[0])
+  tables().vms.put({ ...must(tables().vms.get(vm_id)), nics: [{ ...nic, id: randomUUID(), macaddress: mac }] })
+  const zone = `${tenant.name}.example`
+  const made = async (method: string, path: string, body: object) => {
+    const reply = await lab.call(method, `/ddi/${path}`, body)
+    assert.ok(reply.status < 300, `${path} ${reply.text}`)
+    return reply.body
+  }
+  await made('POST', 'dns/zones', { name: zone, type: 'Primary', network_id })
+  await made('PUT', `public-ips/${address_id}/dns`, { action: 'create', hostname: 'www', dns_zone: zone })
+  const scope = {
+    name: tenant.name, network_cidr: '10.77.0.0/24', start_address: '10.77.0.50', end_address: '10.77.0.99', gateway: '10.77.0.1',
+    network_id,
+  } // biome-ignore format: one record
+  await made('POST', 'dhcp/scopes', scope)
+  const reservation = { scope_name: tenant.name, mac, ip: '10.77.0.60', hostname: 'web' }
+  await made('POST', 'dhcp/reservations', reservation)
+  const { data: prefix } = await made('POST', 'ipam/prefixes', { cidr: '10.78.0.0/29' })
+  const owner = { owner_kind: 'public-ip', owner_id: address_id }
+  const { data: held } = await made('POST', `ipam/prefixes/${prefix.id}/addresses`, owner)
+
+  const left = [
+    ['dns_zone', zone],
+    ['dns_name', `www.${zone} (${address})`],
+    ['dhcp_scope', tenant.name],
+    ['dhcp_reservation', `${mac} (10.77.0.60)`],
+    ['ipam_address', held.address],
+  ]
+  const plan = await remove(tenant.id, 'dry_run=true')
+  const listed = plan.body.things.filter(({ kind }: { kind: string }) => left.some(([one]) => one === kind))
+  assert.deepEqual(
+    listed.map((one: { kind: string; names: string[] }) => [one.kind, ...one.names]),
+    left,
+  )
+  assert.match(plan.body.message, new RegExp(`Refused until these are deleted: DNS zone ${zone}; DNS name www`))
+  const refused = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([refused.status, refused.body.code], [409, 'TENANT_STATE'], refused.text)
+  for (const [, name = ''] of left) assert.ok(refused.body.detail.includes(name), refused.text)
+
+  await made('DELETE', `dns/zones/${zone}?confirm=${zone}`, {})
+  await made('DELETE', `dhcp/scopes/${tenant.name}?force=true`, {})
+  await made('DELETE', `ipam/addresses/${held.id}`, {})
+  const reply = await remove(tenant.id, `confirm=${tenant.name}`)
+  assert.deepEqual([reply.status, reply.body.status], [200, 'SUCCESS'], reply.text)
 })
 
 test('a tenant whose domain is gone from the platform is forgotten', async () => {

@@ -2,13 +2,13 @@
 import { TENANT_THINGS, type TenantDeletePlan } from '#src/contract/tenants/delete.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { flagOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { flagOf, type Raw, rowsOf as childrenOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { scopeOf } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import type { Database } from '#src/store/database.ts'
 import { callersOf } from '#src/store/tenant-callers.ts'
 import type { TenantRow } from '#src/store/tenants.ts'
+import { addressRecordsOf, type AddressServers } from './address-records.ts'
 import { readDomain } from './lookup.ts'
 
 type Kind = TenantDeletePlan['things'][number]['kind']
@@ -29,7 +29,7 @@ interface Listed {
 const own = (row: Raw, tenant_id: string): boolean => textOf(row, 'domainid') === tenant_id
 
 const LISTS: readonly Listed[] = [
-  { kind: 'virtual_machine', command: 'listVirtualMachines', key: 'virtualmachine', args: { details: 'min' }, in_projects: true },
+  { kind: 'virtual_machine', command: 'listVirtualMachines', key: 'virtualmachine', args: { details: 'min,nics' }, in_projects: true },
   { kind: 'volume', command: 'listVolumes', key: 'volume', in_projects: true },
   { kind: 'volume_snapshot', command: 'listSnapshots', key: 'snapshot', in_projects: true },
   {
@@ -51,14 +51,20 @@ const LISTS: readonly Listed[] = [
   { kind: 'account_user', command: 'listUsers', key: 'user', name: 'username' },
 ] // biome-ignore format: a table
 
-interface Deps {
+interface Noted {
+  network_ids: Set<string>
+  macs: string[]
+  public_ips: string[]
+  ids: string[]
+}
+
+interface Deps extends AddressServers {
   cloudstack: CloudStack
-  database: Database
 }
 
 /** Throws for what the platform would refuse half-way: machines that are protected from being deleted. */
 export async function contentsOf(
-  { cloudstack, database }: Deps,
+  { cloudstack, ...servers }: Deps,
   { id, name }: Pick<TenantRow, 'id' | 'name'>,
   { signal, traceparent }: Pick<RequestContext, 'signal' | 'traceparent'>,
 ): Promise<TenantDeletePlan['things']> {
@@ -79,6 +85,7 @@ export async function contentsOf(
   )
   const scopes = projects.map((row) => ({ listall: true, projectid: textOf(row, 'id') ?? '' }))
   const protected_names: string[] = []
+  const holdings: Noted = { network_ids: new Set(), macs: [], public_ips: [], ids: [] }
   const read = async ({ kind, command, key, args = {}, name: member = 'name', goes }: Listed, where: Args) => {
     const rows = await rowsOf(command, { ...args, ...where }, key)
     const going = rows.filter((row) => goes?.(row, id) ?? true)
@@ -86,13 +93,14 @@ export async function contentsOf(
       kind,
       going.map((row) => textOf(row, member) ?? textOf(row, 'id') ?? ''),
     )
+    for (const row of going) note(holdings, kind, row)
     if (kind === 'virtual_machine')
       protected_names.push(
         ...going.filter((row) => flagOf(row, 'deleteprotection') === true).map((row) => textOf(row, 'name') ?? ''),
       )
   }
   const [callers] = await Promise.all([
-    callersOf(database.db, id),
+    callersOf(servers.database.db, id),
     ...(exists ? LISTS : []).flatMap((list) =>
       [scope, ...(list.in_projects === true ? scopes : [])].map((where) => read(list, where)),
     ),
@@ -102,6 +110,7 @@ export async function contentsOf(
       'TENANT_STATE',
       `Tenant ${name} has virtual machines that are protected from being deleted: ${protected_names.toSorted().slice(0, 10).join(', ')}. Take their delete_protection away first.`,
     )
+  for (const [kind, names] of Object.entries(await addressRecordsOf(servers, holdings))) put(kind as Kind, names)
   put('user', callers.users)
   put('token', callers.tokens)
   return TENANT_THINGS.flatMap((kind) => {
@@ -112,3 +121,17 @@ export async function contentsOf(
 }
 
 const NAMED = 100
+
+/** By what it is found on address servers. */
+function note(holdings: Noted, kind: Kind, row: Raw): void {
+  const id = textOf(row, 'id') ?? ''
+  if (kind === 'network') holdings.network_ids.add(id)
+  if (kind === 'virtual_machine') {
+    holdings.ids.push(id)
+    holdings.macs.push(...childrenOf(row, 'nic').flatMap((nic) => textOf(nic, 'macaddress')?.toLowerCase() ?? []))
+  }
+  if (kind === 'public_ip') {
+    holdings.ids.push(id)
+    holdings.public_ips.push(textOf(row, 'ipaddress') ?? '')
+  }
+}

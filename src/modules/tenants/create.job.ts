@@ -258,7 +258,7 @@ async function dropClaim(run: CreateRun): Promise<void> {
     await changeTenant(run.deps.database.db, id, { stage: 'create_failed' })
     throw new ApiError(
       'COMPUTE_ERROR',
-      'The domain of the tenant could not be removed; the tenant is listed with a flag.',
+      `The domain of tenant ${run.input.name} could not be removed; the tenant is listed with a flag.`,
     )
   }
   await forgetTenant(run.deps.database.db, id)

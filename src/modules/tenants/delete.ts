@@ -4,6 +4,7 @@ import type { Input } from '#src/contract/route.ts'
 import { acceptedJob } from '#src/jobs/answer.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { leftOnServers, requireNothingOnServers } from './address-records.ts'
 import { contentsOf } from './contents.ts'
 import { tenantDeleteJob } from './delete.job.ts'
 import type { TenantDeps } from './deps.ts'
@@ -18,7 +19,7 @@ export function tenantDelete(deps: TenantDeps) {
       if (query.confirm !== tenant.name)
         throw invalidField('query.confirm', `must be ${tenant.name}: everything in the tenant is lost`)
       // What the platform would refuse half-way is refused here.
-      await contentsOf(deps, tenant, ctx)
+      requireNothingOnServers(tenant.name, await contentsOf(deps, tenant, ctx))
       await deps.jobs.admit(tenantDeleteJob, {
         operation: ctx,
         input: { id: tenant.id, name: tenant.name, range_id: tenant.vlan_range_id },
@@ -34,7 +35,9 @@ export function tenantDelete(deps: TenantDeps) {
     const tenant = await deletable(deps, input.params.id, ctx)
     const things = await contentsOf(deps, tenant, ctx)
     const words = things.map(({ kind, count }) => `${count} ${kind}${count === 1 ? '' : 's'}`.replaceAll('_', ' '))
-    const message = `Would delete tenant ${tenant.name} with ${words.join(', ') || 'nothing in it'}.`
+    const left = leftOnServers(things)
+    const way = left === undefined ? '' : ` Refused until these are deleted: ${left}.`
+    const message = `Would delete tenant ${tenant.name} with ${words.join(', ') || 'nothing in it'}.${way}`
     return { dry_run: true as const, message, things }
   }
 }

@@ -3,8 +3,9 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Jobs } from '#src/jobs/admit.ts'
 import type { Keyring } from '#src/kernel/keyring.ts'
 import type { ChangeDeps } from '#src/store/app-events.ts'
+import type { AddressServers } from './address-records.ts'
 
-export interface TenantDeps extends ChangeDeps {
+export interface TenantDeps extends ChangeDeps, AddressServers {
   cloudstack: CloudStack
   jobs: Jobs
   keyring: Keyring

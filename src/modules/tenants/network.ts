@@ -49,7 +49,7 @@ export function networkHandlers(deps: TenantDeps) {
         if (now?.tenant_id !== tenant.id) {
           throw new ApiError(
             'CHANGE_NOT_SEEN',
-            'The compute platform took the range, but does not show it as dedicated.',
+            `The compute platform took the range ${body.start_ip} to ${body.end_ip}, but does not show it as dedicated.`,
           )
         }
         const row = await changeTenant(deps.database.db, tenant.id, {
