@@ -120,7 +120,14 @@ function checkRights(route: RouteSpec, caller: Caller): void {
     throw new ApiError('FORBIDDEN', `Nodes of the cluster may not call ${route.method} ${route.path}.`)
   }
   if (caller.role !== 'cluster' && RANK[caller.role] < RANK[route.access]) {
-    throw new ApiError('FORBIDDEN', `This needs the role ${route.access}; the caller has ${caller.role}.`)
+    throw new ApiError(
+      'FORBIDDEN',
+      `${route.method} ${route.path} needs the role ${route.access}; the caller has ${caller.role}.`,
+    )
   }
-  if (caller.tenant_id !== null && route.tenant !== 'own') throw new ApiError('TENANT_SCOPE')
+  if (caller.tenant_id !== null && route.tenant !== 'own')
+    throw new ApiError(
+      'TENANT_SCOPE',
+      `${route.method} ${route.path} belongs to no tenant; the caller is limited to tenant ${caller.tenant_id}.`,
+    )
 }

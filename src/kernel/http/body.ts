@@ -101,7 +101,10 @@ function tooComplex(what: string): ApiError {
 
 /** A NUL, or half of a pair: the only ways by which valid UTF-8 becomes text that the database cannot keep. */
 const SUSPECT_ESCAPE = /\\u(?:0000|[dD][89a-fA-F])/
-export const NUL_SENTENCE = 'The request contains a NUL character, which no field accepts.'
+/** Of the path, the query or the body. */
+export function nulIn(part: string): ApiError {
+  return new ApiError('INVALID_REQUEST', `The ${part} contains a NUL character, which no field accepts.`)
+}
 
 function checkTexts(value: unknown): void {
   if (typeof value === 'string') checkText(value)
@@ -113,7 +116,7 @@ function checkTexts(value: unknown): void {
 }
 
 function checkText(text: string): void {
-  if (text.includes('\0')) throw new ApiError('INVALID_REQUEST', NUL_SENTENCE)
+  if (text.includes('\0')) throw nulIn('body')
   if (!text.isWellFormed()) {
     throw new ApiError('INVALID_REQUEST', 'The body contains half of a surrogate pair, which is no character.')
   }

@@ -156,7 +156,12 @@ async function refused(
   if (status !== 416) return new UpstreamError({ upstream: subsystem, operation, failure: 'error', status })
   const range = headers['content-range']
   if (typeof range === 'string') reply.header('content-range', range)
-  return new ApiError('RANGE_NOT_SATISFIABLE')
+  const asked = reply.request.headers.range ?? 'asked for'
+  const size = typeof range === 'string' ? range.replace(/^bytes \*\//, '') : 'unknown'
+  return new ApiError(
+    'RANGE_NOT_SATISFIABLE',
+    `The range ${asked} lies outside of the resource, whose size is ${size} bytes.`,
+  )
 }
 
 function isExpected({ statusCode, headers }: Dispatcher.ResponseData, { media_types }: ProxyAnswer): boolean {

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics.ts'
 import type { HeldCredential } from './access.ts'
 import { fastSerializer, validatingSerializer } from './answers.ts'
-import { BODY_LIMIT_BYTES, NUL_SENTENCE, type ParseBody, readJsonBodies } from './body.ts'
+import { BODY_LIMIT_BYTES, nulIn, type ParseBody, readJsonBodies } from './body.ts'
 import { compressLongAnswers } from './compression.ts'
 import { ANONYMOUS, type Caller } from './context.ts'
 import { errorAnswer } from './errors.ts'
@@ -207,7 +207,7 @@ function shareHeaders(app: FastifyInstance): void {
 
 /** A path or query that is no text is refused here, before a handler or a subsystem sees half of it. */
 function addressFault(url: string): ApiError | undefined {
-  if (url.includes('%00')) return new ApiError('INVALID_REQUEST', NUL_SENTENCE)
+  if (url.includes('%00')) return nulIn('path or query')
   if (!/[%\u0080-\uffff]/.test(url)) return undefined
   try {
     decodeURIComponent(url)

@@ -38,13 +38,13 @@ export function authHandlers(deps: AuthDeps): Handlers<typeof auth.routes, Reque
 
     userList: async ({ query }) => ({ ...(await listUsers(db, query, pageOf(query))), ...pageOf(query) }),
     userCreate: ({ body }, ctx) => userCreate(deps, ctx, body),
-    userGet: async ({ params }) => userView(foundUser(await findUser(db, params.id))),
+    userGet: async ({ params }) => userView(foundUser(await findUser(db, params.id), params.id)),
     userUpdate: ({ params, body }, ctx) => userUpdate(deps, ctx, params.id, body),
     userDelete: ({ params }, ctx) => userDelete(deps, ctx, params.id),
 
     tokenList: async ({ query }) => ({ ...(await listTokens(db, query, pageOf(query))), ...pageOf(query) }),
     tokenCreate: ({ body }, ctx) => tokenCreate(deps, ctx, body),
-    tokenGet: async ({ params }) => foundToken(await findToken(db, params.id)),
+    tokenGet: async ({ params }) => foundToken(await findToken(db, params.id), params.id),
     tokenRevoke: ({ params }, ctx) => tokenRevoke(deps, ctx, params.id),
 
     ticketCreate: ({ body }, ctx) => ticketCreate(deps, ctx, body?.path ?? null),

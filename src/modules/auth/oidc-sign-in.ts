@@ -160,7 +160,9 @@ function rejectionOf(error: unknown): Error {
   if (error instanceof ApiError || error instanceof UpstreamError) return error
   if (isTimeout(error)) return identityError('timeout', 'code exchange', error)
   if (isFetchFailure(error)) return identityError('unavailable', 'code exchange', error)
-  return new ApiError('OIDC_REJECTED', undefined, { cause: error })
+  return new ApiError('OIDC_REJECTED', 'The answer of the identity provider does not hold; sign in again.', {
+    cause: error,
+  })
 }
 
 function isTimeout(error: unknown): boolean {

@@ -8,7 +8,7 @@ import { changeRights } from './rights-change.ts'
 
 export async function sessionEnd(deps: AuthDeps, ctx: RequestContext, id: string): Promise<{ message: string }> {
   const session = await findOpenSession(deps.database.db, id)
-  if (session === undefined) throw new ApiError('SESSION_NOT_FOUND')
+  if (session === undefined) throw new ApiError('SESSION_NOT_FOUND', `Session ${id} not found, or it has ended.`)
   const about = {
     resource_type: 'SESSION',
     resource_uuid: id,

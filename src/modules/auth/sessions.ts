@@ -124,7 +124,8 @@ export function logout(deps: AuthDeps, ctx: RequestContext): Promise<{ message: 
 
 export async function callerGet({ database }: AuthDeps, ctx: RequestContext): Promise<Answer<'callerGet'>> {
   const { kind, id, username, role, tenant_id, user_id } = ctx.caller
-  if ((kind !== 'token' && kind !== 'session' && kind !== 'oidc') || role === null) throw new ApiError('FORBIDDEN')
+  if ((kind !== 'token' && kind !== 'session' && kind !== 'oidc') || role === null)
+    throw new ApiError('FORBIDDEN', `A caller of kind ${kind} is nobody who signed in; use a token or a session.`)
   const secret = kind === 'session' ? cookieOf(ctx, 'session') : undefined
   const expires_at =
     kind === 'token'
@@ -158,7 +159,7 @@ export function passwordChange(
     description: `Change password of user ${caller.username}`,
   }
   return recordChange(deps, ctx, about, async () => {
-    const user = foundUser(await findUser(deps.database.db, user_id))
+    const user = foundUser(await findUser(deps.database.db, user_id), user_id)
     if (!(await deps.passwords.matches(body.current_password, user.password_hash))) {
       throw invalidField('body.current_password', 'is not the password of this user')
     }

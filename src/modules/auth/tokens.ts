@@ -44,7 +44,7 @@ export function tokenCreate(
 }
 
 export async function tokenRevoke(deps: AuthDeps, ctx: RequestContext, id: string): Promise<{ message: string }> {
-  const before = foundToken(await findToken(deps.database.db, id))
+  const before = foundToken(await findToken(deps.database.db, id), id)
   const about = {
     resource_type: 'TOKEN',
     resource_uuid: id,
@@ -94,7 +94,7 @@ function expiryOf(body: CreateBody): Date | null {
   return expires_at
 }
 
-export function foundToken(token: ApiToken | undefined): ApiToken {
-  if (token === undefined) throw new ApiError('TOKEN_NOT_FOUND')
+export function foundToken(token: ApiToken | undefined, id: string): ApiToken {
+  if (token === undefined) throw new ApiError('TOKEN_NOT_FOUND', `Token ${id} not found.`)
   return token
 }

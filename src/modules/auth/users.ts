@@ -43,14 +43,14 @@ export function userCreate(deps: AuthDeps, ctx: RequestContext, body: CreateBody
 
 export async function userUpdate(deps: AuthDeps, ctx: RequestContext, id: number, body: UpdateBody): Promise<User> {
   const { password, ...rights } = body
-  const before = foundUser(await findUser(deps.database.db, id))
+  const before = foundUser(await findUser(deps.database.db, id), id)
   return recordChange(deps, ctx, aboutUser(before, `Change ${Object.keys(body).join(', ')} of`), async () => {
     const password_hash = password === undefined ? undefined : await deps.passwords.hash(password)
     const row = await changeRights(deps, async (trx, revoke) => {
       await lockAdmins(trx)
-      const was_admin = isAdmin(foundUser(await lockUser(trx, id)))
+      const was_admin = isAdmin(foundUser(await lockUser(trx, id), id))
       const after = await updateUser(trx, id, { ...rights, ...(password_hash === undefined ? {} : { password_hash }) })
-      if (was_admin) await requireAdmin(trx)
+      if (was_admin) await requireAdmin(trx, before.username)
       revoke(await credentialsOfUser(trx, id))
       if (password_hash !== undefined || rights.disabled === true) await endSessionsOf(trx, id, undefined)
       return after
@@ -60,23 +60,23 @@ export async function userUpdate(deps: AuthDeps, ctx: RequestContext, id: number
 }
 
 export async function userDelete(deps: AuthDeps, ctx: RequestContext, id: number): Promise<{ message: string }> {
-  const before = foundUser(await findUser(deps.database.db, id))
+  const before = foundUser(await findUser(deps.database.db, id), id)
   return recordChange(deps, ctx, aboutUser(before, 'Delete'), async () => {
     await changeRights(deps, async (trx, revoke) => {
       await lockAdmins(trx)
-      const was_admin = isAdmin(foundUser(await lockUser(trx, id)))
+      const was_admin = isAdmin(foundUser(await lockUser(trx, id), id))
       revoke(await credentialsOfUser(trx, id))
       await deleteUser(trx, id)
-      if (was_admin) await requireAdmin(trx)
+      if (was_admin) await requireAdmin(trx, before.username)
     })
     return { message: `User ${before.username} is deleted.` }
   })
 }
 
 /** Asked at the end of the transaction that took an admin away, so that it is undone when the answer is no. */
-async function requireAdmin(trx: Trx): Promise<void> {
+async function requireAdmin(trx: Trx, username: string): Promise<void> {
   if (!(await adminUserExists(trx))) {
-    throw new ApiError('LAST_ADMIN', 'This is the last enabled admin user; make another one first.')
+    throw new ApiError('LAST_ADMIN', `User ${username} is the last enabled admin; make another one first.`)
   }
 }
 
@@ -89,7 +89,7 @@ function aboutUser(user: UserRow, verb: string) {
   return { resource_type: 'USER', resource_uuid: String(user.id), description, tenant_id: user.tenant_id }
 }
 
-export function foundUser(user: UserRow | undefined): UserRow {
-  if (user === undefined) throw new ApiError('USER_NOT_FOUND')
+export function foundUser(user: UserRow | undefined, id: number): UserRow {
+  if (user === undefined) throw new ApiError('USER_NOT_FOUND', `User ${id} not found.`)
   return user
 }

@@ -77,9 +77,13 @@ function imageType(bytes: Buffer): string | undefined {
 function rejected({ status, words }: Exclude<Written, { done: true }>, name: string): ApiError {
   const cause = new Error(words)
   if (status === 404)
-    return new ApiError('CAM_FACE_REJECTED', 'There is no such training file; GET /cam/faces lists those of train.', {
-      cause,
-    })
+    return new ApiError(
+      'CAM_FACE_REJECTED',
+      `There is no such training file for ${name}; GET /cam/faces lists those of train.`,
+      {
+        cause,
+      },
+    )
   if (/not enabled/.test(words)) {
     const way_out = 'turn it on in the configuration of the NVR (face_recognition.enabled)'
     return new ApiError('CAM_FACE_REJECTED', `The NVR does not recognise faces: ${way_out}.`, { cause })

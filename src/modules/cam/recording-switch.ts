@@ -30,7 +30,11 @@ export async function setRecording(
   }
   if (!ctx.resumed) {
     const instance = await cam_store.instance()
-    if (instance === undefined) throw new ApiError('CAM_NOT_INITIALIZED')
+    if (instance === undefined)
+      throw new ApiError(
+        'CAM_NOT_INITIALIZED',
+        `There is no NVR that camera ${camera_id} could belong to: provision one with POST /cam/initialize.`,
+      )
     await jobs.admit(cameraRecordingSetJob, {
       operation: ctx,
       input: { instance_id: instance.id, camera_id, enabled, before: record.enabled_in_config ?? record.enabled },

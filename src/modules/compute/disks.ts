@@ -54,7 +54,7 @@ function attachRow(cloudstack: CloudStack): JobRowSpec<Spec<'vmDiskAttach'>> {
       if (volume.zone_id !== vm.zone_id)
         throw new ApiError(
           'VOLUME_ZONE',
-          `The volume is in zone ${volume.zone_name}, the virtual machine in ${vm.zone_name}.`,
+          `Volume ${volume.name} is in zone ${volume.zone_name}, virtual machine ${vm.name} in ${vm.zone_name}.`,
         )
       await requireNoSnapshots(cloudstack, vm.id, ctx)
       const words = `volume ${volume.name} to virtual machine ${vm.name}`
@@ -103,10 +103,10 @@ function sizeOf({ size_bytes }: Volume): string {
   return size_bytes === null ? 'unknown size' : `${Math.ceil(size_bytes / GIB)} GiB`
 }
 
-function requireDetached({ virtual_machine_id, virtual_machine_name }: Volume): void {
+function requireDetached({ name, virtual_machine_id, virtual_machine_name }: Volume): void {
   if (virtual_machine_id === null) return
   const where = virtual_machine_name ?? virtual_machine_id
-  throw new ApiError('VOLUME_ATTACHED', `The volume is attached to virtual machine ${where}; detach it first.`)
+  throw new ApiError('VOLUME_ATTACHED', `Volume ${name} is attached to virtual machine ${where}; detach it first.`)
 }
 
 function detachDisk(deps: PlatformDeps) {
@@ -158,7 +158,7 @@ async function volumeToDetach(
   )) {
     if (volume.device_id === device_id) return volume
   }
-  throw new ApiError('VOLUME_NOT_FOUND', `The virtual machine has no volume in slot ${device_id}.`)
+  throw new ApiError('VOLUME_NOT_FOUND', `Virtual machine ${vm.name} has no volume in slot ${device_id}.`)
 }
 
 /** Only a new offering is another command than a new size. */

@@ -116,7 +116,7 @@ async function register<T>(
     )
     const id = textOf(rowsOf(answer, kind.thing)[0] ?? {}, 'id') ?? ''
     await verify(cloudstack, { thing: kind.thing, args: { id }, expect: { name } }, PATIENCE)
-    return read(oneOf(await rowsById(deps, kind, id), zone_id))
+    return read(oneOf(await rowsById(deps, kind, id), id, zone_id))
   })
 }
 
@@ -128,7 +128,7 @@ async function update<T>(
 ): Promise<T> {
   const { cloudstack } = deps
   if (name === undefined && display_text === undefined) throw invalidField('body', 'names nothing to change')
-  const row = oneOf(await ownRows(deps, kind, id, ctx))
+  const row = oneOf(await ownRows(deps, kind, id, ctx), id)
   const before = textOf(row, 'name') ?? id
   const subject = {
     resource_id: id,
@@ -142,7 +142,7 @@ async function update<T>(
     await cloudstack.call(kind.update, { id, name, displaytext: display_text }, { traceparent })
     const expect = given({ name, displaytext: display_text })
     await verify(cloudstack, { thing: kind.thing, args: { id }, expect }, PATIENCE)
-    return read(oneOf(await rowsById(deps, kind, id)))
+    return read(oneOf(await rowsById(deps, kind, id), id))
   })
 }
 
@@ -211,10 +211,10 @@ function rowsById({ cloudstack }: PlatformDeps, kind: Kind, id: string): Promise
 }
 
 /** Of the zone, where it is in several. */
-function oneOf(rows: readonly Raw[], zone_id?: string): Raw {
+function oneOf(rows: readonly Raw[], id: string, zone_id?: string): Raw {
   const row = rows.find((one) => textOf(one, 'zoneid') === zone_id) ?? rows[0]
   if (row === undefined)
-    throw new ApiError('COMPUTE_ERROR', 'The compute platform took the image, but does not list it any more.')
+    throw new ApiError('COMPUTE_ERROR', `The compute platform took image ${id}, but does not list it any more.`)
   return row
 }
 

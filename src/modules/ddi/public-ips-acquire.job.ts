@@ -92,7 +92,7 @@ async function acquire(run: AcquireRun): Promise<void> {
   if (made === null)
     throw new ApiError(
       'COMPUTE_ERROR',
-      'The compute platform acquired a public address but did not say which; look at GET /ddi/public-ips.',
+      'The compute platform acquired a public address but did not say which; look at `GET /ddi/public-ips`.',
     )
   await run.about({ id: made, name: run.state.ip_address ?? '' })
 }

@@ -137,7 +137,7 @@ async function hypervisors({ database }: GuestNetworkJobDeps): Promise<GuestNetw
   if (rows.length === 0)
     throw new ApiError(
       'NODES_UNREACHABLE',
-      'No agent has enrolled from any hypervisor node, so no node can be asked; enrol them first (groundplane node enrol).',
+      'No agent has enrolled from any hypervisor node, so no node can be asked; enrol them first (`groundplane node enrol`).',
     )
   return rows.map((row) => ({
     node_id: row.id,

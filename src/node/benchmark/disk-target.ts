@@ -41,12 +41,12 @@ export async function openDiskTarget(options: DiskTargetOptions, request: DiskTa
   const path = target === '' ? default_folder : checkedPath(target)
   const at = target === '' ? path : join(await realpath(root), path)
   const stat = await lstat(at).catch(() => null)
-  if (stat === null) throw refused('there is nothing at this path')
-  if (stat.isSymbolicLink() || (await realpath(at)) !== at) throw refused('the path leads over a symbolic link')
+  if (stat === null) throw refused(`there is nothing at this path, ${path}`)
+  if (stat.isSymbolicLink() || (await realpath(at)) !== at) throw refused(`the path ${path} leads over a symbolic link`)
   if (stat.isBlockDevice()) return { path, kind: 'device', file: await openDevice(host, { path, at }, request) }
-  if (!stat.isDirectory()) throw refused('it is neither a block device nor a directory')
+  if (!stat.isDirectory()) throw refused(`${path} is neither a block device nor a directory`)
   if (REFUSED_FOLDERS.some((folder) => path === folder || path.startsWith(`${folder}/`))) {
-    throw refused('test files are not made in this folder')
+    throw refused(`test files are not made in this folder, ${path}`)
   }
   await requireSpace(at, request.profile.test_bytes)
   return { path, kind: 'directory', file: await openTestFile(at).catch(notWritable) }

@@ -32,7 +32,8 @@ export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Prob
     async run(request, signal) {
       const links = await requireDevice({ host, allowed_devices }, request.device)
       const link = links.find(({ name }) => name === request.device)
-      if (link === undefined) throw new ApiError('MTU_DEVICE_NOT_FOUND')
+      if (link === undefined)
+        throw new ApiError('MTU_DEVICE_NOT_FOUND', `Device ${request.device} not found on this node.`)
       const mac = request.mode === 'send' ? await targetMac(host, request, signal) : ''
       const key = `${request.mode} ${request.device}`
       if (busy.has(key)) throw new ApiError('MTU_PROBE_RUNNING', `A ${request.mode} probe runs on ${request.device}.`)

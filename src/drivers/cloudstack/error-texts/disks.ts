@@ -45,17 +45,17 @@ export const DISK_TEXTS: readonly TextRow[] = [
   [
     /shrink the volume|shrink/i,
     'COMPUTE_REJECTED',
-    'The new size is below the present one; making a volume smaller needs `shrink_ok` and loses what lies beyond the end.',
+    'The new size[, {sent.size} GB,] is below the present one; making a volume smaller needs `shrink_ok` and loses what lies beyond the end.',
   ],
   [
     /Failed to resize volume operation/,
     'COMPUTE_ERROR',
-    'The storage of the volume did not take the new size; it may not support making a volume smaller.',
+    'The storage of the volume[ {sent.volume}] did not take the new size; it may not support making a volume smaller.',
   ],
   [
     /automigrate is set to false but volume needs to/,
     'COMPUTE_REJECTED',
-    'The new offering needs the volume on other storage; give `auto_migrate` true.',
+    'The new offering needs the volume[ {sent.volume}] on other storage; give `auto_migrate` true.',
   ],
   [
     /specify a volume that is not attached to any VM/,
@@ -77,9 +77,13 @@ export const DISK_TEXTS: readonly TextRow[] = [
   [
     /Revert snapshot command failed .* supported only for/,
     'COMPUTE_REJECTED',
-    'The hypervisor of the volume cannot revert it to a snapshot; make a new volume from the snapshot instead.',
+    'The hypervisor of the volume cannot revert it to the snapshot[ {sent.id}]; make a new volume from the snapshot instead.',
   ],
-  [/same zone/i, 'VOLUME_ZONE', 'The volume and the virtual machine are in different zones.'],
+  [
+    /same zone/i,
+    'VOLUME_ZONE',
+    'The volume[ {sent.volume}] and the virtual machine[ {sent.virtualmachineid}] are in different zones.',
+  ],
   [
     /Invalid storage type (?<value>\S+) specified/,
     'COMPUTE_REJECTED',
@@ -96,7 +100,11 @@ export const DISK_TEXTS: readonly TextRow[] = [
     '`provisioning_type` must be thin, sparse or fat[, not {sent.provisioningtype}].',
     /DiskOffering/,
   ],
-  [/because invalid domain has been specified/, 'RESOURCE_NOT_FOUND', 'A tenant of `domain_ids` does not exist.'],
+  [
+    /because invalid domain has been specified/,
+    'RESOURCE_NOT_FOUND',
+    'A tenant of `domain_ids` does not exist[: {sent.domainid}].',
+  ],
   [
     /min\/max cpu and min\/max memory/,
     'COMPUTE_REJECTED',

@@ -121,7 +121,7 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /only scalling up it is supported/,
     'SCALE_REFUSED',
-    'A running virtual machine can only grow; stop it to make it smaller.',
+    'The virtual machine[ {sent.vm}] runs and can only grow; stop it to make it smaller.',
   ],
   [
     /does not have tools to support dynamic scaling|live scale/i,
@@ -146,7 +146,7 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
   [
     /template is not password enabled/,
     'COMPUTE_REJECTED',
-    'The password cannot be reset: the template of the virtual machine does not support it.',
+    'The password cannot be reset: the template of the virtual machine[ {sent.vm}] does not support it.',
   ],
   [
     /'?extraconfig'? should not be included in details/,
@@ -235,7 +235,7 @@ export const STATE_TEXTS: readonly TextRow[] = [
   [
     /virtual router is not in the right state/,
     'NETWORK_STATE',
-    'The virtual router of the network does not run; start a virtual machine in the network or restart the network, then repeat this.',
+    'The virtual router of the network[ {sent.network}] does not run; start a virtual machine in the network or restart the network, then repeat this.',
   ],
   [
     /Network is not in the right state to be restarted/,

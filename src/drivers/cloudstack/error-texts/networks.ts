@@ -38,7 +38,7 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /already a firewall rule specified|New rule conflicts with existing rule/,
     'COMPUTE_CONFLICT',
-    'A firewall rule for the same packets exists already; delete it first, or give other ports or ranges.',
+    'A firewall rule for the same packets[ of {sent.protocol}][ from port {sent.startport}] exists already; delete it first, or give other ports or ranges.',
   ],
   [
     /is already mapped to load balancer/,
@@ -106,7 +106,7 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /more than one isolated network/,
     'COMPUTE_REJECTED',
-    'The account has several isolated networks; give `network_id`.',
+    'The account[ {sent.account}] has several isolated networks; give `network_id`.',
   ],
   [
     /Unable to figure out zone to assign IP/,
@@ -151,7 +151,11 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
     'The network[ {sent.network}] cannot change to this network offering[ ({sent.networkofferingid})]: its services or its type differ too much.',
   ],
   [/Invalid IPv4 for DNS(?<which>\d)/, 'COMPUTE_REJECTED', '`dns{which}` is not an IPv4 address.'],
-  [/Can't update system networks/, 'COMPUTE_REJECTED', 'A network of the compute platform itself cannot be changed.'],
+  [
+    /Can't update system networks/,
+    'COMPUTE_REJECTED',
+    'The network[ {sent.network}] belongs to the compute platform itself and cannot be changed.',
+  ],
   [
     /Invalid gateway IP provided|Gateway parameter is invalid/,
     'COMPUTE_REJECTED',
@@ -182,7 +186,7 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
   [
     /subset of services|update set of services/i,
     'COMPUTE_REJECTED',
-    'The services of this provider cannot be chosen one by one.',
+    'The services of the provider[ {sent.id}] cannot be chosen one by one.',
   ],
   [
     /provider is not ready/i,

@@ -36,7 +36,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
   [
     /is a system account, lock is not allowed/,
     'COMPUTE_REJECTED',
-    'An account of the compute platform itself cannot be locked or disabled.',
+    'The account[ {sent.id}] is one of the compute platform itself, which cannot be locked or disabled.',
   ],
   [/LockAccount does not lock accounts/, 'COMPUTE_REJECTED', 'Accounts are locked by disabling them with a lock.'],
   [/accountype should be either/, 'COMPUTE_REJECTED', '`account_type` must be user or domain_admin.'],
@@ -68,7 +68,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     'The limit of {kind} must not be greater than that of the tenant above, {most}.',
   ],
-  [/limit that is at least '0'/, 'COMPUTE_REJECTED', 'A limit must be -1 for none, 0 or more.'],
+  [/limit that is at least '0'/, 'COMPUTE_REJECTED', 'A limit must be -1 for none, 0 or more[; {sent.max} was sent].'],
   [
     /Only -1 limit is supported for Root Admin/,
     'COMPUTE_REJECTED',
@@ -84,7 +84,7 @@ export const TENANT_TEXTS: readonly TextRow[] = [
   [
     /allocated to another (domain|account)|range.* in use by another/i,
     'IP_RANGE_IN_USE',
-    'Addresses of the public range are used by somebody else; release them first.',
+    'Addresses of the public range[ {sent.range}] are used by somebody else; release them first.',
   ],
   [
     /as it not dedicated to any domain/,

@@ -170,7 +170,8 @@ function namesOf(change: RecordChange): string[] {
 
 /** Without a start of authority and a name server a zone is answered by nobody. */
 function refuseApex(record: RecordData, zone: string, siblings?: readonly RecordData[]): void {
-  if (record.type === 'SOA') throw new ApiError('DNS_RECORD_CONFLICT', 'The SOA record belongs to the name server.')
+  if (record.type === 'SOA')
+    throw new ApiError('DNS_RECORD_CONFLICT', `The SOA record of zone ${zone} belongs to the name server.`)
   const last = siblings !== undefined && !siblings.some((row) => row.type === 'NS')
   if (record.type === 'NS' && record.fqdn === zone && last)
     throw new ApiError('DNS_RECORD_CONFLICT', `${contentOf(record)} is the last name server of zone ${zone}.`)

@@ -58,7 +58,10 @@ export function decommissionChanges(deps: ChangesDeps) {
     async decommissionWipeConfirm({ params, body }: Input<Routes['decommissionWipeConfirm']>, ctx: RequestContext) {
       const row = await latest(params.nodeIP)
       if (row.job_status === 'failed')
-        throw new ApiError('NODE_STATE', 'The decommission has failed before its end; retry it first.')
+        throw new ApiError(
+          'NODE_STATE',
+          `The decommission of node ${params.nodeIP} has failed before its end; retry it first.`,
+        )
       const subject = about(params.nodeIP, 'Confirm wipe', row.resource_id)
       await recordOperation(deps, ctx, 'NODE', subject, () =>
         database.transact(async (trx) => {
