@@ -33,7 +33,7 @@ export function addJobCommands(group: Command, program: Program): void {
       const connection = await connectAs(options, program)
       const id = await jobId(job, connection, program)
       const log = name === 'wait' ? undefined : createJobLog(options, program.terminal)
-      await showResult(connection, id, options, program, log)
+      await showResult(connection, id, options, program, { log })
     })
   }
 }

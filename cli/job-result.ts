@@ -1,7 +1,8 @@
 // What a job led to: waits for its end and shows the thing that it was about.
 import { firstStatus, type RouteSpec } from '#src/contract/route.ts'
-import { type Answer, call } from './call.ts'
+import { type Answer, call, type PartialInput } from './call.ts'
 import type { Connection } from './connection.ts'
+import type { RouteInput } from './input.ts'
 import { waitForJob } from './job-follower.ts'
 import type { JobLog } from './job-log.ts'
 import { NAME_ROWS } from './name-rows.ts'
@@ -25,7 +26,7 @@ export async function showResult(
   job_id: string,
   options: CommonOptions,
   { terminal, routes }: Place,
-  log?: JobLog,
+  { log, input }: { log?: JobLog | undefined; input?: RouteInput } = {},
 ): Promise<void> {
   const silent: Progress = { show: () => {}, end: () => {} }
   const job = await waitForJob(connection, routes, {
@@ -35,7 +36,7 @@ export async function showResult(
     interrupted: terminal.interrupted,
     ...(log === undefined ? {} : { log }),
   })
-  const resource = await readResource(connection, textOf(job.resource_type), textOf(job.resource_id), routes)
+  const resource = await readResource(connection, textOf(job.resource_type), textOf(job.resource_id), routes, input)
   if (!options.quiet) note(terminal, textOf(job.status) ?? 'done')
   if (resource !== undefined) return printAnswer(terminal, resource.answer, resource.schema, options)
   if (!options.json) {
@@ -48,7 +49,7 @@ export async function showResult(
 /** What `--columns` may name: members of the thing when its end is waited for, else of the answer. */
 export function resultSchema(route: RouteSpec, wait_ms: number | null | undefined, routes: RouteTable): unknown {
   if (wait_ms === undefined || route.event === undefined) return route.ok[firstStatus(route)]
-  const read = readOf(route.event.resource_type, routes)
+  const [read] = readsOf(route.event.resource_type, routes)
   return read?.ok[firstStatus(read)]
 }
 
@@ -57,9 +58,11 @@ interface Resource {
   schema: unknown
 }
 
-function readOf(resource_type: string | undefined, routes: RouteTable): RouteSpec | undefined {
-  const operation = NAME_ROWS.find((row) => row.read?.resource_type === resource_type)?.read?.operation
-  return operation === undefined ? undefined : routes.get(operation)
+/** Several kinds of things may have one resource type: snapshots of machines and of volumes. */
+function readsOf(resource_type: string | undefined, routes: RouteTable): RouteSpec[] {
+  return NAME_ROWS.filter((row) => row.read?.resource_type === resource_type).flatMap(
+    (row) => routes.get(row.read?.operation ?? '') ?? [],
+  )
 }
 
 /** The thing a job was about; undefined when nothing reads it, or it is gone because the job removed it. */
@@ -68,19 +71,36 @@ async function readResource(
   resource_type: string | undefined,
   id: string | undefined,
   routes: RouteTable,
+  input: RouteInput | undefined,
 ): Promise<Resource | undefined> {
-  const route = readOf(resource_type, routes)
-  if (route === undefined || id === undefined) return undefined
-  const field = shapeOf(route.params ?? route.body).required[0] ?? 'id'
-  try {
-    const answer = await call(connection, route, givenIn(route, field, id))
-    const list = listOf(answer.value)
-    if (list === undefined) return { answer, schema: route.ok[answer.status] }
-    // Some things can only be read from their list.
-    const found = list.rows.find((row) => isRecord(row) && row.id === id)
-    if (found === undefined) return undefined
-    return { answer: { status: answer.status, text: JSON.stringify(found), value: found }, schema: undefined }
-  } catch {
-    return undefined
+  if (id === undefined) return undefined
+  for (const route of readsOf(resource_type, routes)) {
+    try {
+      const found = resourceIn(await call(connection, route, readBy(route, id, input)), route, id)
+      if (found !== undefined) return found
+    } catch {
+      // Not of this kind, or gone.
+    }
   }
+  return undefined
+}
+
+/** By its id. Rules of an address or a network are listed by it alone, which the command named. */
+function readBy(route: RouteSpec, id: string, input: RouteInput | undefined): PartialInput {
+  const { required, members } = shapeOf(route.params ?? route.body)
+  const given = isRecord(input?.body) ? input.body : {}
+  const owners = OWNERS.filter((name) => members.has(name) && !members.has('id'))
+  if (owners.length > 0) return { body: Object.fromEntries(owners.map((name) => [name, given[name]])) }
+  return givenIn(route, required[0] ?? 'id', id)
+}
+
+const OWNERS = ['public_ip_id', 'network_id'] as const
+
+function resourceIn(answer: Answer, route: RouteSpec, id: string): Resource | undefined {
+  const list = listOf(answer.value)
+  if (list === undefined) return { answer, schema: route.ok[answer.status] }
+  // Some things can only be read from their list.
+  const found = list.rows.find((row) => isRecord(row) && row.id === id)
+  if (found === undefined) return undefined
+  return { answer: { status: answer.status, text: JSON.stringify(found), value: found }, schema: undefined }
 }

@@ -87,10 +87,12 @@ export const NAME_ROWS: readonly NameRow[] = [
     what: 'forwarding rule', fields: [], nouns: ['portForwarding'], list: 'portForwardingList',
     names: [(rule) => ruleName(rule, true), (rule) => ruleName(rule, false)],
     of: { field: 'public_ip_id', what: 'public IP', holds: isOfAddress },
+    read: { operation: 'portForwardingList', resource_type: 'PORT_FORWARDING' },
   },
   {
     what: 'firewall rule', fields: [], nouns: ['firewallRule'], list: 'firewallRuleList', names: [firewallRuleName],
     of: { field: 'public_ip_id', what: 'public IP', holds: isOfAddress },
+    read: { operation: 'firewallRuleList', resource_type: 'FIREWALL_RULE' },
   },
   {
     what: 'load-balancer rule', fields: [], nouns: ['loadBalancer'], list: 'loadBalancerList', names: ['name'],
@@ -117,10 +119,12 @@ export const NAME_ROWS: readonly NameRow[] = [
   {
     what: 'snapshot of a volume', fields: ['snapshot_id'], only: ['volumeSnapshot', 'vmDiskCreate'],
     nouns: ['volumeSnapshot'], list: 'volumeSnapshotList', names: ['name'], narrow: { volume_id: 'volume_id' },
+    read: { operation: 'volumeSnapshotList', resource_type: 'SNAPSHOT' },
   },
   {
     what: 'affinity group', fields: ['affinity_group_id', 'affinity_group_ids'], nouns: ['affinityGroup'],
     list: 'affinityGroupList', names: ['name'],
+    read: { operation: 'affinityGroupList', resource_type: 'AFFINITY_GROUP' },
   },
   { what: 'user data', fields: ['user_data_id'], nouns: ['userData'], list: 'userDataList', names: ['name'] },
   { what: 'project', fields: ['project_id'], nouns: ['project'], list: 'projectList', names: ['name'] },

@@ -42,7 +42,7 @@ export function addNodeCommands(group: Command, program: Program): void {
     const connection = await connectAs(options, program)
     const id = newest((await jobsOf(node, connection, program, { page_size: 200 })).value, node)
     const lines = createJobLog(options, terminal)
-    if (given.follow === true) await showResult(connection, id, options, program, lines)
+    if (given.follow === true) await showResult(connection, id, options, program, { log: lines })
     else await printLog(connection, id, routes, lines)
   })
 }

@@ -182,7 +182,7 @@ async function runOnce({ connection, route, input, options, program }: JsonRun):
   const answer = await perform(connection, route, input, callOptions(options))
   const job_id = runningJob(route, answer)
   if (job_id === undefined) return printAnswer(program.terminal, answer, route.ok[answer.status], options)
-  if (options.wait_ms !== undefined) return showResult(connection, job_id, options, program)
+  if (options.wait_ms !== undefined) return showResult(connection, job_id, options, program, { input })
   await printAnswer(program.terminal, answer, route.ok[answer.status], options)
   if (!options.quiet && !options.json)
     note(program.terminal, `follow it: groundplane job follow ${job_id}; or use --wait`)

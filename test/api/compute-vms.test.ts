@@ -236,7 +236,7 @@ test('destroying, then expunging, removes the machine', async () => {
   assert.equal((await jobEnded(destroyed.body.job_id)).job_status, 'completed', destroyed.text)
   assert.equal(await stateOf(id), 'Destroyed')
   const for_good = await plan('expunge')
-  assert.match(for_good.message, /^Would destroy virtual machine .* for good, with volume /)
+  assert.match(for_good.message, /^Would destroy virtual machine .* for good with volume /)
   assert.equal(await stateOf(id), 'Destroyed')
   const expunged = await lab.call('POST', '/compute/vms/expunge', { virtual_machine_id: id })
   assert.equal((await jobEnded(expunged.body.job_id)).job_status, 'completed', expunged.text)

@@ -189,7 +189,11 @@ test('a firewall rule that the platform alone knows to be there already is a con
     [431, 'New rule conflicts with existing rule: FirewallRule {"id":9}'],
   ] as const) {
     await api.control('fail', { command: 'createFirewallRule', code, text, times: 1 })
-    api.refused(await firewall(body), 'COMPUTE_CONFLICT', /A firewall rule for the same packets exists already/)
+    api.refused(
+      await firewall(body),
+      'COMPUTE_CONFLICT',
+      /A firewall rule for the same packets of tcp from port 80 exists already/,
+    )
   }
 })
 

@@ -17,6 +17,7 @@ const NODES = [
   { hostname: 'kvm-01', fqdn: 'kvm-01.x', bmc_ip: '10.1.0.11', node_ip: '10.0.0.11', status: 'online' },
   { hostname: 'kvm-02', fqdn: 'kvm-02.x', bmc_ip: '10.1.0.12', node_ip: '10.0.0.12', status: 'online' },
 ]
+const RULE = '0193a3c1-7f3a-7d5e-9a52-0a4f5a0c1d12'
 const OFFLINE = { hostname: 'kvm-03', fqdn: 'kvm-03.x', bmc_ip: '10.1.0.13', node_ip: '10.0.0.13', status: 'offline' }
 
 let service: FakeService
@@ -80,6 +81,12 @@ before(async () => {
             log: log(['Sent.', 'Seen.', ...LINES], part),
           })
     },
+    'POST /network/firewall-rules': () => ({ status: 201, body: { job_id: RULE, status: 'IN_PROGRESS' } }),
+    [`GET /jobs/${RULE}`]: () =>
+      job(RULE, { job_status: 'completed', resource_type: 'FIREWALL_RULE', resource_id: RULE, status: 'Created.' }),
+    'POST /network/firewall-rules/list': ({ body }) => ({
+      body: { firewall_rules: [{ id: RULE, of: (body as { public_ip_id: string }).public_ip_id }], count: 1 },
+    }),
     'GET /healthz': () => ({ body: { status: 'ok' } }),
     'GET /auth/me': ({ headers }) =>
       headers.authorization === 'Bearer gp_test'
@@ -193,6 +200,13 @@ suite('time', () => {
     assert.match(stderr, /Network lan is ready\./)
     assert.equal(service.to('GET', `/jobs/${OLD}`).length, 0)
     assert.equal((await run('job wait nothing')).code, 4)
+  })
+
+  test('--wait ends with the rule that was made, read from the list of its address', async () => {
+    const { code, stdout, stderr } = await run(
+      `firewall create tcp --public-ip-id ${NETWORK_ID} --start-port 443 --wait --json`,
+    )
+    assert.deepEqual([code, JSON.parse(stdout)], [0, { id: RULE, of: NETWORK_ID }], stderr)
   })
 
   test('job follow prints each line of the job once, however many there are, then the thing', async () => {

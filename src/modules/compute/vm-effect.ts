@@ -42,12 +42,15 @@ export async function effectOfDestruction(
       .filter((row) => textOf(row, 'virtualmachineid') === id)
       .map((row) => affectedOf('public_ip', row, 'ipaddress')),
   ]
-  const words = affected.map(({ kind, name }) => `${kind.replaceAll('_', ' ')} ${name}`)
-  const end = expunge ? 'for good' : 'it could be recovered until it is expunged'
-  return {
-    message: `Would destroy virtual machine ${resource_name}${expunge ? ` ${end}` : ''}, with ${words.join(', ') || 'nothing else'}${expunge ? '' : `; ${end}`}.`,
-    affected,
-  }
+  const named = (kind: string, words: string): string[] =>
+    affected.filter((one) => one.kind === kind).map(({ name }) => `${words} ${name}`)
+  const going = [...named('volume', 'volume'), ...named('snapshot', 'snapshot')].join(', ')
+  const parts = [
+    `Would destroy virtual machine ${resource_name}${expunge ? ' for good' : ''}${going === '' ? '' : ` with ${going}`}`,
+    ...named('public_ip', 'public IP').map((address) => `${address} would lead nowhere`),
+    ...(expunge ? [] : ['it could be recovered until it is expunged']),
+  ]
+  return { message: `${parts.join('; ')}.`, affected }
 }
 
 function affectedOf(kind: string, row: Raw, name = 'name'): Affected {

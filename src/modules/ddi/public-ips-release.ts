@@ -12,6 +12,10 @@ const RULES = [
   { kind: 'load_balancer', command: 'listLoadBalancerRules', key: 'loadbalancerrule', filter: 'publicipid' },
 ] as const
 
+const WORDS: Readonly<Record<string, string>> = {
+  firewall_rule: 'firewall rule', port_forwarding: 'port-forwarding rule', load_balancer: 'load-balancer rule', dns_record: 'DNS name',
+} // biome-ignore format: one record
+
 export async function effectOfRelease(
   { cloudstack, dns }: PublicIpDeps,
   { id, ip_address, vm_id, vm_name }: PublicIp,
@@ -32,11 +36,11 @@ export async function effectOfRelease(
     ...rules.flat(),
     ...(name === undefined ? [] : [{ kind: 'dns_record', id: name.record_id, name: name.fqdn }]),
   ]
-  const words = affected.map((one) => `${one.kind.replaceAll('_', ' ')} ${one.name}`)
-  return {
-    message: `Would release public IP ${ip_address}, with ${words.join(', ') || 'nothing that uses it'}.`,
-    affected,
-  }
+  const lost = affected.filter(({ kind }) => kind !== 'virtual_machine')
+  const words = lost.map(({ kind, name: what }) => `${WORDS[kind] ?? kind} ${what}`)
+  const machine = vm_id === null ? '' : `; virtual machine ${vm_name ?? vm_id} would be reached by it no more`
+  const rest = words.join(', ') || 'nothing that stands on it'
+  return { message: `Would release public IP ${ip_address} with ${rest}${machine}.`, affected }
 }
 
 /** Load-balancer rules have names; of the others the ports say which they are. */
