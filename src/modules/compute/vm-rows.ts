@@ -63,7 +63,7 @@ export function vmRows(cloudstack: CloudStack) {
     postcondition: () => unverified('A machine that was rebooted looks like one that was not.'),
     reply: present,
   }
-  return { vmStart, vmStop, vmReboot, ...changingRows(cloudstack) }
+  return { vmStart, vmStop, vmReboot, ...changingRows(cloudstack), ...endingRows(cloudstack) }
 }
 
 function changingRows(cloudstack: CloudStack) {
@@ -111,6 +111,10 @@ function changingRows(cloudstack: CloudStack) {
       return vm === null ? readVm(cloudstack, body.virtual_machine_id, ctx) : vmOf(vm)
     },
   }
+  return { vmUpdate }
+}
+
+function endingRows(cloudstack: CloudStack) {
   const vmDestroy: JobRowSpec<Spec<'vmDestroy'>> = {
     mode: 'job',
     command: 'destroyVirtualMachine',
@@ -146,7 +150,7 @@ function changingRows(cloudstack: CloudStack) {
       gone: true,
     }),
   }
-  return { vmUpdate, vmDestroy, vmExpunge }
+  return { vmDestroy, vmExpunge }
 }
 
 /** Hosts, clusters and pods belong to no tenant: a tenant-scoped caller cannot choose among them. */
