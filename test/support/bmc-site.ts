@@ -14,6 +14,8 @@ export interface BmcSite {
   lab: Lab
   redfish: RedfishLab
   bmcs: Record<ProfileName, SimulatedBmc>
+  /** Folder of the images. */
+  iso_dir: string
   /** POSTs below /vendora-inventory/ about this BMC. */
   ask(
     bmc: SimulatedBmc,
@@ -84,6 +86,7 @@ export async function startBmcSite(options: BmcSiteOptions = {}): Promise<BmcSit
     lab,
     redfish,
     bmcs: redfish.bmcs as BmcSite['bmcs'],
+    iso_dir,
     ask: (bmc, path, body = {}, more = {}) =>
       lab.call('POST', `/vendora-inventory/${path}`, { bmc_ip: bmc.host, ...body }, more),
     asked: ({ name }) =>
