@@ -228,6 +228,36 @@ test('a busy BMC is asked again, a refused value is not', async () => {
   await assert.rejects(sendReset(bmc, 'Nmi'), (error) => error instanceof RedfishError && error.problem === 'rejected')
 })
 
+test('a session that a BMC is just giving when its connection is dropped is given back', async () => {
+  const [asked, answer, given_back] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  assert.ok(asked !== undefined && answer !== undefined && given_back !== undefined)
+  const server = createServer(await selfSigned('slow'), (request, response) => {
+    if (request.method === 'POST') {
+      asked.resolve()
+      const headers = { location: '/redfish/v1/Sessions/7', 'x-auth-token': 'token-7' }
+      void answer.promise.then(() => response.writeHead(201, headers).end('{}'))
+    } else if (request.method === 'DELETE') {
+      if (request.url === '/redfish/v1/Sessions/7' && request.headers['x-auth-token'] === 'token-7')
+        given_back.resolve()
+      response.writeHead(204).end()
+    } else response.end(JSON.stringify({ Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.80.12', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const credentials = { username: 'admin', password: 'example-pass' }
+  const bmc = redfish.open({ bmc_ip: '127.0.80.12', port: address.port, system_id: null, credentials, tls: { mode: 'insecure' } }) // biome-ignore format: one call
+  const reading = bmc.client.get('/redfish/v1/Systems/1').catch(() => {})
+  await asked.promise
+  redfish.drop('127.0.80.12')
+  answer.resolve()
+  await given_back.promise
+  await reading
+  await assert.rejects(bmc.client.get('/redfish/v1/Systems/1'), RedfishError)
+  server.closeAllConnections()
+  await new Promise((resolve) => server.close(resolve))
+})
+
 test('a change names the ETag of what was read: weak ones are sent in their strong form, a lost race is no overwriting', async () => {
   const bmc = open(one)
   await setBootOnce(bmc)

@@ -60,23 +60,28 @@ export function createSession(parts: SessionParts): Session {
   const { address, credentials, rejected: memory } = parts
   let login: Promise<LoggedIn> | undefined
   let current: LoggedIn | undefined
+  let is_closed = false
   /** Where sessions once worked, their failure is told and never circumvented. */
   let had_session = false
   const logIn = async (root: Document): Promise<LoggedIn> => {
     memory.check(address, credentials)
     const made = await openSession(parts, root, had_session)
     if (made.kind === 'session') had_session = true
-    current = made
     return made
   }
   return {
     async headers(root) {
+      if (is_closed) throw new RedfishError({ operation: 'login', failure: 'unavailable', detail: 'connection closed' })
       // Whoever comes while a login is under way waits for that one.
-      login ??= logIn(root).catch((error: unknown) => {
-        login = undefined
+      const mine = (login ??= logIn(root))
+      try {
+        const made = await mine
+        if (login === mine) current = made
+        return made.headers
+      } catch (error) {
+        if (login === mine) login = undefined
         throw error
-      })
-      return (await login).headers
+      }
     },
     refused(used) {
       const by_session = 'x-auth-token' in used
@@ -90,9 +95,12 @@ export function createSession(parts: SessionParts): Session {
     },
     kind: () => current?.kind,
     async end() {
-      const ended = current
+      // One that is still being made is there a moment later, and would stay: BMCs have room for a handful.
+      is_closed = true
+      const ending = login
       current = undefined
       login = undefined
+      const ended = await ending?.catch(() => undefined)
       if (ended?.uri === undefined || ended.uri === null) return
       await parts.send('DELETE', ended.uri, ended.headers).catch(() => {})
     },
