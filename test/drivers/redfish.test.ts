@@ -228,9 +228,9 @@ test('a busy BMC is asked again, a refused value is not', async () => {
   await assert.rejects(sendReset(bmc, 'Nmi'), (error) => error instanceof RedfishError && error.problem === 'rejected')
 })
 
-test('a session that a BMC is just giving when its connection is dropped is given back', async () => {
-  const [asked, answer, given_back] = [0, 1, 2].map(() => Promise.withResolvers<void>())
-  assert.ok(asked !== undefined && answer !== undefined && given_back !== undefined)
+test('a session that a BMC is just making when its connection is dropped is ended there', async () => {
+  const [asked, answer, ended] = [0, 1, 2].map(() => Promise.withResolvers<void>())
+  assert.ok(asked !== undefined && answer !== undefined && ended !== undefined)
   const server = createServer(await selfSigned('slow'), (request, response) => {
     if (request.method === 'POST') {
       asked.resolve()
@@ -238,7 +238,7 @@ test('a session that a BMC is just giving when its connection is dropped is give
       void answer.promise.then(() => response.writeHead(201, headers).end('{}'))
     } else if (request.method === 'DELETE') {
       if (request.url === '/redfish/v1/Sessions/7' && request.headers['x-auth-token'] === 'token-7')
-        given_back.resolve()
+        ended.resolve()
       response.writeHead(204).end()
     } else response.end(JSON.stringify({ Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } }))
   })
@@ -251,7 +251,7 @@ test('a session that a BMC is just giving when its connection is dropped is give
   await asked.promise
   redfish.drop('127.0.80.12')
   answer.resolve()
-  await given_back.promise
+  await ended.promise
   await reading
   await assert.rejects(bmc.client.get('/redfish/v1/Systems/1'), RedfishError)
   server.closeAllConnections()

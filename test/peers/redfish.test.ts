@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
@@ -14,7 +14,9 @@ import { selfSigned } from '../../lab/redfish/certificate.ts'
 import { startRedfish } from '../../lab/redfish/server.ts'
 import { wipeReport } from '../../lab/redfish/wipe-image.ts'
 import type { Bmc } from '#src/drivers/redfish/bmc.ts'
+import { checkBiosChange, readBios, submitBios } from '#src/drivers/redfish/bios.ts'
 import { createRedfish, type Redfish } from '#src/drivers/redfish/connections.ts'
+import { readVersions, submitUpdate } from '#src/drivers/redfish/firmware.ts'
 import { readInventory } from '#src/drivers/redfish/inventory.ts'
 import { bootSlot, ejectMedia, insertMedia, readSlot, setBootOnce } from '#src/drivers/redfish/media.ts'
 import { readPower, sendReset } from '#src/drivers/redfish/power.ts'
@@ -30,8 +32,10 @@ const EMULATOR = '/opt/groundplane-peers/sushy-tools-2.2.0/bin/sushy-emulator'
 const no_emulator = existsSync(EMULATOR)
   ? false
   : `${EMULATOR} is not installed: scripts/install-peers could not reach PyPI`
-const SUSHY = '/usr/lib/python3/dist-packages/sushy'
-const no_client = existsSync(SUSHY) ? false : 'python3-sushy is not installed'
+const PACKAGES = '/usr/lib/python3/dist-packages'
+const no_libvirt =
+  no_emulator || (existsSync(join(PACKAGES, 'libvirt.py')) ? false : 'python3-libvirt is not installed')
+const no_client = existsSync(join(PACKAGES, 'sushy')) ? false : 'python3-sushy is not installed'
 const MAC = '00:11:22:33:44:55'
 
 let redfish: Redfish
@@ -45,10 +49,11 @@ before(() => {
 })
 after(() => redfish.close())
 
-/** `notify`: told of each change of the machine, as of one that starts. */
+/** `libvirt`: with the driver whose machines are those of libvirt's own test driver, in memory. `notify`: told of each change of the machine, as of one that starts. */
 async function startEmulator({
   state = 'Off',
   notify = '',
+  libvirt = false,
 } = {}): Promise<{ bmc: Bmc; port: number; child: ChildProcess }> {
   const folder = tempFolder('gp-sushy-')
   const { key, cert } = await selfSigned('sushy')
@@ -69,7 +74,7 @@ async function startEmulator({
   const child = spawn(
     EMULATOR,
     [
-      '--fake',
+      ...(libvirt ? ['--libvirt-uri', 'test:///default'] : ['--fake']),
       '--interface',
       host,
       '--port',
@@ -81,12 +86,24 @@ async function startEmulator({
       '--ssl-key',
       join(folder, 'key.pem'),
     ],
-    { cwd: folder, stdio: 'ignore', env: { ...process.env, TMPDIR: folder } },
+    {
+      cwd: folder,
+      stdio: 'ignore',
+      env: { ...process.env, TMPDIR: folder, ...(libvirt ? { PYTHONPATH: bindings(folder) } : {}) },
+    },
   )
   const credentials = { username: 'admin', password: 'example-pass' }
   const bmc = redfish.open({ bmc_ip: host, port, system_id: null, credentials, tls: { mode: 'insecure' } })
   await until('the emulator answers', async () => (await bmc.client.root({ once: true })) !== undefined)
   return { bmc, port, child }
+}
+
+/** The binding of Debian alone: its other modules must not shadow those of the emulator. */
+function bindings(folder: string): string {
+  const own = join(folder, 'bindings')
+  mkdirSync(own)
+  for (const name of readdirSync(PACKAGES)) if (/^libvirt(mod\.|\.py)/.test(name)) symlinkSync(join(PACKAGES, name), join(own, name)) // biome-ignore format: one rule
+  return own
 }
 
 /** One controller with a disk; the emulator gives every disk the serial number 1234570. */
@@ -128,6 +145,35 @@ test('sushy-emulator: found by links, inventory without failure, power on and of
     child.kill('SIGTERM')
     await once(child, 'exit')
     await closeServer(images)
+  }
+})
+
+test('sushy-emulator with libvirt’s test driver: inventory, a BIOS change by its registry, an update that names the new version, power', {
+  skip: no_libvirt,
+  timeout: 120_000,
+}, async () => {
+  const { bmc, child } = await startEmulator({ libvirt: true })
+  try {
+    const inventory = await readInventory(bmc)
+    assert.deepEqual([inventory.system.manufacturer, inventory.cpu.length], ['Sushy Emulator', 2])
+    const reading = await readBios(bmc)
+    assert.equal(reading.current?.['ProcTurboMode'], 'Enabled')
+    const checked = checkBiosChange(reading, { ProcTurboMode: 'Disabled' })
+    await submitBios(bmc, reading, checked)
+    assert.equal((await readBios(bmc)).current?.['ProcTurboMode'], 'Disabled')
+    const before_update = await readVersions(bmc)
+    // It wants to be told what is updated, and fetches nothing.
+    const { remote_id } = await submitUpdate(bmc, { image_uri: 'http://127.0.0.1:9/bios.bin' })
+    assert.equal(remote_id, '42')
+    const after_update = await readVersions(bmc)
+    assert.deepEqual([before_update['BIOS'], after_update['BIOS']], ['1.0.0', '1.1.0'])
+    await sendReset(bmc, 'ForceOff')
+    await until('the machine is off', async () => (await readPower(bmc)).power_on === false, 60_000)
+    await sendReset(bmc, 'On')
+    await until('the machine is on', async () => (await readPower(bmc)).power_on === true, 60_000)
+  } finally {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
   }
 })
 
