@@ -237,8 +237,7 @@ test('a session that a BMC is just making when its connection is dropped is ende
       const headers = { location: '/redfish/v1/Sessions/7', 'x-auth-token': 'token-7' }
       void answer.promise.then(() => response.writeHead(201, headers).end('{}'))
     } else if (request.method === 'DELETE') {
-      if (request.url === '/redfish/v1/Sessions/7' && request.headers['x-auth-token'] === 'token-7')
-        ended.resolve()
+      if (request.url === '/redfish/v1/Sessions/7' && request.headers['x-auth-token'] === 'token-7') ended.resolve()
       response.writeHead(204).end()
     } else response.end(JSON.stringify({ Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } }))
   })
