@@ -22,7 +22,7 @@ import {
   ZONE,
   ZONES,
 } from '../support/address-steps.ts'
-import { type DhcpClient, openDhcpClient } from '../support/dhcp-client.ts'
+import { type DhcpClient, openDhcpClient, SILENCE_MS } from '../support/dhcp-client.ts'
 import { type KeaServer, keaMissing } from '../support/kea-server.ts'
 import { type KeaPair, startKeaPair } from '../support/kea-pair.ts'
 import { type PowerDnsServer, powerDnsMissing, startPowerDns } from '../support/powerdns-server.ts'
@@ -68,7 +68,7 @@ describe('two DHCP servers', { skip: keaMissing() }, () => {
   const obtain = async (client: DhcpClient | undefined, number: number): Promise<string> => {
     let ip: string | undefined
     await until('a client gets an address', async () => {
-      ip = (await client?.obtain(mac(number)))?.ip
+      ip = (await client?.obtain(mac(number), SILENCE_MS))?.ip
       return ip !== undefined
     })
     return ip ?? ''

@@ -18,7 +18,6 @@ import {
 } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, beforeEach, describe, it } from 'node:test'
-import { setTimeout as wait } from 'node:timers/promises'
 import type { BenchmarkResult, DiskBenchmarkRequest } from '#src/contract/storage/benchmark.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { type Host, linuxHost } from '#src/kernel/host.ts'
@@ -26,11 +25,12 @@ import { createFileHistory } from '#src/node/benchmark/history.ts'
 import { type Benchmarks, createBenchmarks } from '#src/node/benchmark/index.ts'
 import type { RunProgress } from '#src/node/benchmark/runs.ts'
 import { tempFolder } from '../support/temp-folder.ts'
+import { until } from '../support/until.ts'
 
 const SMALL = { custom_profile: { read_write: 'randrw', test_size: '16M', num_jobs: 2 }, duration_sec: 3 } as const
 const LONG = { profile_id: 'rand-read-4k', custom_profile: { test_size: '16M' }, duration_sec: 60 } as const
 
-describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, () => {
+describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 400_000 }, () => {
   let base: string
   let folder: string
   let heard: RunProgress[]
@@ -53,7 +53,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
       assert.ok((io.total_ios ?? 0) > 0 && (io.iops ?? 0) > 0 && (io.bandwidth_kbps ?? 0) > 0)
       assert.ok((io.latency_p50_us ?? 0) <= (io.latency_p999_us ?? 0))
     }
-    assert.ok(result.duration_seconds >= 3 && result.duration_seconds < 30)
+    assert.ok(result.duration_seconds >= 3)
     assert.ok(
       heard.some(
         ({ percent, result: live }) => percent < 100 && live.status === 'running' && (live.read.iops ?? 0) > 0,
@@ -73,7 +73,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     const running = await disk({ ...LONG, target: folder }, { prefer_async: true })
     assert.equal(running.status, 'running')
     await assert.rejects(disk({ ...SMALL, target: folder }), code('BENCHMARK_RUNNING'))
-    await until(() => Promise.resolve(heard.some(({ result }) => result.read.iops !== null)))
+    await until('it measures', () => heard.some(({ result }) => result.read.iops !== null))
     const pids = await toolsBelow(process.pid)
     assert.ok(pids.length > 0, 'the tool is not running')
     const cancelled = await node.handlers.benchmarkCancel(input({ id: running.id }), context())
@@ -86,7 +86,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
   it('ends the run when the client goes away', async () => {
     const client = new AbortController()
     const answer = disk({ ...LONG, target: folder }, { signal: client.signal })
-    await until(() => Promise.resolve(heard.some(({ result }) => result.read.iops !== null)))
+    await until('it measures', () => heard.some(({ result }) => result.read.iops !== null))
     client.abort()
     assert.equal((await answer).status, 'failed')
     assert.deepEqual(await toolsBelow(process.pid), [])
@@ -102,7 +102,7 @@ describe('disk benchmark', { skip: toolMissing() ?? false, timeout: 120_000 }, (
     assert.ok(tools.length > 0, 'the tool is not running')
     agent.kill('SIGKILL')
     await once(agent, 'exit')
-    await until(async () => (await alive(tools)).length === 0)
+    await until('the tools have ended', async () => (await alive(tools)).length === 0)
     assert.deepEqual(await readdir(folder), [])
     const next = await start(history)
     await next.recover()
@@ -328,14 +328,6 @@ function mountedDisk(): { path: string; serial: string } | null {
     return { path, serial: execFileSync('lsblk', ['-n', '-d', '-o', 'SERIAL', path], { encoding: 'utf8' }).trim() }
   } catch {
     return null
-  }
-}
-
-async function until(holds: () => Promise<boolean>): Promise<void> {
-  const end = performance.now() + 20_000
-  while (!(await holds())) {
-    if (performance.now() > end) assert.fail('not reached in 20 s')
-    await wait(20)
   }
 }
 

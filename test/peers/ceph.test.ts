@@ -24,7 +24,6 @@ import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 const INPUT = { params: undefined, query: undefined, body: undefined }
-const DEADLINE_MS = 40_000
 /** Of those who ask and write all the time, so that they leave the processor to others. */
 const PAUSE_MS = 250
 
@@ -47,15 +46,11 @@ describe('a real cluster store on this machine', { skip: cephRefused() ?? false,
   })
 
   test('its pools, its storage daemon and the disk of that daemon are reported', async () => {
-    await until(
-      'the cluster store is settled',
-      async () => {
-        await monitor.refresh()
-        assert.equal((await health()).clusterstore_health, 'HEALTHY', (await status()).message)
-        return true
-      },
-      DEADLINE_MS,
-    )
+    await until('the cluster store is settled', async () => {
+      await monitor.refresh()
+      assert.equal((await health()).clusterstore_health, 'HEALTHY', (await status()).message)
+      return true
+    })
     const now = await status()
     assert.deepEqual([now.has_storage, now.osd_count, now.pool_count], [true, 1, 1])
     assert.equal(now.device_classes?.length, 1)
@@ -104,9 +99,10 @@ describe('a real cluster store on this machine', { skip: cephRefused() ?? false,
     process.kill(pid, 'SIGSTOP')
     try {
       const reading = monitor.refresh()
-      const started = performance.now()
+      let is_read = false
+      reading.then(() => (is_read = true)).catch(() => {})
       assert.equal((await status()).osd_count, 1)
-      assert.ok(performance.now() - started < 500)
+      assert.equal(is_read, false, 'the answer waits for no reading')
       await reading
       const now = await status()
       assert.deepEqual([now.osd_count, now.readings[0]?.stale], [1, true])
@@ -115,36 +111,24 @@ describe('a real cluster store on this machine', { skip: cephRefused() ?? false,
     } finally {
       process.kill(pid, 'SIGCONT')
     }
-    await until(
-      'it answers again',
-      async () => {
-        await monitor.refresh()
-        return (await status()).readings[0]?.stale === false
-      },
-      DEADLINE_MS,
-    )
+    await until('it answers again', async () => {
+      await monitor.refresh()
+      return (await status()).readings[0]?.stale === false
+    })
   })
 
   test('a storage daemon that ends is down, takes the storage with it, and fails its disk', async () => {
     process.kill(await cluster.pid('osd.0'), 'SIGTERM')
-    await until(
-      'the storage daemon counts as down',
-      async () => {
-        await monitor.refresh()
-        return (await status()).osd_count === 0
-      },
-      DEADLINE_MS,
-    )
+    await until('the storage daemon counts as down', async () => {
+      await monitor.refresh()
+      return (await status()).osd_count === 0
+    })
     assert.equal((await status()).has_storage, false)
-    const now = await until(
-      'the storage daemon is down in the usage table too',
-      async () => {
-        await monitor.refresh()
-        const verdict = await health()
-        return (verdict.failed_disks ?? []).length > 0 ? verdict : undefined
-      },
-      DEADLINE_MS,
-    )
+    const now = await until('the storage daemon is down in the usage table too', async () => {
+      await monitor.refresh()
+      const verdict = await health()
+      return (verdict.failed_disks ?? []).length > 0 ? verdict : undefined
+    })
     assert.deepEqual([now.clusterstore_health, now.overall_status], ['DEGRADED', 'DEGRADED'])
     assert.ok(now.critical_alerts.some((text) => text.startsWith('Storage daemon 0 on ')))
     assert.equal((await disks())[0]?.is_healthy, false)
@@ -161,6 +145,8 @@ const SAMPLE = Compile(
 type Sample = Awaited<ReturnType<typeof SAMPLE.Parse>>
 /** While copies are made of what is on a daemon that still runs. */
 const OF_A_MOVE = ['PG_DEGRADED', 'OBJECT_MISPLACED']
+/** What a slow machine makes of any store. */
+const OF_A_BUSY_MACHINE = /^(SLOW_OPS|OSD_SLOW_PING_TIME|MON_CLOCK_SKEW)/
 /** Copies cannot be reached, or are lost. `unknown` and `peering` apart: states of a moment, which the store itself warns of when they last. */
 const OUT_OF_REACH = /down|incomplete|stale|inconsistent|unfound|toofull|snaptrim_error/
 
@@ -193,7 +179,8 @@ describe('a machine leaves a real store of three', { skip: cephRefused() ?? fals
   const wish = { wipe: 'none', accept: ['bmc-reachable'] }
   const rados = (...words: string[]): Promise<string> => cluster.run('rados', '-p', POOL, ...words)
   const sampled = async () => SAMPLE.Parse(JSON.parse(await cluster.run('ceph', 'status', '--format', 'json')))
-  const wrongIn = (sample: Sample): string[] => Object.keys(sample.health.checks)
+  const wrongIn = (sample: Sample): string[] =>
+    Object.keys(sample.health.checks).filter((code) => !OF_A_BUSY_MACHINE.test(code))
 
   async function ask(method: string, path: string, body?: object): Promise<Reply['body']> {
     const reply = await lab.call(method, path, body)

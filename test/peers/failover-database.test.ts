@@ -138,7 +138,8 @@ suite('database of management nodes', { skip: standbyPairRefused() }, () => {
     await pair.witness('down')
     assert.match(await reasonOf(), /may be cut off itself/)
     await pair.witness('up')
-    assert.match(await reasonOf({ max_lag_bytes: -1 }), /not replayed yet/)
+    // A device that was switched on carries a moment later.
+    await until('the witness answers', async () => /not replayed yet/.test(await reasonOf({ max_lag_bytes: -1 })))
     assert.equal(await inRecovery(), true)
     const round = promotion({}, 3)
     const acts = [(await round()).act, (await round()).act, (await round()).act]

@@ -51,9 +51,10 @@ suite('keepalived pair', { skip: pairRefused() }, () => {
     until(`${of.address} reported ${action}`, async () => (await actionsOf(asked, of)).at(-1) === action)
   const holds = (node: PairNode) => until(`${node.address} holds the address`, () => node.holdsVip())
 
-  test('after the start the member with the greatest priority holds the address, and both said so in order', async () => {
-    await Promise.all([first.start(), second.start()])
+  test('after the start the first member holds the address, the other stands by, and both said so in order', async () => {
+    await first.start()
     await holds(first)
+    await second.start()
     await lastIs(second, first, 'HA_PROMOTED')
     await lastIs(first, second, 'HA_DEMOTED')
     const events = await eventsOf(first, first)
@@ -123,10 +124,11 @@ suite('keepalived pair', { skip: pairRefused() }, () => {
     await holder.stopControl()
     await holds(other)
     await until('it no longer holds it', async () => !(await holder.holdsVip()))
-    assert.equal((await eventsOf(other, holder)).length, before_stop, 'nobody could take it')
+    const newActions = async () => (await actionsOf(other, holder)).slice(before_stop)
+    assert.ok(!(await newActions()).includes('HA_FAULT'), 'nobody could take it')
     await holder.startControl()
     const events = await until('it arrived', async () => {
-      const all = await eventsOf(other, holder)
+      const all = (await eventsOf(other, holder)).slice(before_stop)
       return all.some(({ action }) => action === 'HA_FAULT') ? all : undefined
     })
     const fault = events.find(({ action }) => action === 'HA_FAULT')

@@ -5,7 +5,7 @@ import type { DhcpScope } from '#src/drivers/ddi/dhcp-server.ts'
 import { createKea, type Kea } from '#src/drivers/kea/client.ts'
 import { createKeaTransport } from '#src/drivers/kea/transport.ts'
 import { createLog } from '#src/kernel/log.ts'
-import { type DhcpClient, openDhcpClient } from '../support/dhcp-client.ts'
+import { type DhcpClient, openDhcpClient, SILENCE_MS } from '../support/dhcp-client.ts'
 import { type KeaServer, keaMissing, startKea } from '../support/kea-server.ts'
 
 const RELAY = '127.0.0.44'
@@ -62,7 +62,7 @@ describe('Kea', { skip: keaMissing() }, () => {
     const answers = [await client.obtain(MACS[0]), await client.obtain(MACS[1]), await client.obtain(MACS[2])]
     const given = new Set(answers.map((answer) => answer?.ip))
     assert.deepEqual(given, new Set(['10.77.0.10', '10.77.0.11', '10.77.0.12']))
-    assert.equal(await client.obtain('52:54:00:00:00:04'), undefined)
+    assert.equal(await client.obtain('52:54:00:00:00:04', SILENCE_MS), undefined)
     const leases = await kea.leases({ scope: 'office' })
     assert.deepEqual(
       leases.map((lease) => lease.ip),
@@ -104,7 +104,7 @@ describe('Kea', { skip: keaMissing() }, () => {
 
   test('a disabled scope falls silent, keeps its leases, and serves again', async () => {
     await kea.updateScope('office', { ...office, enabled: false })
-    assert.equal(await client.obtain(MACS[2]), undefined)
+    assert.equal(await client.obtain(MACS[2], SILENCE_MS), undefined)
     assert.equal((await kea.scopes())[0]?.enabled, false)
     assert.ok((await kea.leases({ scope: 'office' })).length > 0)
     await kea.updateScope('office', office)

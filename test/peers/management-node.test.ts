@@ -209,7 +209,7 @@ suite('a management node joins and leaves', { skip: pairRefused() || standbyPair
     }
     assert.deepEqual(await answered(), [])
     await first().ip('address', 'add', `${VIP}/24`, 'dev', 'eth1')
-    assert.deepEqual(await answered(), [VIP])
+    await until('it is seen', async () => (await answered())?.includes(VIP))
     await first().ip('address', 'del', `${VIP}/24`, 'dev', 'eth1')
     assert.deepEqual(await answered(), [])
   })

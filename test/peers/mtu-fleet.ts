@@ -147,7 +147,10 @@ function ended(child: ChildProcess): Promise<void> {
   })
 }
 
-/** Pings without fragments at a size, one after the other, until told to stop; answers how many there were and failed. */
+/**
+ * Pings without fragments at a size, one after the other, until told to stop; answers how many there were, and how many failed:
+ * those before the last answer, because the end may come between a ping and its answer.
+ */
 export function pingAlways(
   namespace: string,
   target: string,
@@ -168,8 +171,9 @@ export function pingAlways(
     stop: () =>
       new Promise((resolve) => {
         child.once('close', () => {
-          const [, sent, received] = /(\d+) packets transmitted, (\d+) received/.exec(text) ?? []
-          resolve({ sent: Number(sent), lost: Number(sent) - Number(received) })
+          const answered = new Set([...text.matchAll(/icmp_seq=(\d+) ttl=/g)].map(([, number]) => Number(number)))
+          const sent = Math.max(0, ...answered)
+          resolve({ sent, lost: sent - answered.size })
         })
         child.kill('SIGINT')
       }),

@@ -10,7 +10,7 @@ import { namespacesRefused } from './mtu-topology.ts'
 
 const refused = namespacesRefused()
 
-suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 }, () => {
+suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 400_000 }, () => {
   let lab: Lab
   let fleet: MtuFleet
   /** Name of the point at which the control plane is to die, once. */
@@ -110,7 +110,7 @@ suite('MTU rollout over a switch', { skip: refused ?? false, timeout: 240_000 },
           const job = (await lab.call('GET', `/jobs/${body.job_id}`)).body
           return job.job_status !== 'running'
         },
-        90_000,
+        180_000,
       )
       const job = (await lab.call('GET', `/jobs/${body.job_id}`)).body
       assert.equal(job.job_status, 'completed', `${point}: ${job.failure_reason}`)

@@ -18,7 +18,7 @@ const PREFIX = 'gpn-'
 const TIED = ['setpriv', '--pdeathsig', 'KILL']
 const refused = reasonToSkip()
 
-describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 120_000 }, () => {
+describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 400_000 }, () => {
   const [node, peer] = [`${PREFIX}${process.pid}-a`, `${PREFIX}${process.pid}-b`]
   const children: ChildProcess[] = []
   let folder: string
@@ -109,7 +109,8 @@ describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 1
     await run('ip', ['netns', 'exec', peer, 'ping', '-q', '-c', '200', '-i', '0.002', '-s', '1400', '10.60.0.2'])
     const { nics } = await probeOnce()
     const uplink = nics.find((nic) => nic.name === 'up0')
-    assert.ok((uplink?.throughput_rx_mbps ?? 0) > 0.5, `${uplink?.throughput_rx_mbps} Mbit/s`)
+    // The mean of the minute, in which two Mbit crossed it.
+    assert.ok((uplink?.throughput_rx_mbps ?? 0) > 0.02, `${uplink?.throughput_rx_mbps} Mbit/s`)
     assert.deepEqual([uplink?.code, uplink?.master, uplink?.ownership], ['ENSLAVED_BRIDGE', 'br0', 'system'])
     assert.equal(nics.find((nic) => nic.name === 'up1')?.code, 'OK')
   })
@@ -122,7 +123,7 @@ describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 1
     })
     const spare = cut.nics.find((nic) => nic.name === 'up1')
     assert.deepEqual([spare?.code, spare?.overall_state, spare?.state_change_seen], ['NO_CARRIER', 'no-carrier', true])
-    assert.ok((spare?.last_state_change_secs ?? 99) <= 10)
+    assert.ok((spare?.last_state_change_secs ?? 99) <= 60)
     await ip(peer, 'link set up0 down')
     const down = await until('the uplink is seen down', async () => {
       const probe = await probeOnce()
@@ -147,7 +148,7 @@ describe('network snapshot of a namespace', { skip: refused ?? false, timeout: 1
         const probe = await probeOnce()
         return probe.net.ntp_synced === true && probe
       },
-      60_000,
+      120_000,
     )
     assert.equal(synced.net.ntp_source, '10.60.0.1')
     assert.ok(Math.abs(synced.net.ntp_offset_ms ?? 1e9) < 100, `${synced.net.ntp_offset_ms} ms`)

@@ -118,14 +118,10 @@ suite('Debian packages', { skip: missing }, () => {
       'sh',
       join(folder, 'mount'),
     ])
-    await until(
-      'the root is mounted',
-      () => {
-        if (holder.ended()) throw new Error(holder.errors())
-        return holder.output().includes('mounted')
-      },
-      30_000,
-    )
+    await until('the root is mounted', () => {
+      if (holder.ended()) throw new Error(holder.errors())
+      return holder.output().includes('mounted')
+    })
     root = join(folder, 'mount/root')
     port = await freeTcpPort()
     postgres = await startDebianPostgres()

@@ -5,7 +5,7 @@ import type { Caller, Reply } from './http.ts'
 export interface AddressBench {
   call: Caller
   /** A client of the scope gets an address; undefined when it is offered none. */
-  obtain(scope: string, mac: string): Promise<string | undefined>
+  obtain(scope: string, mac: string, answer_ms?: number): Promise<string | undefined>
   /** Asks to keep it; undefined when it is refused. */
   renew(scope: string, mac: string, ip: string): Promise<string | undefined>
   /** What the name server answers over the wire; undefined for no such name, and for a rejection. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AddressBench, SCOPES, RESERVATIONS, LEASES, suite_scope, mac, ok, refused } from './address-steps.ts'
 import type { Caller } from './http.ts'
+import { SILENCE_MS } from './dhcp-client.ts'
 
 export function scopeTests(call: Caller, bench: () => AddressBench): void {
   test('a scope is made, read back and listed as it was ordered', async () => {
@@ -84,7 +85,7 @@ export function scopeTests(call: Caller, bench: () => AddressBench): void {
   test('a disabled scope serves nobody until it is enabled again', async () => {
     ok(await call('POST', `${SCOPES}/suite/disable`))
     ok(await call('POST', `${SCOPES}/suite/disable`))
-    assert.equal(await bench().obtain('suite', mac(1)), undefined)
+    assert.equal(await bench().obtain('suite', mac(1), SILENCE_MS), undefined)
     assert.equal(ok(await call('GET', `${SCOPES}/suite`)).data.scope.enabled, false)
     ok(await call('POST', `${SCOPES}/suite/enable`))
     const ip = await bench().obtain('suite', mac(1))

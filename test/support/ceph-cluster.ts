@@ -63,7 +63,7 @@ export async function startCeph(
   for (const name of ['mon', 'mgr', ...hosts.map((_host, at) => `osd.${at}`)]) await mkdir(join(dir, name))
   const args = ['--conf', conf]
   const run = async (tool: string, ...rest: string[]): Promise<string> => {
-    const options: ExecFileOptions = { timeout: 60_000 }
+    const options: ExecFileOptions = { timeout: 120_000 }
     return String((await exec(tool, [...rest, ...args], options)).stdout)
   }
   const pid: CephCluster['pid'] = async (daemon) => Number(await readFile(join(dir, `${daemon}.pid`), 'utf8'))
@@ -72,14 +72,10 @@ export async function startCeph(
     await startDaemons({ dir, fsid, address, run })
     for (const [id, host] of hosts.entries()) await startStorage({ dir, run }, id, host)
     const all_up = new RegExp(`\\b${hosts.length} up`)
-    await until('each OSD is up', async () => all_up.test(await run('ceph', 'osd', 'stat')), 60_000)
+    await until('each OSD is up', async () => all_up.test(await run('ceph', 'osd', 'stat')))
     await run('ceph', 'osd', 'pool', 'create', pool, '8')
     await run('rbd', 'pool', 'init', pool)
-    await until(
-      'the cluster has figures of the pool',
-      async () => (await run('ceph', 'df')).includes(`${pool} `),
-      60_000,
-    )
+    await until('the cluster has figures of the pool', async () => (await run('ceph', 'df')).includes(`${pool} `))
     return cluster
   } catch (error) {
     await stop(dir)

@@ -6,7 +6,10 @@ import { once } from 'node:events'
 const MAGIC = 0x63825363
 const TYPES = { DISCOVER: 1, OFFER: 2, REQUEST: 3, ACK: 5, NAK: 6, RELEASE: 7 } as const
 const OPTION = { hostname: 12, requested: 50, type: 53, server: 54, end: 255 }
-const ANSWER_MS = 3000
+/** Of who is to be answered, on a machine that stands still now and then. */
+const ANSWER_MS = 20_000
+/** Of who is to be answered by nobody. */
+export const SILENCE_MS = 2000
 
 export interface DhcpAnswer {
   type: 'OFFER' | 'ACK' | 'NAK'
@@ -16,8 +19,8 @@ export interface DhcpAnswer {
 }
 
 export interface DhcpClient {
-  /** Discover and request; undefined when nobody offers anything. */
-  obtain(mac: string): Promise<DhcpAnswer | undefined>
+  /** Discover and request; undefined when nobody offers anything in this time. */
+  obtain(mac: string, answer_ms?: number): Promise<DhcpAnswer | undefined>
   renew(mac: string, ip: string): Promise<DhcpAnswer | undefined>
   release(mac: string, ip: string): Promise<void>
   close(): void
@@ -28,7 +31,7 @@ export async function openDhcpClient(relay: string, port: number): Promise<DhcpC
   const socket = createSocket({ type: 'udp4', reuseAddr: true })
   socket.bind(port + 1, relay)
   await once(socket, 'listening')
-  const exchange = (packet: Buffer, id: number): Promise<DhcpAnswer | undefined> =>
+  const exchange = (packet: Buffer, id: number, answer_ms = ANSWER_MS): Promise<DhcpAnswer | undefined> =>
     new Promise((resolve) => {
       const done = (answer: DhcpAnswer | undefined): void => {
         clearTimeout(timer)
@@ -38,14 +41,14 @@ export async function openDhcpClient(relay: string, port: number): Promise<DhcpC
       const read = (message: Buffer): void => {
         if (message.readUInt32BE(4) === id) done(answerOf(message))
       }
-      const timer = setTimeout(done, ANSWER_MS, undefined)
+      const timer = setTimeout(done, answer_ms, undefined)
       socket.on('message', read)
       socket.send(packet, port, '127.0.0.1')
     })
   return {
-    async obtain(mac) {
+    async obtain(mac, answer_ms) {
       const id = randomInt(2 ** 32)
-      const offer = await exchange(packetOf({ type: 'DISCOVER', mac, id, relay }), id)
+      const offer = await exchange(packetOf({ type: 'DISCOVER', mac, id, relay }), id, answer_ms)
       if (offer === undefined) return undefined
       const requested = { type: 'REQUEST', mac, id, relay, requested: offer.ip, server: offer.server } as const
       return exchange(packetOf(requested), id)

@@ -14,7 +14,7 @@ export interface KeaPair {
 
 const HEARTBEAT_MS = 300
 /** So long without a heartbeat, the other server is taken for gone. */
-const GONE_MS = 1500
+const GONE_MS = 5000
 
 export async function startKeaPair(): Promise<KeaPair> {
   const peers = [

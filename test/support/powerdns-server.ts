@@ -57,7 +57,7 @@ export async function startPowerDns(backend?: Record<string, string>): Promise<P
     return child
   }
   let child = await run()
-  const resolver = new Resolver({ timeout: 2000, tries: 2 })
+  const resolver = new Resolver({ timeout: 10_000, tries: 2 })
   resolver.setServers([`127.0.0.1:${dns_port}`])
   return {
     config: { url, api_key: KEY, timeout_ms: 10_000 },

@@ -156,7 +156,7 @@ export async function startRealAddresses(servers: RealServers, relay: string, at
     client,
     call: service.call,
     lease_step_seconds: 1,
-    obtain: async (_scope, mac) => (await client.obtain(mac))?.ip,
+    obtain: async (_scope, mac, answer_ms) => (await client.obtain(mac, answer_ms))?.ip,
     renew: async (_scope, mac, ip) => {
       const answer = await client.renew(mac, ip)
       return answer?.type === 'ACK' ? answer.ip : undefined
