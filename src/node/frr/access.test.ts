@@ -22,7 +22,8 @@ async function daemon(t: TestContext, dir: string, name: string, answers: Record
         const found = command === 'enable' ? '' : command in answers ? answers[command] : 2
         if (found === null || found === undefined) {
           socket.removeAllListeners('data')
-          server.emit('silent')
+          // Once what came before it is on its way.
+          socket.write('', () => server.emit('silent'))
           return
         }
         const text = typeof found === 'string' ? found : '% Unknown command.\n'
