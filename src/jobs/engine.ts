@@ -56,6 +56,8 @@ const SLOTS = 100
 const POLL_MS = 2000
 /** A job that this process could not go on with, for instance without the database, is first left to others. */
 const DROPPED_MS = 5000
+/** A job that meets an outage so often meets something else: it fails. */
+const MOST_DROPS = 20
 const SETTLE_MS = 5000
 const RETRY_MS = 1000
 /** Of one who waits for a job whose notice got lost: hundreds may wait at once. */
@@ -180,6 +182,7 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
   const known = new Map<string, BoundJob>()
   const running = new Map<string, { stop: AbortController; ended: Promise<void> }>()
   const dropped = new Set<string>()
+  const drops = new Map<string, number>()
   const reserved = new Set<string>()
   const bound = (type: string): BoundJob => {
     const job = known.get(type)
@@ -194,6 +197,7 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
     settle_ms: SETTLE_MS * wait_factor,
     retry_ms: RETRY_MS * wait_factor,
     wait_factor,
+    mayDrop: (id) => (drops.get(id) ?? 0) < MOST_DROPS,
     pollAfter: (ms) => void setTimeout(roomAgain, Math.ceil(ms)).unref(),
     ...(options.at === undefined ? {} : { at: options.at }),
   }
@@ -226,12 +230,14 @@ function createHeldJobs(ledger: Ledger, options: EngineOptions, waiters: Waiters
       if (claim.row.cancel_requested_at !== null) stop.abort(new StopError('cancelled'))
       const ended = runJob(claim, bound(claim.row.type), stop.signal, runner)
         .then((row) => {
+          drops.delete(claim.row.id)
           if (row !== undefined) metrics.job(row.type, row.job_status)
         })
         .catch((err: unknown) => {
           log.error({ err, job_id: claim.row.id }, 'job runner failed; the job is taken up again')
           dropped.add(claim.row.id)
-          setTimeout(() => dropped.delete(claim.row.id), DROPPED_MS).unref()
+          drops.set(claim.row.id, (drops.get(claim.row.id) ?? 0) + 1)
+          setTimeout(() => dropped.delete(claim.row.id), DROPPED_MS * wait_factor).unref()
         })
         .finally(() => {
           running.delete(claim.row.id)

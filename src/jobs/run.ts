@@ -27,6 +27,8 @@ export interface RunnerDeps {
   retry_ms: number
   /** Of the pauses between two questions to another system. */
   wait_factor: number
+  /** Whether the job may be left to be taken up again, rather than fail: not endlessly. */
+  mayDrop: (id: string) => boolean
   /** Takes jobs that may go on, once this time has passed. */
   pollAfter: (ms: number) => void
   /** Test hook of the harness: called at each named point; throwing there is a crash. */

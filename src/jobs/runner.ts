@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ApiError, UpstreamError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
+import { isOutage } from '#src/store/outages.ts'
 import { Value } from 'typebox/value'
 import { Type } from 'typebox'
 import type { AnyJob, BoundJob, Holds, NoState, Run } from './define.ts'
@@ -188,6 +189,7 @@ async function failStep(
     await end('unverified', texts.join(' '), { outstanding: texts })
     return undefined
   }
+  if (!stop.aborted && !timeout.aborted && isCutOff(thrown, context)) throw thrown
   const error = errorOf(thrown, stopped, timeout, context)
   deps.log.warn({ step: step.name, err: error }, 'job step failed')
   await deps.ledger.note(claim, {
@@ -203,6 +205,11 @@ async function failStep(
   // In one write: a crash after it must not begin the failed step again.
   await end('failed', reason, { failure: { ...failure, sentence } })
   return failure
+}
+
+/** Without the database nothing was decided: the step was interrupted, and goes on as after the end of a process. */
+function isCutOff(thrown: unknown, { claim, deps }: Pick<StepRun, 'claim' | 'deps'>): boolean {
+  return isOutage(thrown) && deps.mayDrop(claim.row.id)
 }
 
 function errorOf(thrown: unknown, stopped: unknown, timeout: AbortSignal, { step, claim }: StepRun): ApiError {
@@ -283,7 +290,7 @@ async function undoSteps(
       deps.at?.(`${step.name}:undone`)
       return true
     } catch (thrown) {
-      if (isEndOfRun(thrown)) throw thrown
+      if (isEndOfRun(thrown) || isCutOff(thrown, { claim, deps })) throw thrown
       deps.log.error({ step: step.name, err: thrown }, 'job step not undone')
       const text = `${title} could not be undone: ${asApiError(thrown, claim.row.tenant_id).message}`
       await deps.ledger.note(claim, { level: 'ERROR', step: step.name, attempt, text, data: undefined })

@@ -45,6 +45,10 @@ function outage(operation: string, failure: 'unavailable' | 'timeout', cause: un
   return new UpstreamError({ upstream: 'STORE', operation, failure, cause })
 }
 
+/** The connection to the database was lost, or there was none: what was asked may be asked again. */
+export const isOutage = (error: unknown): boolean =>
+  error instanceof UpstreamError && error.upstream === 'STORE' && error.failure === 'unavailable'
+
 const STATEMENT_TIMEOUT = '57014'
 /** Connection exceptions, too few resources, an operator or crash, a transaction ended for idling, a standby. */
 const OUTAGE_CODES = /^(08|53|57P|25P03$|25006$)/

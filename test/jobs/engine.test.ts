@@ -227,6 +227,35 @@ test('an error that may pass is tried again by itself; one that will not fails a
   assert.deepEqual([failed.job_status, failed.failure_code, tried.lasting], ['failed', 'COMPUTE_UNAVAILABLE', 1])
 })
 
+test('a job whose connection to the database ends goes on where it was, and undoes nothing', async () => {
+  const did: string[] = []
+  const bound = bindJob(
+    defineJob<null>()({
+      type: 'test.cut',
+      resource_type: 'TEST',
+      input: Type.Object({}),
+      on_failure: 'undo',
+      steps: [
+        {
+          name: 'act',
+          title: 'Act',
+          async run(run) {
+            did.push(`act ${run.attempt}`)
+            const cut = run.attempt > 1 ? sql`select 1` : sql`select pg_terminate_backend(pg_backend_pid())`
+            await run.fenced((trx) => cut.execute(trx))
+          },
+          undo: async () => void did.push('undo'),
+        },
+      ],
+    }),
+    null,
+  )
+  const process = await startJobProcess({ connection: database.connection, keyring: testKeyring(), bound: [bound] })
+  const job = await ended(process, (await admit(process, bound, {})).id)
+  await process.stop()
+  assert.deepEqual([job.job_status, job.failure_reason, did], ['completed', null, ['act 1', 'act 2']])
+})
+
 test('what a job was given and what it saved is encrypted in the database', async () => {
   const { make } = walk('stop')
   const { bound, input } = await make()
