@@ -133,8 +133,9 @@ async function held(): Promise<unknown> {
   const { scopes, zones } = structuredClone(lab.addresses.state.now)
   const tables = ['ipam_site', 'ipam_role', 'ipam_vlan', 'ipam_prefix', 'ipam_range', 'ipam_address', 'dhcp_reservation', 'dhcp_scope', 'dns_zone'] as const // biome-ignore format: a list
   const rows = await Promise.all(tables.map((table) => database.db.selectFrom(table).selectAll().execute()))
-  // The collector notes how full a scope was, whenever it looks.
-  return { scopes, zones, rows: rows.flat().map((row) => ({ ...row, peak_utilization: null })) }
+  // The collector notes how full a scope was, whenever it looks. Rows come in any order.
+  const texts = rows.flat().map((row) => JSON.stringify({ ...row, peak_utilization: null }))
+  return { scopes, zones, rows: texts.sort() }
 }
 
 interface Broken {
