@@ -343,6 +343,24 @@ test('lists of DHCP, DNS and the platform come in the order that is asked for, a
   assert.equal(free.status, 400)
   assert.match(free.text, /query\.sort_by.*does not go with state Released/)
 
+  const vms = async (body: object) =>
+    (await lab.call('POST', '/compute/vms/list', { page_size: 500, ...body })).body.virtual_machines
+  for (const column of ['name', 'state', 'host_name', 'created_at']) {
+    const up: (string | null)[] = (await vms({ sort_by: column })).map((one: Record<string, unknown>) => one[column])
+    const known = up.filter((value) => value !== null)
+    assert.ok(known.length > 1)
+    assert.deepEqual(up, [...known.toSorted(), ...up.filter((value) => value === null)], column)
+  }
+  const sizes = (await vms({ sort_by: 'memory_mb', sort_order: 'desc' })).map(
+    (one: { memory_mb: number }) => one.memory_mb,
+  )
+  assert.deepEqual(
+    sizes,
+    sizes.toSorted((a: number, b: number) => b - a),
+  )
+  const by_name = await vms({ sort_by: 'name' })
+  assert.deepEqual(await vms({ sort_by: 'name', page_size: 3, page: 2 }), by_name.slice(3, 6))
+
   const volumes = (body: object) =>
     lab.call('POST', '/compute/volumes/list', { sort_by: 'virtual_machine_name', ...body })
   const { volumes: listed } = (await volumes({ page_size: 500 })).body

@@ -25,6 +25,10 @@ const identity = {
   name: Type.String({ description: 'Host name; unique within a network domain only.' }),
 }
 
+export const VM_COLUMNS = [
+  'name', 'state', 'tenant_name', 'host_name', 'ip_address', 'cpu_cores', 'memory_mb', 'created_at',
+] as const // biome-ignore format: a list
+
 export const VirtualMachine = Type.Object(
   {
     ...identity,

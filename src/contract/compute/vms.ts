@@ -10,11 +10,12 @@ import {
   OneOf,
   OptionalId,
   PageFields,
+  SortFields,
   Words,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { IsoImage } from './images.ts'
-import { ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
+import { VM_COLUMNS, ProvisionedVm, VirtualMachine, VmRef, vmExample } from './virtual-machine.ts'
 import { VM_STATES } from './vm-can.ts'
 import { HOST_NAME, VmProvision } from './vm-provision.ts'
 
@@ -62,6 +63,7 @@ const VmFilter = Closed(
       }),
     ),
     keyword: Words('Part of a name.'),
+    ...SortFields([...VM_COLUMNS], 'as the platform lists them; of 5000 at most'),
     ...PageFields,
   },
   { title: 'VmFilter' },

@@ -8,10 +8,13 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Raw } from '#src/drivers/cloudstack/fields.ts'
 import { createAnswerCache } from '#src/drivers/cloudstack/answer-cache.ts'
 import { pageOfContent } from '#src/drivers/cloudstack/lists.ts'
+import { pageInOrder } from '#src/drivers/cloudstack/sorted-page.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { written } from '#src/kernel/http/answers.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { numberOf } from '#src/kernel/ipv4.ts'
+import type { ListOrder } from '#src/kernel/sorted.ts'
 import { readVm } from './vm-lookup.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
 
@@ -24,14 +27,37 @@ export function vmList(cloudstack: CloudStack) {
   const cache = createAnswerCache<Result<typeof vms.routes.vmList>>()
   return ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
-    const scope = ownerScope(body ?? {}, ctx.caller.tenant_id)
-    const args = { ...filterOf(body ?? {}), ...scope, details: VM_DETAILS, page: page.page, pagesize: page.page_size }
+    const all = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx.caller.tenant_id), details: VM_DETAILS }
+    if (body?.sort_by !== undefined) return vmsInOrder(cloudstack, all, { ...body, ...page }, ctx)
+    const args = { ...all, page: page.page, pagesize: page.page_size }
     const read = (content: Raw) => {
       const { rows, count } = pageOfContent(content, ITEM)
       return written({ virtual_machines: rows, count, ...page })
     }
     return cloudstack.callCached(COMMAND, args, { cache, read }, ctx)
   }
+}
+
+const COLUMNS = {
+  name: (vm: VirtualMachine) => vm.name,
+  state: (vm: VirtualMachine) => vm.state,
+  tenant_name: (vm: VirtualMachine) => vm.tenant_name,
+  host_name: (vm: VirtualMachine) => vm.host_name,
+  ip_address: (vm: VirtualMachine) => (vm.ip_address === null ? null : numberOf(vm.ip_address)),
+  cpu_cores: (vm: VirtualMachine) => vm.cpu_cores,
+  memory_mb: (vm: VirtualMachine) => vm.memory_mb,
+  created_at: (vm: VirtualMachine) => vm.created_at,
+}
+
+async function vmsInOrder(
+  cloudstack: CloudStack,
+  args: Args,
+  order: ListOrder<keyof typeof COLUMNS> & { page: number; page_size: number },
+  ctx: RequestContext,
+) {
+  const list = { command: COMMAND, args, item: ITEM, columns: COLUMNS, asked_in: 'body.sort_by' as const }
+  const { rows, count } = await pageInOrder(cloudstack, list, order, optionsOf(ctx))
+  return { virtual_machines: rows, count, page: order.page, page_size: order.page_size }
 }
 
 export function vmGet(cloudstack: CloudStack) {
