@@ -94,13 +94,13 @@ test('a user name that cannot exist is refused before the database sees it', asy
 })
 
 test('sign-in attempts of one address are limited', async (t) => {
-  const strict = await startAuthService({ login_per_minute: 12 })
+  const strict = await startAuthService({ login_per_minute: 1 })
   t.after(() => strict.stop())
   const attempt = () => call(strict.url, 'POST', '/auth/login', { body: { username: 'x', password: 'y' } })
-  assert.deepEqual([(await attempt()).status, (await attempt()).status], [401, 401])
-  const third = await attempt()
-  assert.equal(third.status, 429)
-  assert.ok(Number(third.headers.get('retry-after')) >= 1)
+  assert.equal((await attempt()).status, 401)
+  const second = await attempt()
+  assert.equal(second.status, 429)
+  assert.ok(Number(second.headers.get('retry-after')) >= 1)
 })
 
 test('a session changes nothing without its CSRF token, from another site, or from another origin', async () => {
