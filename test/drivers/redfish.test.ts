@@ -50,6 +50,11 @@ function open({ host, port, username, password }: SimulatedBmc): Bmc {
   })
 }
 
+function closeAll(server: ReturnType<typeof createServer>): Promise<unknown> {
+  server.closeAllConnections()
+  return new Promise((resolve) => server.close(resolve))
+}
+
 interface Recorded {
   peer: string
   name: string
@@ -88,10 +93,7 @@ async function replay(peer: string, host: string): Promise<{ bmc: Bmc; close(): 
   })
   return {
     bmc,
-    async close() {
-      server.closeAllConnections()
-      await new Promise((resolve) => server.close(resolve))
-    },
+    close: async () => void (await closeAll(server)),
   }
 }
 
@@ -228,7 +230,24 @@ test('a busy BMC is asked again, a refused value is not', async () => {
   await assert.rejects(sendReset(bmc, 'Nmi'), (error) => error instanceof RedfishError && error.problem === 'rejected')
 })
 
-test('a session that a BMC is just making when its connection is dropped is ended there', async () => {
+test('reads one after the other share one connection; those at the same time take a second, and never a third', async (t) => {
+  let connections = 0
+  const server = createServer(await selfSigned('busy'), (_request, response) => response.end('{}'))
+  server.on('secureConnection', () => (connections += 1))
+  server.keepAliveTimeout = 0
+  t.after(() => closeAll(server))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.80.13', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address !== null)
+  const credentials = { username: 'admin', password: 'example-pass' }
+  const bmc = redfish.open({ bmc_ip: '127.0.80.13', port: address.port, system_id: null, credentials, tls: { mode: 'insecure' } }) // biome-ignore format: one call
+  for (let nth = 0; nth < 5; nth += 1) await bmc.client.get(`/redfish/v1/Systems/${nth}`)
+  assert.equal(connections, 1)
+  await Promise.all(Array.from({ length: 8 }, (_, nth) => bmc.client.get(`/redfish/v1/Systems/${nth}`)))
+  assert.equal(connections, 2)
+})
+
+test('a session that a BMC is just making when its connection is dropped is ended there', async (t) => {
   const [asked, answer, ended] = [0, 1, 2].map(() => Promise.withResolvers<void>())
   assert.ok(asked !== undefined && answer !== undefined && ended !== undefined)
   const server = createServer(await selfSigned('slow'), (request, response) => {
@@ -242,6 +261,7 @@ test('a session that a BMC is just making when its connection is dropped is ende
     } else response.end(JSON.stringify({ Links: { Sessions: { '@odata.id': '/redfish/v1/Sessions' } } }))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.80.12', resolve))
+  t.after(() => closeAll(server))
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   const credentials = { username: 'admin', password: 'example-pass' }
@@ -253,8 +273,6 @@ test('a session that a BMC is just making when its connection is dropped is ende
   await ended.promise
   await reading
   await assert.rejects(bmc.client.get('/redfish/v1/Systems/1'), RedfishError)
-  server.closeAllConnections()
-  await new Promise((resolve) => server.close(resolve))
 })
 
 test('a change names the ETag of what was read: weak ones are sent in their strong form, a lost race is no overwriting', async () => {

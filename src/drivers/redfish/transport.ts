@@ -49,18 +49,33 @@ export function createTransport(endpoint: Endpoint): Transport {
   const { tls, secure_context } = endpoint
   const connect = pinnedConnector({ tls, secure_context, device: 'BMC', errorOf: pinError })
   const common = { connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_ANSWER_BYTES }
-  let reads: Pool | undefined
+  // A pool of several opens another connection for a read right after one that has just ended, so each has a pool of its own.
+  const lanes = Array.from({ length: READS_AT_ONCE }, (): Lane => ({ pool: undefined, reads: 0 }))
   let writes: Pool | undefined
-  const pool = (fresh: boolean): Pool =>
-    fresh
-      ? (writes ??= new Pool(origin, { ...common, connections: READS_AT_ONCE, pipelining: 0 }))
-      : (reads ??= new Pool(origin, { ...common, connections: READS_AT_ONCE, keepAliveTimeout: IDLE_MS }))
+  const read = async (request: Exchange): Promise<Answer> => {
+    const lane = lanes.reduce((least, one) => (one.reads < least.reads ? one : least))
+    lane.pool ??= new Pool(origin, { ...common, connections: 1, keepAliveTimeout: IDLE_MS })
+    lane.reads += 1
+    try {
+      return await send(lane.pool, request, endpoint)
+    } finally {
+      lane.reads -= 1
+    }
+  }
+  const write = (request: Exchange): Promise<Answer> =>
+    send((writes ??= new Pool(origin, { ...common, connections: READS_AT_ONCE, pipelining: 0 })), request, endpoint)
   return {
-    exchange: (request) => send(pool(request.fresh === true), request, endpoint),
+    exchange: (request) => (request.fresh === true ? write(request) : read(request)),
     async close() {
-      await Promise.all([reads?.destroy(), writes?.destroy()])
+      await Promise.all([...lanes.map(({ pool }) => pool?.destroy()), writes?.destroy()])
     },
   }
+}
+
+/** One connection, and how many reads wait for it. */
+interface Lane {
+  pool: Pool | undefined
+  reads: number
 }
 
 async function send(
