@@ -10,7 +10,8 @@ import { until } from './until.ts'
 
 /** Node's own, of tools that turn it on (tsc); it goes with the folder. */
 const COMPILE_CACHE = 'node-compile-cache'
-const GONE_WITHIN_MS = 10_000
+/** A database that follows a killed program writes what it has first. */
+const GONE_WITHIN_MS = 60_000
 
 let server: TestServer | undefined
 let folder: string | undefined

@@ -139,10 +139,12 @@ async function configOf(
   platform: CloudStackLab,
   addresses: TechnitiumLab | undefined,
 ): Promise<Config> {
+  const nodes = { agent_timeout_ms: PATIENCE_MS }
   const servers =
     addresses === undefined
-      ? {}
+      ? { nodes }
       : {
+          nodes,
           dhcp: { server: 'technitium', timeout_ms: PATIENCE_MS },
           dns: { server: 'technitium', timeout_ms: PATIENCE_MS },
           technitium: { url: addresses.url, token: addresses.token },

@@ -13,5 +13,6 @@ export function tempFolder(prefix: string): string {
 }
 
 function removeAll(): void {
-  for (const folder of made) rmSync(folder, { recursive: true, force: true })
+  // A program that has just been killed may write its last file meanwhile.
+  for (const folder of made) rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })
 }
