@@ -30,7 +30,7 @@ export interface Effect {
 export type Affected = DestructionPlan['affected'][number]
 
 /** The answer of a dry run, after every check. */
-export async function planOf({ would }: Subject): Promise<DestructionPlan> {
+export async function planOf({ would }: Pick<Subject, 'would'>): Promise<DestructionPlan> {
   if (would === undefined) throw new Error('a route with dry_run has no plan')
   const { message, affected = [] } = await would()
   return { dry_run: true, message, affected }

@@ -317,11 +317,8 @@ test('releasing frees the address; a dry run names what leads through it', async
   const { id } = await acquired()
   const vm_id = machine()
   await lab.call('POST', `${IPS}/${id}/associate`, { vm_id })
-  const opened = await lab.call('POST', '/network/firewall-rules', {
-    public_ip_id: id,
-    protocol: 'tcp',
-    start_port: 22,
-  })
+  const opening = { public_ip_id: id, protocol: 'tcp', start_port: 22 }
+  const opened = await lab.call('POST', '/network/firewall-rules', opening, { headers: { prefer: 'wait=100' } })
   assert.equal(opened.status, 201, opened.text)
   const plan = await lab.call('DELETE', `${IPS}/${id}?dry_run=true`)
   assert.match(

@@ -1,6 +1,6 @@
 // DHCP: scopes, leases and reservations (Part 2, 4.1). The address server behind them is Kea or Technitium.
 import { Type } from 'typebox'
-import { Closed, Flag, Id, OneOf, SortFields } from '../common.ts'
+import { Closed, DestructionPlan, Flag, Id, OneOf, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { Enveloped, FlatEnvelope, Mac, PageData, PageQuery, PlainEnvelope, Text } from './envelope.ts'
 
@@ -337,9 +337,10 @@ export const dhcp = defineArea({
       description: 'Refused while it has reservations or active leases, unless `force` is true.',
       extension: true,
       params: ScopePath,
+      dry_run: true,
       query: Closed({ force: Flag('Delete its reservations and leases with it.') }),
       errors: [400, 404, 409, 500],
-      ok: { 200: PlainEnvelope },
+      ok: { 200: Type.Union([PlainEnvelope, DestructionPlan]) },
       example: { params: scope_params, answer: { success: true, message: 'Scope office is deleted.' } },
     },
     dhcpScopeDisable: {

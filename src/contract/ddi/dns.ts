@@ -1,6 +1,6 @@
 // DNS: zones and records (Part 2, 4.2). The name server behind them is PowerDNS or Technitium.
 import { Type } from 'typebox'
-import { Closed, Flag, Id, OneOf, SortFields } from '../common.ts'
+import { Closed, DestructionPlan, Flag, Id, OneOf, SortFields } from '../common.ts'
 import { defineArea } from '../route.ts'
 import { DnsName, Enveloped, FlatEnvelope, PageData, PageQuery, PlainEnvelope, Text } from './envelope.ts'
 
@@ -266,10 +266,11 @@ export const dns = defineArea({
       summary: 'Delete zone',
       description: 'With its records. `confirm` must repeat the name of the zone.',
       extension: true,
+      dry_run: true,
       params: ZonePath,
-      query: Closed({ confirm: DnsName('Name of the zone once more.') }),
+      query: Closed({ confirm: Type.Optional(DnsName('Name of the zone once more; not needed with dry_run.')) }),
       errors: [400, 404, 500],
-      ok: { 200: PlainEnvelope },
+      ok: { 200: Type.Union([PlainEnvelope, DestructionPlan]) },
       example: {
         params: zone_params,
         query: { confirm: 'lab.example' },

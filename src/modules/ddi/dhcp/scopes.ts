@@ -8,6 +8,7 @@ import { numberOf } from '#src/kernel/ipv4.ts'
 import { sorted } from '#src/kernel/sorted.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { forgetScope, reservationOrders, saveScope, scopeNotes } from '#src/store/dhcp-orders.ts'
+import { type Effect, planOf } from '../../operation.ts'
 import type { DhcpDeps } from './deps.ts'
 import { counted, paged, requireScope, requireState, reservationViews } from './reading.ts'
 import { changedScope, checkText, checkUntaken, newScope } from './scope-rules.ts'
@@ -143,23 +144,37 @@ export function dhcpScopeSwitch(deps: DhcpDeps, enabled: boolean) {
 }
 
 export function dhcpScopeDelete(deps: DhcpDeps) {
-  return ({ params, query }: In<'dhcpScopeDelete'>, ctx: RequestContext) =>
-    changing(deps, ctx, params.scope_name, `Deleting scope ${params.scope_name}.`, async () => {
-      const { server, database } = deps
-      const name = params.scope_name
-      const [{ reservations, leases }, orders] = await Promise.all([
-        requireState(deps, name),
-        reservationOrders(database.db, { scope: name }),
-      ])
-      const reserved = Math.max(reservations.length, orders.length)
-      if (query.force !== true && reserved + leases.length > 0) {
-        const what = `${reserved} reservations and ${leases.length} active leases`
-        throw new ApiError('DHCP_SCOPE_IN_USE', `Scope ${name} has ${what}; pass force=true to delete them with it.`)
-      }
+  return async ({ params, query }: In<'dhcpScopeDelete'>, ctx: RequestContext) => {
+    const { server, database } = deps
+    const name = params.scope_name
+    const check = () => deletable(deps, name, query.force === true)
+    if (ctx.dry_run) return planOf({ would: check })
+    return changing(deps, ctx, name, `Deleting scope ${name}.`, async () => {
+      await check()
       await server.deleteScope(name)
       await database.transact((trx) => forgetScope(trx, name))
       return { success: true, message: `Scope ${name} is deleted.` }
     })
+  }
+}
+
+/** Throws while it is in use, unless that is forced. */
+async function deletable(deps: DhcpDeps, name: string, force: boolean): Promise<Effect> {
+  const [{ reservations, leases }, orders] = await Promise.all([
+    requireState(deps, name),
+    reservationOrders(deps.database.db, { scope: name }),
+  ])
+  const reserved = new Map([...orders, ...reservations].map(({ mac, ip }) => [mac, ip]))
+  const what = `${reserved.size} reservations and ${leases.length} active leases`
+  if (!force && reserved.size + leases.length > 0)
+    throw new ApiError('DHCP_SCOPE_IN_USE', `Scope ${name} has ${what}; pass force=true to delete them with it.`)
+  return {
+    message: `Would delete scope ${name} with ${what}.`,
+    affected: [
+      ...[...reserved].map(([mac, ip]) => ({ kind: 'dhcp_reservation', id: mac, name: `${mac} ${ip}` })),
+      ...leases.map(({ mac, ip }) => ({ kind: 'dhcp_lease', id: null, name: `${mac} ${ip}` })),
+    ],
+  }
 }
 
 /** The order first: what the server then lacks shows as drift. */

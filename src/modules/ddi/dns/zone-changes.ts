@@ -8,9 +8,11 @@ import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { forgetReservationZone, renameReservationZone } from '#src/store/dhcp-orders.ts'
 import { countTransfer, forgetZone, renameZoneNotes, saveZone, type ZoneWrite } from '#src/store/dns-orders.ts'
+import { type Effect, planOf } from '../../operation.ts'
 import type { DnsDeps } from './deps.ts'
 import { nameOf, reverseZones } from './names.ts'
 import { requireHead, requireZone } from './reading.ts'
+import { contentOf } from './record-rules.ts'
 
 type In<Op extends keyof typeof dns.routes> = Input<(typeof dns.routes)[Op]>
 
@@ -151,9 +153,10 @@ function isMaster(text: string): boolean {
 }
 
 export function dnsZoneDelete(deps: DnsDeps) {
-  return ({ params, query }: In<'dnsZoneDelete'>, ctx: RequestContext) => {
+  return async ({ params, query }: In<'dnsZoneDelete'>, ctx: RequestContext) => {
     const name = nameOf(params.zone_name)
-    if (nameOf(query.confirm) !== name)
+    if (ctx.dry_run) return planOf({ would: () => effectOfDeletion(deps, name) })
+    if (nameOf(query.confirm ?? '') !== name)
       throw invalidField('query.confirm', `must be ${name}: everything in the zone is lost`)
     return changing(deps, ctx, name, `Deleting zone ${name}.`, async () => {
       await requireHead(deps, name)
@@ -164,6 +167,20 @@ export function dnsZoneDelete(deps: DnsDeps) {
       })
       return { success: true, message: `Zone ${name} is deleted.` }
     })
+  }
+}
+
+const MOST_NAMED = 100
+
+async function effectOfDeletion(deps: DnsDeps, name: string): Promise<Effect> {
+  await requireHead(deps, name)
+  const records = (await deps.server.records(name)).filter(({ type }) => type !== 'SOA' && type !== 'NS')
+  const count = `${records.length} ${records.length === 1 ? 'record' : 'records'}`
+  return {
+    message: `Would delete zone ${name} with ${count}.`,
+    affected: records
+      .slice(0, MOST_NAMED)
+      .map((record) => ({ kind: 'dns_record', id: null, name: `${record.fqdn} ${record.type} ${contentOf(record)}` })),
   }
 }
 
