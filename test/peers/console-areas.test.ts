@@ -5,14 +5,16 @@ import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import type { LabAgents } from '../../lab/agents.ts'
 import type { NvrLab } from '../../lab/nvr/server.ts'
 import type { SimulatedBmc } from '../../lab/redfish/server.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
+import { contractTable } from '#src/modules/console/contract-table.ts'
 import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
 import { seedNvr, startLabNvr } from '../support/camera-lab.ts'
 import { browserFor, checkAxe, type ConsoleBrowser, lamp, settled, skip } from '../support/console-browser.ts'
+import { counted, tabTo } from '../support/console-presses.ts'
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import type { Lab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -210,25 +212,61 @@ test('a scope shows its use, and a difference is mended where it is shown', { sk
   await page.context().close()
 })
 
-test('a new MTU is a plan first, wants acknowledged what cannot be verified, and is followed to its end', {
+/** Declares an MTU: the value, its plan, what cannot be verified, and then all nodes. */
+async function rollOut(page: Page, mtu: string, presses: MtuPresses): Promise<void> {
+  const form = page.getByRole('region', { name: 'New values' })
+  await presses.type(form.getByLabel('management'), mtu)
+  await presses.plan(form.getByRole('button', { name: 'Plan' }))
+  const plan = form.getByRole('region', { name: 'Plan' })
+  await plan
+    .getByRole('cell', { name: Number(mtu).toLocaleString('en-GB') })
+    .first()
+    .waitFor()
+  assert.equal(await plan.getByRole('button', { name: 'Roll out' }).getAttribute('aria-disabled'), 'true')
+  await checkAxe(page, 'plan of an MTU')
+  await presses.acknowledge(plan.getByLabel('Go on without these'))
+  await presses.rollOut(plan.locator('button[aria-disabled="false"]', { hasText: 'Roll out' }))
+  const roll_out = form.getByRole('region', { name: 'Roll-out' })
+  await roll_out.getByText('completed').first().waitFor()
+  const node = roll_out.getByRole('list', { name: 'Nodes of the roll-out' }).getByRole('listitem')
+  await node.getByText('kept', { exact: true }).first().waitFor()
+  const { body } = await lab.call('GET', '/network/mtu')
+  assert.equal(body.declared.management, Number(mtu))
+}
+type MtuPresses = Record<'plan' | 'acknowledge' | 'rollOut', (target: Locator) => Promise<void>> & {
+  type(target: Locator, text: string): Promise<void>
+}
+
+test('a new MTU is a plan first, wants acknowledged what cannot be verified, and is followed on every node to its end: in four presses, by keyboard too', {
   skip,
 }, async () => {
   const page = await console.pageFor()
+  const { click, press, within } = counted(page)
   await show(page, '/mtu')
   await lamp(page)
-  const form = page.getByRole('region', { name: 'New values' })
-  await form.getByLabel('management').fill('1400')
-  await form.getByRole('button', { name: 'Plan' }).click()
-  const plan = form.getByRole('region', { name: 'Plan' })
-  await plan.getByRole('cell', { name: '1,400' }).first().waitFor()
-  assert.equal(await plan.getByRole('button', { name: 'Roll out' }).getAttribute('aria-disabled'), 'true')
-  await checkAxe(page, 'plan of an MTU')
-  await plan.getByLabel('Go on without these').check()
-  await plan.locator('button[aria-disabled="false"]', { hasText: 'Roll out' }).click()
-  const roll_out = form.getByRole('region', { name: 'Roll-out' })
-  await roll_out.getByText('completed').first().waitFor()
-  const { body } = await lab.call('GET', '/network/mtu')
-  assert.equal(body.declared.management, 1400)
+  const type = async (field: Locator, text: string): Promise<void> => {
+    await click(field)
+    await page.keyboard.type(text)
+  }
+  await rollOut(page, '1400', { type, plan: click, acknowledge: click, rollOut: click })
+  within(4, 'raise an MTU')
+  await show(page, '/mtu')
+  await lamp(page)
+  const pressed = (key: string) => async (target: Locator) => {
+    await target.waitFor()
+    await tabTo(page, target)
+    await press(key)
+  }
+  await rollOut(page, '1450', {
+    type: async (field, text) => {
+      await tabTo(page, field)
+      await page.keyboard.type(text)
+    },
+    plan: () => press('Enter'),
+    acknowledge: pressed('Space'),
+    rollOut: pressed('Enter'),
+  })
+  within(4, 'raise an MTU, by keyboard')
   await page.context().close()
 })
 
@@ -293,24 +331,136 @@ test('a plan is taken away as a command, as curl and as a program, and each does
   await page.context().close()
 })
 
-test('a host is emptied by one plan that names its machines, and the machines are elsewhere', { skip }, async () => {
+test('a host is emptied by one plan that names its machines, and the machines are elsewhere: in three presses, by keyboard too', {
+  skip,
+}, async () => {
   const page = await console.pageFor()
-  const { body: hosts } = await lab.call('GET', '/infrastructure/hosts?keyword=kvm-06')
-  const [host] = hosts.hosts
-  const on_host = async () =>
-    (await lab.call('POST', '/compute/vms/list', { host_id: host.id, state: 'Running', page_size: 500 })).body
-  assert.ok((await on_host()).count > 0)
-  await show(page, '/hosts')
-  await lamp(page)
-  await page.getByRole('grid').getByRole('link', { name: 'kvm-06' }).click()
-  await page.getByRole('heading', { name: 'kvm-06', level: 1 }).waitFor()
-  await page.locator('button[aria-disabled="false"]', { hasText: 'Empty this host' }).click()
+  const { click, press, within } = counted(page)
+  const on_host = async (host_id: string): Promise<{ pending_job_id: string | null }[]> =>
+    (await lab.call('POST', '/compute/vms/list', { host_id, page_size: 500 })).body.virtual_machines
+  const hostPage = async (name: string): Promise<string> => {
+    const [host] = (await lab.call('GET', `/infrastructure/hosts?keyword=${name}`)).body.hosts
+    // A machine that just came is still being changed, and would stay.
+    await until('no job changes a machine on it', async () => {
+      const machines = await on_host(host.id)
+      return machines.length > 0 && machines.every(({ pending_job_id }) => pending_job_id === null)
+    })
+    await show(page, '/hosts')
+    await lamp(page)
+    await page.getByRole('grid').getByRole('link', { name }).click()
+    await page.getByRole('heading', { name, level: 1 }).waitFor()
+    await empty.waitFor()
+    return host.id
+  }
+  const empty = page.locator('button[aria-disabled="false"]', { hasText: 'Empty this host' })
   const dialog = page.getByRole('dialog', { name: /^Move / })
-  await dialog.locator('button[type="submit"][aria-disabled="false"]').click()
-  await dialog.getByText(/accepted, 0 failed/).waitFor()
-  await until('no machine runs on the host', async () => (await on_host()).count === 0)
+  const move = dialog.locator('button[type="submit"][aria-disabled="false"]')
+  const emptied = async (host_id: string): Promise<void> => {
+    await dialog.getByText(/accepted, 0 failed/).waitFor()
+    await until('no machine is on the host', async () => (await on_host(host_id)).length === 0)
+  }
+  const first = await hostPage('kvm-06')
+  await click(empty)
+  await click(move)
+  within(3, 'empty a host')
+  await emptied(first)
+  const second = await hostPage('kvm-05')
+  await tabTo(page, empty)
+  await press('Enter')
+  await move.and(page.locator(':focus')).waitFor()
+  await press('Enter')
+  within(3, 'empty a host, by keyboard')
+  await emptied(second)
   await page.context().close()
 })
+
+const CHANGES = Object.values(contractTable())
+  .filter(({ effect }) => effect === 'change')
+  .map(({ method, path }) => ({ method, path: new RegExp(`^${path.replace(/\{\w+\*?\}/g, '[^/]+')}$`) }))
+
+/** Those that lead to another page come last. */
+const KEYS = [
+  ...'abcdefhijklmopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0,;:-_+*#<>!"$%&()=[]{}@~^x', 'Delete', 'Backspace', 'Insert', 'Home',
+  'End', 'PageDown', 'ArrowDown', 'ArrowRight', 'F2', 'F8', 'Shift+Delete', 'Control+Delete', 'Control+Backspace', 'Control+d',
+  'Control+a', 'Alt+d', 'Alt+Delete', 'Delete', 'd', '.', 'Delete', 'd', 'Escape', '?', 'd', 'Escape', '3', '9', 'g', 'n', '/',
+] // biome-ignore format: one list
+
+test('no key alone changes anything, wherever something can be destroyed', { skip }, async () => {
+  const page = await console.pageFor()
+  const changes: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (CHANGES.some(({ method, path }) => method === request.method() && path.test(pathname))) changes.push(pathname)
+  })
+  const { body } = await lab.call('POST', '/compute/vms/list', { state: 'Stopped', page_size: 1 })
+  const machine = body.virtual_machines[0].id
+  for (const path of [
+    '/vms',
+    `/vms/${machine}`,
+    `/vms/${machine}/disks`,
+    `/nodes/${SEEN}/record`,
+    `/nodes/${SEEN}/decommission`,
+    '/lists/userList',
+  ]) {
+    // biome-ignore format: one list
+    await show(page, path)
+    await lamp(page)
+    const grid = page.getByRole('grid')
+    if ((await grid.count()) > 0) await grid.focus()
+    for (const key of KEYS) await page.keyboard.press(key)
+  }
+  // What is sent by a press comes before this, which is refused: it lacks the token of the page.
+  await page.evaluate("fetch('/compute/vms/destroy', { method: 'POST' })")
+  await until('a change is noticed', () => changes.length > 0)
+  assert.deepEqual(changes, ['/compute/vms/destroy'])
+  await page.context().close()
+})
+
+test('what is not known is a dash with its reason, and zero is a zero', { skip }, async () => {
+  const page = await console.pageFor()
+  const { nics } = (await lab.call('GET', `/configure/nodes/${SEEN}/nics`)).body
+  const reasons = (nics as { ipAddress: string | null; unavailable: { field: string; reason: string }[] }[]).flatMap(
+    ({ unavailable }) => unavailable.filter(({ field }) => field === 'ipAddress').map(({ reason }) => reason),
+  )
+  assert.ok(reasons.length > 0)
+  await show(page, `/nodes/${SEEN}/network`)
+  const table = page.getByRole('region', { name: 'NICs of the node' })
+  await table.getByRole('row').nth(nics.length).waitFor()
+  for (const reason of new Set(reasons)) {
+    const cells = table.getByRole('cell').filter({ has: page.getByTitle(reason, { exact: true }) })
+    assert.deepEqual(new Set(await cells.allInnerTexts()), new Set(['–']), reason)
+    assert.ok((await cells.count()) >= reasons.filter((one) => one === reason).length, reason)
+  }
+
+  const columns = [
+    'name',
+    'ip_address',
+    'public_ip_address',
+    'group',
+    'cpu_cores',
+    'gpu_count',
+    'iso_name',
+    'host_name',
+  ]
+  await show(page, `/vms?columns=${columns.join(',')}`)
+  await lamp(page)
+  const grid = page.getByRole('grid')
+  await grid.getByRole('link').nth(9).waitFor()
+  await until('each cell is what the service says', async () => {
+    const { virtual_machines } = (await lab.call('POST', '/compute/vms/list', { page: 1, page_size: 100 })).body
+    const shown = await grid.locator('[role="row"]:not(.head)').all()
+    const texts = await Promise.all(shown.slice(0, 10).map((row) => row.getByRole('gridcell').allInnerTexts()))
+    return texts.every((cells) => {
+      // The first cell selects the row.
+      const values = cells.slice(1, columns.length + 1)
+      const machine = virtual_machines.find(({ name }: { name: string }) => name === values[0])
+      return columns.every((column, at) => textOf(machine?.[column]) === values[at])
+    })
+  })
+  await page.context().close()
+})
+
+const textOf = (value: unknown): string => (value === null || value === '' ? '–' : String(value))
 
 test('a job shows how long each step took and usually takes, and where there is no way back', { skip }, async () => {
   const page = await console.pageFor()

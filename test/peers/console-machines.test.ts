@@ -1,10 +1,22 @@
 // Virtual machines in the console: their parts, plans before changes, what is undone, and the habits of lists, in a browser.
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { checkAxe, type ConsoleBrowser, lamp, settled, skip, startConsoleBrowser } from '../support/console-browser.ts'
+import { createChildren } from '../support/children.ts'
+import {
+  browserFor,
+  checkAxe,
+  type ConsoleBrowser,
+  lamp,
+  settled,
+  skip,
+  startConsoleBrowser,
+} from '../support/console-browser.ts'
+import { processesOf } from '../support/processes.ts'
 import type { Lab } from '../support/start-lab.ts'
+import { tempFolder } from '../support/temp-folder.ts'
 import { until } from '../support/until.ts'
 
 let lab: Lab
@@ -249,6 +261,38 @@ test('filter, columns and order are in the address, have a name, and leave as a 
     .waitFor()
   assert.doesNotMatch(page.url(), /sort=/)
   await page.context().close()
+})
+
+test('one command starts a lab and prints a link, which is the console: nothing else is to be done', {
+  skip,
+}, async () => {
+  const folder = tempFolder('gp-console-start-')
+  // The account of the database must be able to pass.
+  chmodSync(folder, 0o755)
+  const children = createChildren()
+  const state_dir = join(folder, 'state')
+  const start = ['scripts/start', '--port', '0', '--state', state_dir, '--no-agents', '--no-cameras']
+  const child = children.start('sh', start, { detached: true })
+  try {
+    const [, link = ''] = await until('it prints the link', () => {
+      if (child.ended()) throw new Error(`it ended: ${child.errors()}${child.output()}`)
+      return /^ *Console +(\S+)$/m.exec(child.output()) ?? undefined
+    })
+    const other = await browserFor(lab, new URL(link).origin)
+    const page = await (await other.newContext()).newPage()
+    await page.goto(link)
+    await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
+    await settled(page)
+    await lamp(page)
+    await other.open(page, '/vms')
+    await grid(page).getByRole('link', { name: 'web-01', exact: true }).waitFor()
+    assert.deepEqual(other.broken, [])
+    await other.close()
+  } finally {
+    await child.end('SIGTERM')
+    await children.close()
+    await until('the database has followed', () => processesOf(state_dir).length === 0)
+  }
 })
 
 test('nothing was asked of another origin, and the policy of the page was never broken', { skip }, () => {

@@ -39,11 +39,11 @@ export async function startConsoleBrowser(options: LabOptions = {}): Promise<Con
   }
 }
 
-/** In front of a lab that is there. */
-export async function browserFor(lab: Lab): Promise<ConsoleBrowser> {
+/** In front of a lab that is there, or of a service elsewhere. */
+export async function browserFor(lab: Lab, url = lab.url): Promise<ConsoleBrowser> {
   const browser = await launch()
   const broken: string[] = []
-  const newContext = () => contextOf(browser, lab, broken)
+  const newContext = () => contextOf(browser, url, broken)
   const linkFor = (token: string) => signInLink(lab, token)
   return {
     lab,
@@ -59,7 +59,7 @@ export async function browserFor(lab: Lab): Promise<ConsoleBrowser> {
       return page
     },
     async open(page, path) {
-      await page.goto(`${lab.url}/console${path}`)
+      await page.goto(`${url}/console${path}`)
     },
     async close() {
       await browser.close()
@@ -75,7 +75,7 @@ function launch(): Promise<Browser> {
   })
 }
 
-async function contextOf(browser: Browser, lab: Lab, broken: string[]): Promise<BrowserContext> {
+async function contextOf(browser: Browser, url: string, broken: string[]): Promise<BrowserContext> {
   const context = await browser.newContext({
     viewport: { width: 1440, height: 900 },
     locale: 'en-GB',
@@ -84,7 +84,7 @@ async function contextOf(browser: Browser, lab: Lab, broken: string[]): Promise<
   // Nothing here is about speed: a busy machine may take long to draw a page.
   context.setDefaultTimeout(120_000)
   context.on('request', (request) => {
-    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(`${lab.url}/`))
+    if (!/^(blob|data):/.test(request.url()) && !request.url().startsWith(`${url}/`))
       broken.push(`request to ${request.url()}`)
   })
   context.on('console', (message) => {

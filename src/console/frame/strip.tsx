@@ -25,7 +25,7 @@ export function Strip({ tasks }: { tasks(): void }) {
         ))}
       </span>
       {running.length === 0 && newest !== undefined && (
-        <span>
+        <span className="done">
           <Link href={`/timeline/${newest.correlation_id}`}>Done: {newest.description}</Link>
           <Undo operation={newest} />
         </span>

@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 import { inWords } from '../api/contract.ts'
 import type { Schema } from '../api/contract-types.ts'
 import { typeOf } from '../form/values.ts'
-import { State, Value } from './value.tsx'
+import { State, Value, whyNull } from './value.tsx'
 
 export type Row = Record<string, unknown>
 
@@ -15,8 +15,8 @@ export interface Column {
 
 /** What names a thing to people comes first, then how it is. */
 const FIRST = [
-  'name', 'display_name', 'hostname', 'fqdn', 'username', 'address', 'ip_address', 'ip', 'cidr', 'title', 'action', 'type',
-  'mac', 'value', 'state', 'status', 'health', 'job_status', 'level', 'role',
+  'name', 'display_name', 'hostname', 'fqdn', 'address', 'ip_address', 'ip', 'cidr', 'title', 'action', 'bus_address',
+  'operation', 'type', 'username', 'mac', 'value', 'state', 'status', 'health', 'job_status', 'level', 'role',
 ] // biome-ignore format: one list
 const MOST = 7
 
@@ -25,7 +25,10 @@ export function columnOf(name: string, title = inWords(name)): Column {
   return {
     name,
     title,
-    cell: (row) => (is_state ? <State text={row[name]} /> : <Value name={name} value={row[name]} />),
+    cell(row) {
+      const why = whyNull(row, name)
+      return is_state ? <State text={row[name]} why={why} /> : <Value name={name} value={row[name]} why={why} />
+    },
   }
 }
 
@@ -49,6 +52,8 @@ export function columnsOf(schema: Schema): Column[] {
 
 /** By what a row is named, for its link and for readers of the screen. */
 export function nameOf(row: Row): string {
-  const name = [...FIRST.slice(0, 11), 'id', 'node_id', 'bmc_ip'].map((field) => row[field]).find((value) => value)
+  const name = [...FIRST.slice(0, FIRST.indexOf('mac')), 'id', 'node_id', 'bmc_ip']
+    .map((field) => row[field])
+    .find((value) => value)
   return typeof name === 'string' || typeof name === 'number' ? String(name) : 'without a name'
 }

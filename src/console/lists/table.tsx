@@ -30,9 +30,11 @@ export function Table({ label, rows, columns, actions, empty = 'None.' }: TableP
           {(rows as readonly Row[]).map((row, at) => (
             <tr key={at}>
               {columns.map((column) => (
-                <td key={column.name}>{column.cell(row)}</td>
+                <td key={column.name} data-title={column.title}>
+                  {column.cell(row)}
+                </td>
               ))}
-              {actions && <td>{actions(row)}</td>}
+              {actions && <td data-title="actions">{actions(row)}</td>}
             </tr>
           ))}
         </tbody>

@@ -8,8 +8,8 @@ const BAD =
 const BUSY =
   /^(in_progress|starting|stopping|migrating|expunging|restoring|provisioning|configuring|warn|warning|degraded|decommissioning|rolling_back|awaiting)$/i
 
-export function State({ text }: { text: unknown }) {
-  if (typeof text !== 'string' || text === '') return <span title="not known">–</span>
+export function State({ text, why }: { text: unknown; why?: string | undefined }) {
+  if (typeof text !== 'string' || text === '') return <NotKnown why={why} />
   const tone = GOOD.test(text) ? 'good' : BAD.test(text) ? 'bad' : BUSY.test(text) ? 'busy' : 'calm'
   return (
     <span className="state" data-tone={tone}>
@@ -18,8 +18,25 @@ export function State({ text }: { text: unknown }) {
   )
 }
 
-export function Value({ name, value }: { name: string; value: unknown }) {
-  if (value === null || value === undefined || value === '') return <span title="not known">–</span>
+/** A dash, never a zero; the reason where the service gave one. */
+function NotKnown({ why = 'not known' }: { why?: string | undefined }) {
+  return <span title={why}>–</span>
+}
+
+/** Why a field of a thing is null, as the thing says it. */
+export function whyNull(thing: Readonly<Record<string, unknown>>, name: string): string | undefined {
+  const { unavailable } = thing as { unavailable?: readonly { field: string; reason: string }[] }
+  return Array.isArray(unavailable) ? unavailable.find(({ field }) => field === name)?.reason : undefined
+}
+
+interface ValueProps {
+  name: string
+  value: unknown
+  why?: string | undefined
+}
+
+export function Value({ name, value, why }: ValueProps) {
+  if (value === null || value === undefined || value === '') return <NotKnown why={why} />
   if (typeof value === 'boolean') return <>{value ? 'yes' : 'no'}</>
   if (typeof value === 'number') return <>{amount(name, value)}</>
   if (typeof value !== 'string')
@@ -40,14 +57,17 @@ function isTime(text: string): boolean {
 }
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' })
 const calendar = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 
 export function Time({ at }: { at: string }) {
   const date = new Date(at)
-  const today = date.toDateString() === new Date().toDateString()
+  const now = new Date()
+  const today = date.toDateString() === now.toDateString()
+  const { format } = date.getFullYear() === now.getFullYear() ? day : calendar
   return (
     <time dateTime={at} title={at}>
-      {today ? '' : `${calendar.format(date)} `}
+      {today ? '' : `${format(date)} `}
       {clock.format(date)}
     </time>
   )
@@ -64,9 +84,15 @@ function bytes(value: number): string {
     : `${number.format(Math.round((value / GIB) * 10) / 10)} GiB`
 }
 
-/** `_mb` becomes GiB where it is whole. */
+/** From here on MiB are too many digits to be read. */
+const MANY_MB = 100 * 1024
+
+/** `_mb` becomes GiB where it is whole, or large. */
 function amount(name: string, value: number): string {
-  if (name.endsWith('_mb')) return value % 1024 === 0 ? `${value / 1024} GiB` : `${number.format(value)} MiB`
+  if (name.endsWith('_mb'))
+    return value % 1024 === 0 || value >= MANY_MB
+      ? `${number.format(Math.round((value / 1024) * 10) / 10)} GiB`
+      : `${number.format(value)} MiB`
   if (name.endsWith('_bytes')) return bytes(value)
   if (name === 'page' || name === 'id' || name.endsWith('_id')) return String(value)
   return number.format(value)

@@ -1,5 +1,6 @@
 // Actions of one thing as buttons: every one is there, and a closed one says why.
 import { useState } from 'react'
+import { Link } from 'wouter'
 import { callAny } from '../api/call.ts'
 import { whyNot } from '../api/why-not.ts'
 import { type Action, bodyOf, type Target } from '../form/action.ts'
@@ -28,6 +29,7 @@ export function Actions({ actions, target, choose, done }: Props) {
       setProblem(error)
     }
   }
+  const job = target.pending_job_id ?? target.machine?.pending_job_id ?? null
   const reasons = new Map(actions.map(({ operation }) => [operation, whyNot(me, operation, target)]))
   const open_first = actions.toSorted(
     (one, other) => Number(reasons.get(one.operation) !== null) - Number(reasons.get(other.operation) !== null),
@@ -35,6 +37,11 @@ export function Actions({ actions, target, choose, done }: Props) {
   return (
     <>
       {problem !== undefined && <Problem error={problem} />}
+      {job !== null && (
+        <p className="help">
+          <Link href={`/jobs/${job}`}>See what the job does</Link>
+        </p>
+      )}
       <div className="actions">
         {open_first.map((action, at) => {
           const why = reasons.get(action.operation) ?? null

@@ -17,9 +17,11 @@ const SCOPE_COLUMNS: readonly Column[] = [
   columnOf('enabled'),
 ]
 
-const LEASE_COLUMNS: readonly Column[] = ['hostname', 'ip', 'mac', 'scope', 'lease_type', 'state', 'lease_expires'].map(
-  (name) => columnOf(name),
-)
+/** A client that gave no name goes by its address. */
+const LEASE_COLUMNS: readonly Column[] = [
+  { name: 'hostname', title: 'hostname', cell: ({ hostname, ip }: Row) => <>{String(hostname || ip)}</> },
+  ...['ip', 'mac', 'scope', 'lease_type', 'state', 'lease_expires'].map((name) => columnOf(name)),
+]
 
 function Use({ percent }: { percent: unknown }) {
   if (typeof percent !== 'number') return <span title="not known">–</span>

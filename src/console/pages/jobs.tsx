@@ -35,7 +35,7 @@ export function JobsPage() {
         filter={filter}
         columns={COLUMNS}
         hrefOf={({ id }) => `/jobs/${String(id)}`}
-        empty={<p>No job matches.</p>}
+        empty={<p>{Object.keys(filter).length > 0 ? 'No job matches.' : 'No job was begun yet.'}</p>}
       />
     </>
   )

@@ -89,8 +89,10 @@ function Chart({ title, unit, measures, samples }: ChartProps) {
       })
       .join(' ')
   }
-  const latest = (name: Measure): string =>
-    samples.findLast((sample) => sample[name] !== null)?.[name]?.toFixed(1) ?? '–'
+  const latest = (name: Measure): string => {
+    const value = samples.findLast((sample) => sample[name] !== null)?.[name] ?? null
+    return value === null ? '–' : inUnit(value, unit)
+  }
   return (
     <section className="panel" aria-label={title}>
       <h2>{title}</h2>
@@ -100,11 +102,18 @@ function Chart({ title, unit, measures, samples }: ChartProps) {
         ))}
       </svg>
       <p className="help">
-        {measures.map(([name, words]) => `${words} ${latest(name)} ${unit}`).join(', ')} at the end; the top is{' '}
-        {most.toFixed(0)} {unit}
+        {measures.map(([name, words]) => `${words} ${latest(name)}`).join(', ')} at the end; the top is{' '}
+        {inUnit(most, unit)}
       </p>
     </section>
   )
+}
+
+const GIB_IN_KIB = 1024 ** 2
+
+function inUnit(value: number, unit: string): string {
+  if (unit === 'KiB' && value >= GIB_IN_KIB) return `${(value / GIB_IN_KIB).toFixed(1)} GiB`
+  return unit === 'KiB' && value >= 1024 ? `${(value / 1024).toFixed(1)} MiB` : `${value.toFixed(1)} ${unit}`
 }
 
 function SampleTable({ samples }: { samples: readonly VmSample[] }) {
@@ -129,9 +138,11 @@ function SampleTable({ samples }: { samples: readonly VmSample[] }) {
           <tbody>
             {samples.map((sample, index) => (
               <tr key={index}>
-                <td>{sample.at === null ? '–' : <Time at={sample.at} />}</td>
-                {measures.map(({ name }) => (
-                  <td key={name}>{sample[name]?.toFixed(1) ?? '–'}</td>
+                <td data-title="at">{sample.at === null ? '–' : <Time at={sample.at} />}</td>
+                {measures.map(({ name, words }) => (
+                  <td key={name} data-title={words}>
+                    {sample[name]?.toFixed(1) ?? '–'}
+                  </td>
                 ))}
               </tr>
             ))}

@@ -69,7 +69,7 @@ export function Network({ machine }: Props) {
                 nic.mac_address,
                 nic.gateway,
                 <Value name="mtu" value={nic.mtu} />,
-                nic.secondary_ips.map(({ ip_address }) => ip_address).join(', '),
+                nic.secondary_ips.map(({ ip_address }) => ip_address).join(', ') || 'none',
               ],
             }))}
             actions={NIC_ACTIONS}
@@ -154,9 +154,11 @@ function Parts({ label, head, rows, actions }: PartsProps) {
           {rows.map(({ target, cells }) => (
             <tr key={target.id}>
               {cells.map((cell, at) => (
-                <td key={head[at]}>{cell ?? '–'}</td>
+                <td key={head[at]} data-title={head[at]}>
+                  {cell ?? '–'}
+                </td>
               ))}
-              <td>
+              <td data-title="actions">
                 <Actions actions={actions} target={target} />
               </td>
             </tr>

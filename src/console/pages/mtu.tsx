@@ -1,6 +1,7 @@
 // MTU of the role bridges: declared against actual on a map of all nodes, and a new value as a plan before it is rolled out.
 import { type FormEvent, useState } from 'react'
 import { Link } from 'wouter'
+import type { JobDetail } from '#src/contract/jobs.ts'
 import type { MtuDeviation, MtuReport, MtuRolloutPlan } from '#src/contract/network/mtu.ts'
 import { call, callAny } from '../api/call.ts'
 import { useCall } from '../api/queries.ts'
@@ -204,7 +205,51 @@ function RollOut({ id }: { id: string }) {
       <h3>
         <Link href={`/jobs/${id}`}>Roll-out</Link>
       </h3>
-      <Loaded query={query}>{(job) => <Runbook job={job} />}</Loaded>
+      <Loaded query={query}>
+        {(job) => (
+          <>
+            <Phases job={job} />
+            <Runbook job={job} />
+          </>
+        )}
+      </Loaded>
     </section>
+  )
+}
+
+/** What each step has made of every node once it is over. */
+const AFTER: Readonly<Record<string, string>> = {
+  prepare: 'carries the new size',
+  use: 'uses the new size',
+  probe: 'every way verified',
+  commit: 'kept',
+}
+const DURING: Readonly<Record<string, string>> = {
+  prepare: 'is being prepared',
+  use: 'begins to use it',
+  probe: 'is being probed',
+  commit: 'is being kept',
+}
+
+/** The nodes of the plan while they change: no node is a step ahead of the others. The one that failed says why. */
+function Phases({ job }: { job: JobDetail }) {
+  const { nodes } = job.metadata
+  if (!Array.isArray(nodes)) return null
+  const over = job.steps.filter(({ status }) => status === 'succeeded').map(({ name }) => AFTER[name])
+  const reached = DURING[job.current_step ?? ''] ?? over.findLast((one) => one !== undefined) ?? 'waits'
+  const undone = job.job_status === 'failed' ? 'is back at its earlier size, or goes back by itself' : reached
+  return (
+    <ul className="map" aria-label="Nodes of the roll-out">
+      {nodes.map(String).map((node) => {
+        const failed = job.failure_reason.startsWith(`${node}: `)
+        return (
+          <li key={node} data-tone={failed ? 'bad' : 'calm'}>
+            <strong>{node}</strong>
+            <p>{undone}</p>
+            {failed && <p className="error">{job.failure_reason}</p>}
+          </li>
+        )
+      })}
+    </ul>
   )
 }

@@ -34,10 +34,10 @@ function NodeHealth() {
   const query = useCall('fleetHealthRead', { query: { page_size: 100 } })
   return (
     <Panel title="Nodes" query={query}>
-      {({ nodes, healthy, count }) => (
+      {({ nodes, healthy, unknown, count }) => (
         <>
           <p>
-            {healthy} of {count} healthy
+            {healthy} of {count} healthy{unknown > 0 && `, ${unknown} not known yet`}
           </p>
           <ul className="findings">
             {nodes

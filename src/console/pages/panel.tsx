@@ -3,7 +3,9 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { inWords } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
-import { State, Time, Value } from '../lists/value.tsx'
+import { columnOf, type Row } from '../lists/columns.tsx'
+import { Table } from '../lists/table.tsx'
+import { State, Time, Value, whyNull } from '../lists/value.tsx'
 
 interface PanelProps<T> {
   title: string
@@ -45,14 +47,23 @@ export function Loaded<T>({ query, children }: Pick<PanelProps<T>, 'query' | 'ch
 const STATES = /^(state|status|health|job_status|provision_status)$/
 
 /** What has parts is facts again, or a table of its own; only what is deeper than that is JSON. */
-function Fact({ name, value }: { name: string; value: unknown }) {
+function Fact({ name, value, why }: { name: string; value: unknown; why: string | undefined }) {
   if (Array.isArray(value)) {
     if (value.length === 0) return <>none</>
     if (value.every((one) => typeof one !== 'object')) return <>{value.join(', ')}</>
-    return <Value name={name} value={value} />
+    return <Parts name={name} rows={value as readonly Row[]} />
   }
-  if (typeof value !== 'object' || value === null) return <Value name={name} value={value} />
+  if (typeof value !== 'object' || value === null) return <Value name={name} value={value} why={why} />
   return Object.keys(value).length === 0 ? <>none</> : <Facts thing={value as Record<string, unknown>} />
+}
+
+const MOST_COLUMNS = 8
+
+/** Plain values of each alone: what is deeper has a page of its own. */
+function Parts({ name, rows }: { name: string; rows: readonly Row[] }) {
+  const is_plain = (field: string): boolean => rows.every((row) => typeof (row[field] ?? '') !== 'object')
+  const names = Object.keys(rows[0] ?? {}).filter(is_plain)
+  return <Table label={inWords(name)} rows={rows} columns={names.slice(0, MOST_COLUMNS).map((one) => columnOf(one))} />
 }
 
 /** Plain values first, then what has parts. */
@@ -64,7 +75,13 @@ export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
       {[...entries.filter((entry) => !has_parts(entry)), ...entries.filter(has_parts)].map(([name, value]) => (
         <div key={name}>
           <dt>{inWords(name.replace(/_(mb|bytes)$/, ''))}</dt>
-          <dd>{STATES.test(name) ? <State text={value} /> : <Fact name={name} value={value} />}</dd>
+          <dd>
+            {STATES.test(name) ? (
+              <State text={value} why={whyNull(thing, name)} />
+            ) : (
+              <Fact name={name} value={value} why={whyNull(thing, name)} />
+            )}
+          </dd>
         </div>
       ))}
     </dl>

@@ -32,7 +32,9 @@ export function ProvisionPlan({ texts }: { texts: Texts }) {
           <strong>{texts.name || 'A machine'}</strong> is made{texts.start === 'false' ? '.' : ', and started.'}
         </li>
         <li>
-          It takes {size.cores ?? '–'} cores and {size.memory_mb ?? '–'} MiB of memory.
+          {size.cores === null && size.memory_mb === null
+            ? 'What it takes depends on the offering.'
+            : `It takes ${size.cores ?? '–'} cores and ${size.memory_mb ?? '–'} MiB of memory.`}
         </li>
       </ul>
       <h3>Room, estimated</h3>

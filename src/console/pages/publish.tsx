@@ -93,10 +93,11 @@ function Publish({ machine, network_id, addresses }: PublishProps) {
   const why = whyNot(useMe(), 'portForwardingCreate')
   const { given, set, said, problem, busy, send } = usePublishing(machine, network_id)
   const form = useRef<HTMLFormElement>(null)
+  const closed = why ?? (given.public_port === '' ? 'Name the port.' : null)
   const address = given.address || (addresses[0]?.id ?? NEW)
   const submit = (event: FormEvent): void => {
     event.preventDefault()
-    if (why === null && !busy) void send(address)
+    if (closed === null && !busy) void send(address)
   }
   useEffect(() => {
     if (problem !== undefined) form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
@@ -145,9 +146,9 @@ function Publish({ machine, network_id, addresses }: PublishProps) {
           <option value="as it is">stays as it is</option>
         </select>
       </label>
-      <button type="submit" className="primary" aria-disabled={why !== null || busy || given.public_port === ''}>
+      <button type="submit" className="primary" aria-disabled={closed !== null || busy}>
         Publish
-        {why !== null && <small> {why}</small>}
+        {closed !== null && <small> {closed}</small>}
       </button>
       <span role="status">{said}</span>
       {problem !== undefined && <Problem error={problem} />}

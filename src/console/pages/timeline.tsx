@@ -36,13 +36,19 @@ export function TimelinePage() {
           { name: 'created_at_to', label: 'To' },
         ]}
       />
+      {filter.created_at_to !== undefined && (
+        <p role="status">
+          You see what was known until {filter.created_at_to}, not now: nothing can be changed from here.{' '}
+          <Link href="/timeline">Show up to now</Link>
+        </p>
+      )}
       <Rows
         label="Timeline"
         operation="appEventList"
         filter={filter}
         columns={COLUMNS}
         hrefOf={hrefOfEvent}
-        empty={<p>Nothing matches.</p>}
+        empty={<p>{Object.keys(filter).length > 0 ? 'Nothing matches.' : 'Nothing was done yet.'}</p>}
       />
     </>
   )
@@ -128,22 +134,21 @@ export function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
       <table>
         <thead>
           <tr>
-            <th scope="col">at</th>
-            <th scope="col">source</th>
-            <th scope="col">what</th>
-            <th scope="col">status</th>
-            <th scope="col">seconds</th>
-            <th scope="col">by</th>
+            {['at', 'source', 'what', 'status', 'seconds', 'by'].map((title) => (
+              <th key={title} scope="col">
+                {title}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
           {entries.map((entry) => (
             <tr key={`${entry.source} ${entry.id}`}>
-              <td>
+              <td data-title="at">
                 <Time at={entry.at} />
               </td>
-              <td>{entry.source}</td>
-              <td>
+              <td data-title="source">{entry.source}</td>
+              <td data-title="what">
                 {entry.correlation_id === null ? (
                   entry.text || entry.what
                 ) : (
@@ -151,11 +156,11 @@ export function Entries({ entries }: { entries: readonly TimelineEntry[] }) {
                 )}{' '}
                 <span className="error">{entry.error_message}</span>
               </td>
-              <td>
+              <td data-title="status">
                 <State text={entry.status} />
               </td>
-              <td>{entry.duration_s?.toFixed(1) ?? '–'}</td>
-              <td>{entry.username}</td>
+              <td data-title="seconds">{entry.duration_s?.toFixed(1) ?? '–'}</td>
+              <td data-title="by">{entry.username}</td>
             </tr>
           ))}
         </tbody>
