@@ -103,6 +103,15 @@ test('every file and folder that a document names exists', () => {
   assert.deepEqual(missing, [])
 })
 
+test('every test that a document names by its title exists', () => {
+  const missing = wrong((document) =>
+    [...textOf(document).matchAll(/`(test\/[\w/.-]+\.test\.ts)`: “([^”]+)”/g)]
+      .filter(([, path = '', title = '']) => !readFileSync(join(ROOT, path), 'utf8').includes(title))
+      .map(([, path, title]) => `${path} has no “${title}”`),
+  )
+  assert.deepEqual(missing, [])
+})
+
 test('every npm script that a document names exists', () => {
   const known = new Set(Object.keys(packageJson.scripts))
   const unknown = wrong((document) =>

@@ -192,6 +192,7 @@ function Plan({ planned, acknowledged, acknowledge, rollOut }: PlanProps) {
           }}
         >
           Roll out
+          {!ready && <small> Say above that it goes on without these.</small>}
         </button>
       </div>
     </section>

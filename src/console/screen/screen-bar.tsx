@@ -17,6 +17,7 @@ interface Props {
 export function ScreenBar({ rfb, fits, setFits, again, wide, window }: Props) {
   const [open, setOpen] = useState<'paste' | 'keys' | null>(null)
   const close = (): void => setOpen(null)
+  const not_yet = rfb === undefined && <small>The screen is not connected.</small>
   return (
     <div className="actions" role="group" aria-label="Screen">
       {again !== undefined && (
@@ -37,9 +38,11 @@ export function ScreenBar({ rfb, fits, setFits, again, wide, window }: Props) {
       </button>
       <button type="button" aria-disabled={rfb === undefined} onClick={() => rfb !== undefined && setOpen('paste')}>
         Paste text
+        {not_yet}
       </button>
       <button type="button" aria-disabled={rfb === undefined} onClick={() => rfb !== undefined && setOpen('keys')}>
         Keys
+        {not_yet}
       </button>
       {open === 'paste' && rfb !== undefined && <PasteDialog rfb={rfb} close={close} />}
       {open === 'keys' && rfb !== undefined && <KeysDialog rfb={rfb} close={close} />}

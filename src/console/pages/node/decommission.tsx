@@ -198,7 +198,7 @@ function Start({ bmc, wish, found }: StartProps) {
       <div className="actions">
         <button type="submit" className="danger" aria-disabled={why !== null || !confirmed}>
           Decommission
-          {why !== null && <small>{why}</small>}
+          {!(why === null && confirmed) && <small>{why ?? 'Type each name above.'}</small>}
         </button>
       </div>
     </form>
