@@ -35,7 +35,11 @@ export function Problem({ error, retry }: { error: unknown; retry?: () => void }
           )}
         </p>
       )}
-      {way_out !== undefined && <a href={way_out.href}>{way_out.title}</a>}
+      {way_out !== undefined && (
+        <p>
+          <a href={way_out.href}>{way_out.title}</a>
+        </p>
+      )}
       {retry !== undefined && (
         <button type="button" onClick={retry}>
           Try again
