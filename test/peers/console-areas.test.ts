@@ -2,7 +2,6 @@
 // One lab for all: simulated BMCs, an address server, an NVR, and a real agent on a captured host.
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Locator, Page } from 'playwright-core'
@@ -15,6 +14,7 @@ import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
 import { seedNvr, startLabNvr } from '../support/camera-lab.ts'
 import { browserFor, checkAxe, type ConsoleBrowser, lamp, settled, skip } from '../support/console-browser.ts'
 import { counted, tabTo } from '../support/console-presses.ts'
+import { PARTS_OF_WALK, walkOfPages } from '../support/console-walk.ts'
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import type { Lab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -478,99 +478,7 @@ test('a job shows how long each step took and usually takes, and where there is 
   await page.context().close()
 })
 
-/** Every address in the console's own table: a page that is new is walked as well, and needs an example where it is about a thing. */
-async function addresses(): Promise<string[]> {
-  const found = await lab.call('POST', '/compute/vms/list', { name: 'web-01' })
-  const { id, host_id, tenant_id } = found.body.virtual_machines[0]
-  const reboot = (await lab.call('POST', '/compute/vms/reboot', { virtual_machine_id: id })).body
-  await until('the job has ended', async () => {
-    return (await lab.call('GET', `/jobs/${reboot.job_id}`)).body.job_status === 'completed'
-  })
-  const examples: Readonly<Record<string, string>> = {
-    '/timeline/:id': `/timeline/${reboot.correlation_id}`,
-    '/jobs/:id': `/jobs/${reboot.job_id}`,
-    '/vms/:id/:tab?': `/vms/${id}`,
-    '/nodes/:bmc/:part?': `/nodes/${SEEN}`,
-    '/hosts/:id': `/hosts/${host_id}`,
-    '/tenants/:id': `/tenants/${tenant_id}`,
-    '/camera/:id': '/camera/gate',
-    '/lists/:operation': '/lists/guestNetworkList',
-    '/operations/:operation': '/operations/vmProvision',
-  }
-  const table = readFileSync('src/console/pages/pages.tsx', 'utf8').matchAll(/<Route path="([^"]+)"/g)
-  const routes = [...table].map(([, route = '']) => route)
-  assert.ok(routes.length >= 20, 'the table of the pages is read')
-  return [...routes.map((route) => examples[route] ?? route.replace(/\/:\w+\?/g, '')), '/no-such-page']
-}
-
-/** By the link of the rail or of the tabs, as people go, where there is one. */
-async function visit(page: Page, href: string): Promise<void> {
-  const link = page.locator(`nav a[href="${href}"]`).first()
-  if ((await link.count()) === 0) await page.goto(`${lab.url}${href}`)
-  else {
-    await link.click()
-    await page.locator(`nav a[href="${href}"][aria-current="page"]`).first().waitFor()
-  }
-  await settled(page)
-}
-
-async function hrefsOf(page: Page, links: string): Promise<string[]> {
-  const hrefs = (await page.locator(links).all()).map((link) => link.getAttribute('href'))
-  return (await Promise.all(hrefs)).filter((href) => href !== null)
-}
-
-const PHONE = { width: 390, height: 844 }
-const DESK = { width: 1440, height: 900 }
-
-/** What is closed without a reason, and what is wider than the screen it is shown on. */
-async function looksOf(page: Page): Promise<string[]> {
-  const unexplained = page.locator('main button[aria-disabled="true"]:not(:has(small))')
-  const found = (await unexplained.allInnerTexts()).map((text) => `${text} is closed without a reason`)
-  await page.setViewportSize(PHONE)
-  const too_wide = await page.evaluate(`[document.documentElement, document.querySelector('main')]
-    .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth)
-    .map(({ tagName, scrollWidth }) => tagName + ' is ' + scrollWidth + ' pixels wide on a phone')`)
-  await page.setViewportSize(DESK)
-  return [...found, ...(too_wide as string[])]
-}
-
-/** As many tests, so that none is long on a busy machine. */
-const PARTS_OF_WALK = 6
-
-let all_addresses: Promise<string[]> | undefined
-
-async function walk(number: number): Promise<void> {
-  const page = await console.pageFor()
-  const complaints: string[] = []
-  page.on('console', (message) => {
-    // An answer that refuses is shown by the page; the browser notes each of them as well.
-    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
-      complaints.push(`${page.url()}: ${message.text()}`)
-  })
-  all_addresses ??= addresses()
-  const all = (await all_addresses).map((path) => `/console${path}`)
-  assert.deepEqual(
-    all.filter((href) => href.includes(':')),
-    [],
-    'each thing has an example',
-  )
-  // What the rail leads to is in the table as well, or a list that the contract makes.
-  const lists = (await hrefsOf(page, 'nav.rail a')).filter((href) => href.startsWith('/console/lists/'))
-  const waiting = [...all, ...lists].filter((_href, at) => at % PARTS_OF_WALK === number)
-  const seen = new Set<string>()
-  for (let href = waiting.shift(); href !== undefined; href = waiting.shift()) {
-    if (seen.has(href)) continue
-    seen.add(href)
-    await visit(page, href)
-    await checkAxe(page, href).catch((found: unknown) => complaints.push(String(found)))
-    complaints.push(...(await looksOf(page)).map((what) => `${href}: ${what}`))
-    // Parts of this page come before the next one, while their links are there.
-    waiting.unshift(...(await hrefsOf(page, 'nav.tabs a')))
-  }
-  assert.deepEqual(complaints, [])
-  await page.context().close()
-}
-
+const walk = walkOfPages(() => console, SEEN)
 for (let number = 0; number < PARTS_OF_WALK; number++) {
   const part = `part ${number + 1} of ${PARTS_OF_WALK}`
   test(
