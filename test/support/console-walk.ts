@@ -51,7 +51,7 @@ const PHONE = { width: 390, height: 844 }
 const DESK = { width: 1440, height: 900 }
 
 /** What is closed without a reason, and what is wider than the screen it is shown on. */
-async function looksOf(page: Page): Promise<string[]> {
+async function layoutOf(page: Page): Promise<string[]> {
   const unexplained = page.locator('main button[aria-disabled="true"]:not(:has(small))')
   const found = (await unexplained.allInnerTexts()).map((text) => `${text} is closed without a reason`)
   await page.setViewportSize(PHONE)
@@ -97,7 +97,7 @@ async function walk(started: ConsoleBrowser, addressed: Promise<string[]>, numbe
     seen.add(href)
     await visit(page, started.lab.url, href)
     await checkAxe(page, href).catch((found: unknown) => complaints.push(String(found)))
-    complaints.push(...(await looksOf(page)).map((what) => `${href}: ${what}`))
+    complaints.push(...(await layoutOf(page)).map((what) => `${href}: ${what}`))
     // Parts of this page come before the next one, while their links are there.
     waiting.unshift(...(await hrefsOf(page, 'nav.tabs a')))
   }
