@@ -149,6 +149,7 @@ test('saml needs the platform to have it, then switches users and back', async (
 for (const [what, body, code, status] of [
   ['ldap without settings', { auth_source: 'ldap' }, 'INVALID_REQUEST', 400],
   ['settings that do not belong', { auth_source: 'local', ldap: LDAP }, 'INVALID_REQUEST', 400],
+  ['saml settings that do not belong', { auth_source: 'local', saml: { entity_id: 'x' } }, 'INVALID_REQUEST', 400],
   [
     'a URL as directory server',
     { auth_source: 'ldap', ldap: { ...LDAP, hostname: 'ldap://x/y' } },

@@ -370,6 +370,25 @@ test('a tenant without a range is 404; a range is dedicated once, shown, and not
 test('dedicating a range that is unknown, in use, or a second one is refused by code', async () => {
   const unknown = await lab.call('POST', `/admin/tenants/${ACME}/network`, NEW_RANGE)
   assert.deepEqual([unknown.status, unknown.body.code], [400, 'IP_RANGE_NOT_FOUND'])
+  for (const [set, sentence] of [
+    [{ end_ip: '198.51.100.15' }, /end_ip: 198\.51\.100\.15 is below start_ip 198\.51\.100\.16/],
+    [{ end_ip: '198.51.101.3' }, /end_ip: 198\.51\.101\.3 is outside the network of start_ip/],
+    [{ netmask: '255.0.255.0' }, /netmask: 255\.0\.255\.0 is no netmask/],
+    [{ gateway: '203.0.113.1' }, /gateway: 203\.0\.113\.1 is outside the network of start_ip/],
+    [{ gateway: '198.51.100.20' }, /gateway: 198\.51\.100\.20 stands inside the range 198\.51\.100\.16 to/],
+  ] as const) {
+    const refused = await lab.call('POST', `/admin/tenants/${ACME}/network`, { ...NEW_RANGE, ...set })
+    assert.equal(refused.status, 400, refused.text)
+    assert.match(refused.body.detail, sentence)
+  }
+  const nowhere = await lab.call('POST', `/admin/tenants/${ACME}/network`, { ...NEW_RANGE, zone_id: NOBODY })
+  assert.deepEqual([nowhere.status, nowhere.body.detail], [404, `Zone ${NOBODY} not found.`])
+  const range = must(tables().vlans.get(PUBLIC.id))
+  tables().vlans.put({ ...range, forsystemvms: true })
+  const of_platform = await lab.call('POST', `/admin/tenants/${GLOBEX}/network`, seededRange())
+  assert.deepEqual([of_platform.status, of_platform.body.code], [409, 'IP_RANGE_IN_USE'], of_platform.text)
+  assert.match(of_platform.body.detail, /for the machines of the platform itself/)
+  tables().vlans.put(range)
   const created = await lab.call('POST', '/admin/tenants', { name: fresh(), ...NEW_RANGE })
   assert.equal(created.status, 200, created.text)
   const [address] = tables().addresses.filter((one) => one.vlanid === PUBLIC.id && one.state === 'Free')

@@ -380,7 +380,7 @@ const CHANGES = Object.values(contractTable())
 
 /** Those that lead to another page come last. */
 const KEYS = [
-  ...'abcdefhijklmopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0,;:-_+*#<>!"$%&()=[]{}@~^x', 'Delete', 'Backspace', 'Insert', 'Home',
+  ...Array.from('abcdefhijklmopqrstuvwyzABCDEFGHIJKLMNOPQRSTUVWXYZ0,;:-_+*#<>!"$%&()=[]{}@~^x'), 'Delete', 'Backspace', 'Insert', 'Home',
   'End', 'PageDown', 'ArrowDown', 'ArrowRight', 'F2', 'F8', 'Shift+Delete', 'Control+Delete', 'Control+Backspace', 'Control+d',
   'Control+a', 'Alt+d', 'Alt+Delete', 'Delete', 'd', '.', 'Delete', 'd', 'Escape', '?', 'd', 'Escape', '3', '9', 'g', 'n', '/',
 ] // biome-ignore format: one list

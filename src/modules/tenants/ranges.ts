@@ -24,13 +24,16 @@ export interface PublicRange extends RangeSpec {
 export function checkRange(range: RangeSpec): void {
   const [start, end, gateway, mask] = [range.start_ip, range.end_ip, range.gateway, range.netmask].map(numberOf)
   if (start === undefined || end === undefined || gateway === undefined || mask === undefined) return
-  if (end < start) throw invalidField('body.end_ip', 'must not be below start_ip')
+  if (end < start) throw invalidField('body.end_ip', `${range.end_ip} is below start_ip ${range.start_ip}`)
   const host = ~mask >>> 0
-  if (mask === 0 || (host & (host + 1)) !== 0) throw invalidField('body.netmask', 'is no netmask')
+  if (mask === 0 || (host & (host + 1)) !== 0) throw invalidField('body.netmask', `${range.netmask} is no netmask`)
   const network = (address: number) => (address & mask) >>> 0
-  if (network(end) !== network(start)) throw invalidField('body.end_ip', 'is outside the network of start_ip')
-  if (network(gateway) !== network(start)) throw invalidField('body.gateway', 'is outside the network of the range')
-  if (gateway >= start && gateway <= end) throw invalidField('body.gateway', 'stands inside the range')
+  if (network(end) !== network(start))
+    throw invalidField('body.end_ip', `${range.end_ip} is outside the network of start_ip ${range.start_ip}`)
+  if (network(gateway) !== network(start))
+    throw invalidField('body.gateway', `${range.gateway} is outside the network of start_ip ${range.start_ip}`)
+  if (gateway >= start && gateway <= end)
+    throw invalidField('body.gateway', `${range.gateway} stands inside the range ${range.start_ip} to ${range.end_ip}`)
 }
 
 function numberOf(address: string): number {
@@ -42,7 +45,7 @@ export async function requireAdvancedZone(cloudstack: CloudStack, zone_id: strin
   const zone = (await cloudstack.lookups.zones()).find((row) => textOf(row, 'id') === zone_id)
   if (zone === undefined) throw new ApiError('RESOURCE_NOT_FOUND', `Zone ${zone_id} not found.`)
   if ((textOf(zone, 'networktype') ?? 'Advanced') !== 'Advanced') {
-    throw invalidField('body.zone_id', 'names a zone whose networking has no public ranges to dedicate')
+    throw invalidField('body.zone_id', `${zone_id} is a zone whose networking has no public ranges to dedicate`)
   }
 }
 
