@@ -145,8 +145,8 @@ const SAMPLE = Compile(
 type Sample = Awaited<ReturnType<typeof SAMPLE.Parse>>
 /** While copies are made of what is on a daemon that still runs. */
 const OF_A_MOVE = ['PG_DEGRADED', 'OBJECT_MISPLACED']
-/** What a slow machine makes of any store. */
-const OF_A_BUSY_MACHINE = /^(SLOW_OPS|OSD_SLOW_PING_TIME|MON_CLOCK_SKEW)/
+/** What a slow machine makes of any store. Places out of reach are told from those that take long to agree by their states. */
+const OF_A_BUSY_MACHINE = /^(SLOW_OPS|OSD_SLOW_PING_TIME|MON_CLOCK_SKEW|PG_AVAILABILITY)/
 /** Copies cannot be reached, or are lost. `unknown` and `peering` apart: states of a moment, which the store itself warns of when they last. */
 const OUT_OF_REACH = /down|incomplete|stale|inconsistent|unfound|toofull|snaptrim_error/
 
