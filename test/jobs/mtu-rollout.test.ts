@@ -12,7 +12,8 @@ import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
 import { declaredMtus, declareMtu } from '#src/store/mtu-declarations.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
-import { crashEverywhere, failEverywhere, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
+import { crashEverywhere, failEverywhere, lastOf, repeatEverywhere, send, type Walk } from '../support/job-harness.ts'
+import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 
 interface FakeNode {
@@ -49,29 +50,31 @@ suite('MTU rollout job', () => {
     await test_database.drop()
   })
 
+  const make = async (mtu: number, hole: boolean) => {
+    await database.transact((trx) => declareMtu(trx, { role: 'management', mtu, bridges: ['br0'] }, 'test'))
+    const fixture: Fixture = {
+      nodes: new Map(IDS.map((id) => [id, { live: 1500, carries: 1500, persisted: 1500, pending: null }])),
+      narrow: [],
+    }
+    const input: RolloutInput = {
+      nodes: IDS.map((node_id, at) => ({
+        node_id, name: `n${at}`,
+        bridges: [{ bridge: 'br0', role: 'management', old_mtu: 1500, mtu, addresses: [`10.1.0.${at}`], mac: null }],
+      })),
+      probes: IDS.map((from, at) => ({
+        from, to: IDS[(at + 1) % 3] ?? '', bridge: 'br0', peer_bridge: 'br0', target: `10.1.0.${(at + 1) % 3}`, mtu,
+      })),
+      before: [{ role: 'management', mtu: 1500, bridges: ['br0'] }],
+      roles: [{ role: 'management', mtu }],
+      declared_by: 'test',
+      window_secs: 60,
+    } // biome-ignore format: records
+    const deps = { database, agents: fakeAgents(fixture, hole) }
+    return { fixture, bound: bindJob(mtuDeclareJob, deps), input, connection: test_database.connection }
+  }
+
   const walk = (mtu: number, hole = false): Walk<Fixture> => ({
-    async make() {
-      await database.transact((trx) => declareMtu(trx, { role: 'management', mtu, bridges: ['br0'] }, 'test'))
-      const fixture: Fixture = {
-        nodes: new Map(IDS.map((id) => [id, { live: 1500, carries: 1500, persisted: 1500, pending: null }])),
-        narrow: [],
-      }
-      const input: RolloutInput = {
-        nodes: IDS.map((node_id, at) => ({
-          node_id, name: `n${at}`,
-          bridges: [{ bridge: 'br0', role: 'management', old_mtu: 1500, mtu, addresses: [`10.1.0.${at}`], mac: null }],
-        })),
-        probes: IDS.map((from, at) => ({
-          from, to: IDS[(at + 1) % 3] ?? '', bridge: 'br0', peer_bridge: 'br0', target: `10.1.0.${(at + 1) % 3}`, mtu,
-        })),
-        before: [{ role: 'management', mtu: 1500, bridges: ['br0'] }],
-        roles: [{ role: 'management', mtu }],
-        declared_by: 'test',
-        window_secs: 60,
-      } // biome-ignore format: records
-      const deps = { database, agents: fakeAgents(fixture, hole) }
-      return { fixture, bound: bindJob(mtuDeclareJob, deps), input, connection: test_database.connection }
-    },
+    make: () => make(mtu, hole),
     async completed(fixture, job, where) {
       assert.equal(hole, false, where)
       await same(fixture, job, where, mtu)
@@ -102,7 +105,51 @@ suite('MTU rollout job', () => {
   test('a way that cannot be verified undoes everything, however often the process dies meanwhile', async () => {
     await crashEverywhere({ ...walk(9000, true), may_fail: 'the way carries no frames of this size' })
   })
+  test('two nodes that verify their way to a third by frames wait until its bridge listens to nobody else', async () => {
+    const { fixture, input, connection } = await make(9000, false)
+    const [, , third = ''] = IDS
+    const [way] = input.probes
+    assert.ok(way !== undefined)
+    const probes = IDS.slice(0, 2).map((from) => ({ ...way, from, to: third, target: '10.1.0.2' }))
+    const bound = bindJob(mtuDeclareJob, { database, agents: framesOnly(fakeAgents(fixture, false)) })
+    const process = await startJobProcess({ connection, keyring: testKeyring(), bound: [bound] })
+    const job = await lastOf(process, (await admit(process, bound, { ...input, probes })).id)
+    await same(fixture, job, job.status, 9000)
+  })
 })
+
+/** Nodes that answer no pings, and listen for one at a time until its frames have come. */
+function framesOnly({ client }: Pick<NodeAgents, 'client'>): Pick<NodeAgents, 'client'> {
+  const listening = new Map<number, () => void>()
+  const listeners = new Set<string>()
+  const l2Probe = async (id: string, { mode, token }: { mode: string; token: number }) => {
+    if (mode === 'send') {
+      listening.get(token)?.()
+      return { sent: 20 }
+    }
+    if (listeners.has(id)) throw new ApiError('MTU_PROBE_RUNNING')
+    listeners.add(id)
+    await new Promise<void>((resolve) => void listening.set(token, resolve))
+    listeners.delete(id)
+    return { received: 20 }
+  }
+  const of = (row: { id: string }) => {
+    const node = (client as (one: { id: string }) => { mtuNodeApply: (ask: Ask) => Promise<object> })(row)
+    return {
+      ...node,
+      mtuNodeApply: async (ask: Ask) => {
+        const answer = await node.mtuNodeApply(ask)
+        return ask.body.phase === 'probe' ? { ...answer, probe_verdict: 'inconclusive', peer_mac: '' } : answer
+      },
+      mtuL2Probe: ({ body }: { body: { mode: string; token: number } }) => l2Probe(row.id, body),
+    }
+  }
+  return { client: of as unknown as NodeAgents['client'] }
+}
+
+interface Ask {
+  body: { mtu: number; phase?: string }
+}
 
 function fakeAgents({ nodes, narrow }: Fixture, hole: boolean): Pick<NodeAgents, 'client'> {
   const apply = (node: FakeNode, body: { mtu: number; phase?: string }): Partial<MtuNodeApplyResult> => {

@@ -1,6 +1,6 @@
 // The job that brings a declared MTU to every node: what carries frames grows everywhere before any node sends more, every
 // way is verified from both ends, and only then is anything committed. Nodes that get no commit revert by themselves.
-import pLimit from 'p-limit'
+import pLimit, { type LimitFunction } from 'p-limit'
 import { type Static, Type } from 'typebox'
 import type { Client } from '#src/contract/client.ts'
 import { mtu } from '#src/contract/network/mtu.ts'
@@ -130,19 +130,30 @@ async function probeAll(run: RolloutRun): Promise<void> {
   let done = 0
   // A node answers one question about a bridge at a time, so its own probes follow one another.
   const probers = [...new Set(probes.map(({ from }) => from))]
+  // Nor does a bridge listen for two others at a time.
+  const limiters = new Map(probes.map((probe) => [listenerOf(probe), pLimit(1)]))
   await firstFailure(probers, async (prober) => {
     const from = nodeOf(run, nodes, prober)
     for (const probe of probes.filter((one) => one.from === prober)) {
       run.signal.throwIfAborted()
       const to = nodeOf(run, nodes, probe.to)
-      await naming(from.name, () => verifyPath(run, from, to, probe))
+      const limiter = limiters.get(listenerOf(probe)) ?? pLimit(1)
+      await naming(from.name, () => verifyPath(run, from, to, probe, limiter))
       done += 1
       run.progress((100 * done) / probes.length)
     }
   })
 }
 
-async function verifyPath(run: RolloutRun, from: RolloutNode, to: RolloutNode, probe: MtuProbe): Promise<void> {
+const listenerOf = ({ to, peer_bridge }: MtuProbe): string => `${to} ${peer_bridge}`
+
+async function verifyPath(
+  run: RolloutRun,
+  from: RolloutNode,
+  to: RolloutNode,
+  probe: MtuProbe,
+  limiter: LimitFunction,
+): Promise<void> {
   const { bridge, target } = probe
   const answer = await from.apply({ bridge, mtu: probe.mtu, phase: 'probe', probe_target: target })
   if (answer.probe_verdict === 'pass') return
@@ -150,7 +161,7 @@ async function verifyPath(run: RolloutRun, from: RolloutNode, to: RolloutNode, p
     throw failed(`${bridge} does not reach ${target} at ${probe.mtu} bytes: ${answer.detail}`)
   // Nobody answers pings there, so only frames can tell (linux-node.md 4.4).
   const frames = { from: from.client(CALL_MS), to: to.client(CALL_MS), probe, signal: run.signal }
-  const said = await verifyByFrames(frames, answer.peer_mac)
+  const said = await limiter(() => verifyByFrames(frames, answer.peer_mac))
   if (said !== null) throw failed(`${bridge} could not be verified towards ${to.name} at ${probe.mtu} bytes: ${said}`)
 }
 
