@@ -135,8 +135,9 @@ export async function crashInTurn<Fixture>(walk: Walk<Fixture>): Promise<string[
   let id: string | undefined
   for (;;) {
     const crash = crashAgain(deaths, walk.points)
-    const process = await startJobProcess({ ...place, crash })
+    // From the second process on the job is there already, and goes on before the start has ended.
     walking = crash
+    const process = await startJobProcess({ ...place, crash })
     const job_id = (id ??= (await admit(process, bound, input)).id)
     await until(
       'the planted crash, or the end',
