@@ -65,7 +65,8 @@ export function openDatabase(options: DatabaseOptions): Database {
     ...connectionOptions(options.connection),
     max: options.pool_size,
     application_name: 'groundplane',
-    connectionTimeoutMillis: 5000,
+    // Also for a connection that others use: a hundred requests at once are served on a busy machine, too.
+    connectionTimeoutMillis: 10_000,
     // A peer that vanished without a word is noticed within half a minute, not after hours.
     keepAlive: true,
     keepAliveInitialDelayMillis: 10_000,
