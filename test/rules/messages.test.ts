@@ -24,7 +24,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
       'No installation that runs has this token', 'There is no such boot image', 'This sign-in was not begun here', 'The sign-in was begun',
       'The answer of the identity provider', 'The user info of the identity provider', 'The request comes from a page of another site',
       'The Origin of the request', 'Too many sign-ins at once', 'Credentials in a request need the role admin',
-      'The NVR rejects this password', 'The NVR does not accept this password', 
+      'The NVR rejects this password', 'The NVR does not accept this password',
     ],
   },
   {
@@ -62,7 +62,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
       'The first port is above', 'The provider is not ready', 'The provider has its element', 'The element belongs to a provider',
       'The compute platform', 'The events cannot be archived', 'An operation with this id', 'The account of this service',
       'The account that this is done for', 'The account needs a type', 'Accounts are locked', 'An account of the compute platform',
-      'The root of all tenants', 'A service offering or a virtual machine', 
+      'The root of all tenants', 'A service offering or a virtual machine',
     ],
   },
 ] // biome-ignore format: lists
