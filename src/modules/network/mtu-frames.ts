@@ -32,13 +32,12 @@ export async function verifyByFrames(
     heard.catch(() => {})
     await pause(head_start_ms, undefined, { signal })
     const target = peer_mac === undefined ? { peer: probe.target } : { peer_mac }
+    const sending = from.mtuL2Probe({ body: { ...shared, ...target, device: probe.bridge, mode: 'send' } })
     // The listener is through before anybody asks it again, also after a failure.
-    const sent = await from
-      .mtuL2Probe({ body: { ...shared, ...target, device: probe.bridge, mode: 'send' } })
-      .finally(() => heard.catch(() => {}))
-    const { received } = await heard
+    await Promise.allSettled([sending, heard])
+    const [{ sent }, { received }] = await Promise.all([sending, heard])
     if (received > 0) return null
-    said = `nobody answers pings, and of ${sent.sent} frames none arrived`
+    said = `nobody answers pings, and of ${sent} frames none arrived`
   }
   return said
 }
