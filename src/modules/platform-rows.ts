@@ -148,7 +148,7 @@ function madeIn(answer: Raw): string | null {
 }
 
 function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDeps) {
-  const submit = submitCall(
+  return submitDestruction(
     deps,
     async (input: Input<R>, ctx: RequestContext) => ({
       subject: await row.about(input, ctx),
@@ -162,8 +162,6 @@ function job<R extends RouteSpec>(route: R, row: JobRowSpec<R>, deps: PlatformDe
     }),
     row.reply,
   )
-  return async (input: Input<R>, ctx: RequestContext) =>
-    ctx.dry_run ? planOf(await row.about(input, ctx)) : submit(input, ctx)
 }
 
 /** One call that the platform runs as a job. */
@@ -177,16 +175,18 @@ export interface PlatformCall extends Pick<CallInput, 'command' | 'resource_type
   skip_if_so?: boolean
 }
 
+type CallReply<In, T> = (
+  result: Raw | undefined,
+  input: In,
+  ctx: RequestContext,
+  row: JobRow,
+) => T | undefined | Promise<T | undefined>
+
 /** A handler for a command that depends on the input: the job makes the call, and the answer is as in a row. */
 export function submitCall<In, T = never>(
   deps: PlatformDeps,
   plan: (input: In, ctx: RequestContext) => Promise<PlatformCall>,
-  reply?: (
-    result: Raw | undefined,
-    input: In,
-    ctx: RequestContext,
-    row: JobRow,
-  ) => T | undefined | Promise<T | undefined>,
+  reply?: CallReply<In, T>,
 ) {
   return acceptedJob<In, T>(deps.jobs, {
     answers: 'submitted',
@@ -197,11 +197,11 @@ export function submitCall<In, T = never>(
   })
 }
 
-/** As `submitCall`, for what destroys: with dry_run the plan is the answer, and nothing is sent. */
+/** As `submitCall`, also for what destroys: with dry_run the plan is the answer, and nothing is sent. */
 export function submitDestruction<In, T = never>(
   deps: PlatformDeps,
   plan: (input: In, ctx: RequestContext) => Promise<PlatformCall>,
-  reply?: (result: Raw | undefined, input: In, ctx: RequestContext, row: JobRow) => Promise<T>,
+  reply?: CallReply<In, T>,
 ) {
   const submit = submitCall<In, T>(deps, plan, reply)
   return async (input: In, ctx: RequestContext) =>
