@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type CephLab, startCephLab } from '../../lab/ceph/server.ts'
-import { wellKnown } from '../../lab/site.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type BmcSite, startBmcSite } from '../support/bmc-site.ts'
 import type { Reply } from '../support/http.ts'
 import { runHere } from '../cli/in-process.ts'
@@ -13,6 +13,7 @@ let site: BmcSite
 let ceph: CephLab
 let node: string
 let next = 0
+const ASKED_AT_ONCE = 100
 
 before(async () => {
   ceph = await startCephLab({ folder: tempFolder('gp-ceph-'), hosts: ['kvm-01', 'kvm-02', 'kvm-03'] })
@@ -134,6 +135,22 @@ test('on the command line nothing starts before the names of what is destroyed a
   assert.equal(await jobs(), 2)
   await cancel()
   putBack()
+})
+
+test('a hundred preflights at once of a node with twenty machines all read the platform', async () => {
+  const { vms } = site.lab.platform.state.tables
+  const one = vms.by('host', wellKnown.hosts['kvm-02'])[0] ?? assert.fail()
+  const more = Array.from({ length: 20 }, (_, at) => ({
+    ...one,
+    id: seededId('preflight', `${at}`),
+    name: `many-${at}`,
+  }))
+  for (const machine of more) vms.put(machine)
+  await control(site.lab, 'slow', { command: 'findHostsForMigration', delay_ms: 100, times: ASKED_AT_ONCE * 10 })
+  const replies = await Promise.all(Array.from({ length: ASKED_AT_ONCE }, () => preflight()))
+  for (const { id } of more) vms.remove(id)
+  const read = replies.filter((reply) => statusOf(reply, 'platform-reachable') === 'pass')
+  assert.equal(read.length, ASKED_AT_ONCE, replies.find((reply) => !read.includes(reply))?.text)
 })
 
 test('a platform that does not answer fails its checks and leaves its numbers unknown', async () => {

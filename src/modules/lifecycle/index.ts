@@ -1,4 +1,5 @@
 // The life of a node: setup, decommission, rollback and wipe.
+import pLimit from 'p-limit'
 import { decommission } from '#src/contract/nodes/decommission.ts'
 import { nodeSetup } from '#src/contract/nodes/lifecycle-setup.ts'
 import { rollback } from '#src/contract/nodes/rollback.ts'
@@ -26,6 +27,8 @@ import { wipeResultReport } from './wipe/result.ts'
 
 /** What each source of a preflight may take. */
 const SOURCE_BUDGET_MS = 15_000
+/** Preflights that ask the compute platform at the same time; the others wait within their budget. */
+const PLATFORM_READINGS_AT_ONCE = 8
 const WIPE_WAIT_MS = 6 * 3600_000
 const WIPE_POLL_MS = 10 * 60_000
 
@@ -42,6 +45,7 @@ export function lifecycleModule(parts: Parts): Module {
     offline_after_ms: nodes.offline_after_ms,
     budget_ms: SOURCE_BUDGET_MS,
     share: createShare(SOURCE_BUDGET_MS),
+    platform_limit: pLimit(PLATFORM_READINGS_AT_ONCE),
   }
   const leave = leaveDeps(parts, cluster)
   return {

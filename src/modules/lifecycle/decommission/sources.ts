@@ -1,4 +1,5 @@
 // Reads what a preflight is judged by, every source at the same time and for no longer than its budget.
+import type { LimitFunction } from 'p-limit'
 import { agent } from '#src/contract/agent.ts'
 import { hostStorage } from '#src/contract/storage/host.ts'
 import type { Ceph } from '#src/drivers/ceph/client.ts'
@@ -44,6 +45,8 @@ export interface SourceDeps {
   /** What each source may take. */
   budget_ms: number
   share: Share
+  /** One reading of the platform asks it a dozen times: a hundred at once would be more than may wait for it. */
+  platform_limit: LimitFunction
 }
 
 export async function readSources(deps: SourceDeps, node: NodeRow, by: string, except_job?: string): Promise<Readings> {
@@ -58,7 +61,12 @@ export async function readSources(deps: SourceDeps, node: NodeRow, by: string, e
       lastInventory(database.db, node.bmc_ip),
       read('bmc', (signal) => readBmc(deps, node.bmc_ip, by, signal)),
       read('agent', (signal) => readAgent(deps, node, signal)),
-      read('platform', (signal) => readPlatform(cloudstack, { addresses, names }, { signal }, deps.share)),
+      read('platform', (signal) =>
+        deps.platform_limit(() => {
+          signal.throwIfAborted()
+          return readPlatform(cloudstack, { addresses, names }, { signal }, deps.share)
+        }),
+      ),
       read('storage', (signal) => readStorage(deps, node, signal)),
       read('fabric', () => readFabric(deps, node, deps.budget_ms / 2)),
       read('cluster', () => readCluster(deps, node)),
