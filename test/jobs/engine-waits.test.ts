@@ -274,16 +274,16 @@ async function childrenOf({ database }: JobProcess, parent: string): Promise<str
 test('a child is admitted once though its parent crashes, the parent waits without a slot, and gets its results', async () => {
   const fixture = { log: [] as string[] }
   const { go, bound } = parentAndChild(fixture, 'once')
-  const first = await replica([...bound], { slots: 1, ...crashOnceAt('drains:child') })
+  const crash = crashOnceAt('drains:child')
+  const first = await replica([...bound], { slots: 1, ...crash })
   const { id } = await admit(first, bound[0], {})
-  await until(
-    'the planted crash',
-    async () => (await childrenOf(first, id)).length === 1 && first.engine.running() === 0,
-  )
+  await until('the planted crash', crash.crashed)
   await first.die()
   const second = await replica([...bound], { slots: 1 })
-  await until('both drains have begun', () => fixture.log.length >= 2)
-  const children = await childrenOf(second, id)
+  const children = await until('both children', async () => {
+    const found = await childrenOf(second, id)
+    return found.length >= 2 && found
+  })
   assert.equal(children.length, 2)
   for (const child of children) await waiting(second, child)
   for (const child of children) await second.engine.signal(child, go, null)

@@ -26,9 +26,10 @@ export function replicasOfFile() {
 }
 
 /** Ends the run at this point as a killed process would; the first time only. */
-export function crashOnceAt(point: string): { at: (point: string) => void } {
+export function crashOnceAt(point: string): { at: (point: string) => void; crashed: () => boolean } {
   let crashed = false
   return {
+    crashed: () => crashed,
     at(reached) {
       if (crashed || reached !== point) return
       crashed = true
