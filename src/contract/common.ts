@@ -70,6 +70,10 @@ export const PageFields = {
   ),
 }
 
+/** Of lists that the platform cannot order (drivers/cloudstack/long-list.ts). */
+export const LONG_LIST_ORDER =
+  'as the platform lists them; of 50,000 at most. Page 1 finds the order, which later pages follow for a minute'
+
 /** The order of a list: what is not known stands at the end. */
 export function SortFields<const V extends string[]>(columns: [...V], otherwise: string) {
   return {

@@ -7,7 +7,8 @@ import { wellKnown } from '../../lab/site.ts'
 import { SEARCH_KINDS, type SearchResult } from '#src/contract/search.ts'
 import { registerNode } from '../support/fake-agent.ts'
 import type { Reply } from '../support/http.ts'
-import { multiply } from '../support/large-site.ts'
+import { multiply, numberedId } from '../support/large-site.ts'
+import { callsOf } from '../support/platform-calls.ts'
 import { type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
@@ -370,9 +371,41 @@ test('lists of DHCP, DNS and the platform come in the order that is asked for, a
   const known = machines.filter((name) => name !== null)
   assert.deepEqual(machines, [...known.toSorted(), ...machines.filter((name) => name === null)])
   assert.deepEqual((await volumes({ page_size: 3, page: 2 })).body.volumes, listed.slice(3, 6))
-  const undo = multiply(lab.platform.state, 'volumes', 5001, (number) => ({ name: `many-${number}` }))
-  const refused = await volumes({})
+  const undo = multiply(lab.platform.state, 'addresses', 5200, () => ({}), ofAcme())
+  const refused = await lab.call('GET', '/ddi/public-ips?sort_by=ip_address')
   undo()
-  assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [400, 'body.sort_by'], refused.text)
-  assert.match(refused.text, /cannot order 5001 rows, 5000 at most/)
+  assert.deepEqual([refused.status, refused.body.errors?.[0]?.path], [400, 'query.sort_by'], refused.text)
+  assert.match(refused.text, /cannot order \d+ rows, 5000 at most/)
+})
+
+const ofAcme = () => lab.platform.state.tables.addresses.find((one) => one.state === 'Allocated')
+
+test('the pages of a long list follow the order of its first page, while rows come and go', async () => {
+  const { state } = lab.platform
+  const { volumes } = state.tables
+  const undo = multiply(state, 'volumes', 1200, (number) => ({ name: `many-${number % 7}`, virtualmachineid: null }))
+  const page = async (number: number): Promise<string[]> => {
+    const order = { sort_by: 'name', sort_order: 'desc', page: number, page_size: 500 }
+    const reply = await lab.call('POST', '/compute/volumes/list', order)
+    assert.deepEqual([reply.status, reply.body.count], [200, 1200], reply.text)
+    return reply.body.volumes.map(({ id }: { id: string }) => id)
+  }
+  const before = [...volumes.values()].map(({ id }) => id)
+  const first = await page(1)
+  const [gone = ''] = (await page(2)).slice(3)
+  const one = volumes.get(gone) ?? assert.fail()
+  volumes.remove(gone)
+  volumes.put({ ...one, id: numberedId(99_999), name: 'zz-last-made' })
+  const asked = (await callsOf(lab, 'listVolumes')).length
+  const rest = [...(await page(2)), ...(await page(3))]
+  assert.deepEqual([...first, ...rest].toSorted(), before.filter((id) => id !== gone).toSorted())
+  const calls = (await callsOf(lab, 'listVolumes')).slice(asked)
+  assert.deepEqual(
+    calls.map(({ ids }) => ids?.split(',').length),
+    [500, 200],
+    'a page is read by its ids',
+  )
+  assert.equal((await page(1))[0], numberedId(99_999), 'the first page finds the order again')
+  volumes.remove(numberedId(99_999))
+  undo()
 })

@@ -13,6 +13,7 @@ import {
   OptionalId,
   PageFields,
   Words,
+  LONG_LIST_ORDER,
   SortFields,
 } from '../common.ts'
 import { defineArea } from '../route.ts'
@@ -192,7 +193,7 @@ export const vmDisks = defineArea({
           ),
           project_id: OptionalId,
           keyword: Words('Part of a name.'),
-          ...SortFields([...VOLUME_COLUMNS], 'as the platform lists them; of 5000 at most'),
+          ...SortFields([...VOLUME_COLUMNS], LONG_LIST_ORDER),
           ...PageFields,
         },
         { title: 'VolumeFilter' },

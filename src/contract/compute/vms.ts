@@ -10,6 +10,7 @@ import {
   OneOf,
   OptionalId,
   PageFields,
+  LONG_LIST_ORDER,
   SortFields,
   Words,
 } from '../common.ts'
@@ -63,7 +64,7 @@ const VmFilter = Closed(
       }),
     ),
     keyword: Words('Part of a name.'),
-    ...SortFields([...VM_COLUMNS], 'as the platform lists them; of 5000 at most'),
+    ...SortFields([...VM_COLUMNS], LONG_LIST_ORDER),
     ...PageFields,
   },
   { title: 'VmFilter' },

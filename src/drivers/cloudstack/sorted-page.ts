@@ -30,8 +30,17 @@ export async function pageInOrder<T, Column extends string>(
   if (order.sort_by === undefined && fits === undefined) return cloudstack.listPage(command, args, item, order, options)
   const all = cloudstack.listAll(command, args, item, options)
   if (order.sort_by === undefined) return onePage(all, order, fits)
-  const { count } = await cloudstack.listPage(command, args, item, { page: 1, page_size: 1 }, options)
-  if (count > MOST_SORTED)
-    throw invalidField(asked_in, `cannot order ${count} rows, ${MOST_SORTED} at most; narrow the list by other filters`)
+  await requireSortable(cloudstack, { command, args, item, asked_in }, MOST_SORTED, options)
   return onePage(sorted(await collected(all), order, columns), order, fits)
+}
+
+export async function requireSortable<T>(
+  cloudstack: CloudStack,
+  { command, args, item, asked_in }: Pick<PlatformList<T, string>, 'command' | 'args' | 'item' | 'asked_in'>,
+  most: number,
+  options: ListOptions,
+): Promise<void> {
+  const { count } = await cloudstack.listPage(command, args, item, { page: 1, page_size: 1 }, options)
+  if (count > most)
+    throw invalidField(asked_in, `cannot order ${count} rows, ${most} at most; narrow the list by other filters`)
 }

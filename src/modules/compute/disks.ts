@@ -7,8 +7,8 @@ import type { Handlers, Input, RouteSpec } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { flagOf, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { createLongList } from '#src/drivers/cloudstack/long-list.ts'
 import { given, type Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
-import { pageInOrder } from '#src/drivers/cloudstack/sorted-page.ts'
 import { ownerScope, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -310,7 +310,17 @@ const COLUMNS = {
   created_at: (volume: Volume) => volume.created_at,
 }
 
+const COMMAND = 'listVolumes'
+const ITEM = { key: 'volume', read: volumeOf }
+
 function volumeList(cloudstack: CloudStack) {
+  const ordered = createLongList(cloudstack, {
+    command: COMMAND,
+    item: ITEM,
+    columns: COLUMNS,
+    asked_in: 'body.sort_by',
+    short: {},
+  })
   return async ({ body }: In<'volumeList'>, ctx: RequestContext) => {
     const filter = body ?? {}
     const page = pageOf(filter)
@@ -326,14 +336,14 @@ function volumeList(cloudstack: CloudStack) {
       keyword: filter.keyword,
       ...ownerScope(filter, ctx.caller.tenant_id),
     }
-    const list = {
-      command: 'listVolumes',
-      args,
-      item: { key: 'volume', read: volumeOf },
-      columns: COLUMNS,
-      asked_in: 'body.sort_by' as const,
-    }
-    const { rows, count } = await pageInOrder(cloudstack, list, { ...filter, ...page }, optionsOf(ctx))
+    const { rows, count } =
+      filter.sort_by === undefined
+        ? await cloudstack.listPage(COMMAND, args, ITEM, page, optionsOf(ctx))
+        : await ordered(
+            args,
+            { sort_by: filter.sort_by, sort_order: filter.sort_order ?? 'asc', ...page },
+            optionsOf(ctx),
+          )
     return { volumes: rows, count, ...page }
   }
 }

@@ -8,13 +8,12 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import type { Raw } from '#src/drivers/cloudstack/fields.ts'
 import { createAnswerCache } from '#src/drivers/cloudstack/answer-cache.ts'
 import { pageOfContent } from '#src/drivers/cloudstack/lists.ts'
-import { pageInOrder } from '#src/drivers/cloudstack/sorted-page.ts'
+import { createLongList } from '#src/drivers/cloudstack/long-list.ts'
 import { ownerScope } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { written } from '#src/kernel/http/answers.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { numberOf } from '#src/kernel/ipv4.ts'
-import type { ListOrder } from '#src/kernel/sorted.ts'
 import { readVm } from './vm-lookup.ts'
 import { VM_DETAILS, vmOf } from './vm-view.ts'
 
@@ -25,10 +24,21 @@ const ITEM = { key: 'virtualmachine', read: vmOf }
 
 export function vmList(cloudstack: CloudStack) {
   const cache = createAnswerCache<Result<typeof vms.routes.vmList>>()
-  return ({ body }: In<'vmList'>, ctx: RequestContext) => {
+  const ordered = createLongList(cloudstack, {
+    command: COMMAND,
+    item: ITEM,
+    columns: COLUMNS,
+    asked_in: 'body.sort_by',
+    short: { details: 'min,nics,servoff' },
+  })
+  return async ({ body }: In<'vmList'>, ctx: RequestContext) => {
     const page = pageOf(body)
     const all = { ...filterOf(body ?? {}), ...ownerScope(body ?? {}, ctx.caller.tenant_id), details: VM_DETAILS }
-    if (body?.sort_by !== undefined) return vmsInOrder(cloudstack, all, { ...body, ...page }, ctx)
+    if (body?.sort_by !== undefined) {
+      const { sort_by, sort_order = 'asc' } = body
+      const { rows, count } = await ordered(all, { sort_by, sort_order, ...page }, optionsOf(ctx))
+      return { virtual_machines: rows, count, ...page }
+    }
     const args = { ...all, page: page.page, pagesize: page.page_size }
     const read = (content: Raw) => {
       const { rows, count } = pageOfContent(content, ITEM)
@@ -47,17 +57,6 @@ const COLUMNS = {
   cpu_cores: (vm: VirtualMachine) => vm.cpu_cores,
   memory_mb: (vm: VirtualMachine) => vm.memory_mb,
   created_at: (vm: VirtualMachine) => vm.created_at,
-}
-
-async function vmsInOrder(
-  cloudstack: CloudStack,
-  args: Args,
-  order: ListOrder<keyof typeof COLUMNS> & { page: number; page_size: number },
-  ctx: RequestContext,
-) {
-  const list = { command: COMMAND, args, item: ITEM, columns: COLUMNS, asked_in: 'body.sort_by' as const }
-  const { rows, count } = await pageInOrder(cloudstack, list, order, optionsOf(ctx))
-  return { virtual_machines: rows, count, page: order.page, page_size: order.page_size }
 }
 
 export function vmGet(cloudstack: CloudStack) {
