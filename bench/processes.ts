@@ -18,7 +18,7 @@ export interface Program {
 
 const TICK_US = 10_000
 /** As in deploy/ and scripts/start: a small young generation keeps thousands of idle streams cheap. */
-const PRODUCTION_FLAGS = ['--max-semi-space-size=16']
+export const PRODUCTION_FLAGS = ['--max-semi-space-size=16']
 
 /** Starts a program of this project and waits for its line of JSON. */
 export async function startProgram(

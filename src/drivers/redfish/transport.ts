@@ -1,7 +1,7 @@
 // One exchange with one BMC over TLS, whose certificate is checked before credentials are written (../pinned-tls.ts).
 import { isIPv6 } from 'node:net'
 import type { SecureContext } from 'node:tls'
-import { Pool } from 'undici'
+import { Client } from 'undici'
 import { pinnedConnector, type TlsPolicy } from '../pinned-tls.ts'
 import { RedfishError } from './redfish-error.ts'
 import { connectionReason } from '../transport-text.ts'
@@ -49,44 +49,52 @@ export function createTransport(endpoint: Endpoint): Transport {
   const { tls, secure_context } = endpoint
   const connect = pinnedConnector({ tls, secure_context, device: 'BMC', errorOf: pinError })
   const common = { connect, headersTimeout: 0, bodyTimeout: 0, maxResponseSize: MAX_ANSWER_BYTES }
-  // A pool of several opens another connection for a read right after one that has just ended, so each has a pool of its own.
-  const lanes = Array.from({ length: READS_AT_ONCE }, (): Lane => ({ pool: undefined, reads: 0 }))
-  let writes: Pool | undefined
+  // A pool opens another connection for a read right after one that has just ended, and its queue alone takes 16 KB.
+  const lanes = Array.from({ length: READS_AT_ONCE }, (): Lane => ({ client: undefined, reads: 0 }))
+  const writes = new Set<Client>()
   const read = async (request: Exchange): Promise<Answer> => {
     const lane = lanes.reduce((least, one) => (one.reads < least.reads ? one : least))
-    lane.pool ??= new Pool(origin, { ...common, connections: 1, keepAliveTimeout: IDLE_MS })
+    lane.client ??= new Client(origin, { ...common, keepAliveTimeout: IDLE_MS })
     lane.reads += 1
     try {
-      return await send(lane.pool, request, endpoint)
+      return await send(lane.client, request, endpoint)
     } finally {
       lane.reads -= 1
     }
   }
-  const write = (request: Exchange): Promise<Answer> =>
-    send((writes ??= new Pool(origin, { ...common, connections: READS_AT_ONCE, pipelining: 0 })), request, endpoint)
+  const write = async (request: Exchange): Promise<Answer> => {
+    const client = new Client(origin, common)
+    writes.add(client)
+    try {
+      return await send(client, request, endpoint)
+    } finally {
+      writes.delete(client)
+      await client.destroy()
+    }
+  }
   return {
     exchange: (request) => (request.fresh === true ? write(request) : read(request)),
     async close() {
-      await Promise.all([...lanes.map(({ pool }) => pool?.destroy()), writes?.destroy()])
+      await Promise.all([...lanes.map(({ client }) => client), ...writes].map((client) => client?.destroy()))
     },
   }
 }
 
 /** One connection, and how many reads wait for it. */
 interface Lane {
-  pool: Pool | undefined
+  client: Client | undefined
   reads: number
 }
 
 async function send(
-  pool: Pool,
+  client: Client,
   { method, path, headers, body, timeout_ms, signal }: Exchange,
   { address, port }: Endpoint,
 ): Promise<Answer> {
   const operation = `${method} ${path}`
   const deadline = AbortSignal.timeout(timeout_ms)
   try {
-    const answer = await pool.request({
+    const answer = await client.request({
       method: method as 'GET',
       path,
       headers,
