@@ -143,9 +143,10 @@ test('an act that must happen once and failed is not repeated when the process d
     }),
     null,
   )
-  const first = await replica([bound], crashOnceAt('promote:ended'))
+  const crash = crashOnceAt('promote:ended')
+  const first = await replica([bound], crash)
   const { id } = await admit(first, bound, {})
-  await until('the planted crash', () => first.engine.running() === 0)
+  await until('the planted crash', () => crash.crashed() && first.engine.running() === 0)
   await first.die()
   const job = await ended(await replica([bound]), id)
   assert.deepEqual([acts, job.job_status, job.failure_reason], [1, 'failed', 'Half of it was done.'])
@@ -199,9 +200,10 @@ test('what the admission wrote is undone last of all, also when the process dies
     }),
     null,
   )
-  const first = await replica([bound], crashOnceAt('admission:undone'))
+  const crash = crashOnceAt('admission:undone')
+  const first = await replica([bound], crash)
   const { id } = await admit(first, bound, {})
-  await until('the planted crash', () => first.engine.running() === 0)
+  await until('the planted crash', () => crash.crashed() && first.engine.running() === 0)
   await first.die()
   const job = await ended(await replica([bound]), id)
   assert.deepEqual(undone, ['one', 'admission under 1', 'admission under 2'])

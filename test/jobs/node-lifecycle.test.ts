@@ -84,13 +84,14 @@ async function failedSetup(process: JobProcess, bmc_ip: string) {
 
 test('a failed setup and the rollback that follows it are one transaction: no other job of the node comes in between', async () => {
   const bound = [bindJob(setup, {}), bindJob(rollback, {})]
-  const doomed = await replica(bound, crashOnceAt('apply:ended'))
+  const crash = crashOnceAt('apply:ended')
+  const doomed = await replica(bound, crash)
   await addNode(doomed.database, '10.9.0.1')
   await doomed.database.db
     .transaction()
     .execute((trx) => moveNode(trx, '10.9.0.1', 'discovered', 'configuring', randomUUIDv7()))
   const { id } = await admit(doomed, bound[0] ?? assert.fail(), { bmc_ip: '10.9.0.1' })
-  await until('the process has died', () => doomed.engine.running() === 0)
+  await until('the planted crash', () => crash.crashed() && doomed.engine.running() === 0)
   await doomed.die()
   const second = await replica(bound)
   const { db } = second.database

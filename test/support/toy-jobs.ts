@@ -25,12 +25,16 @@ export function replicasOfFile() {
   }
 }
 
-/** Ends the run at this point as a killed process would; the first time only. */
-export function crashOnceAt(point: string): { at: (point: string) => void; crashed: () => boolean } {
+/**
+ * Ends the run at this point as a killed process would; the first time only. The process leaves the job to others for as long as
+ * in production, so that it is dead before it would take it up again itself.
+ */
+export function crashOnceAt(point: string) {
   let crashed = false
   return {
-    crashed: () => crashed,
-    at(reached) {
+    wait_factor: 1,
+    crashed: (): boolean => crashed,
+    at(reached: string): void {
       if (crashed || reached !== point) return
       crashed = true
       throw new CrashForTest(point)
