@@ -79,6 +79,17 @@ suite('guest networks on nodes', () => {
     )
     assert.equal((await latest('office-700')).operation, 'create', 'a check is no create or delete')
 
+    const plan = await lab.call('DELETE', `/network/guest-networks/${network.id}?dry_run=true`)
+    assert.equal(plan.body.dry_run, true, plan.text)
+    assert.match(plan.body.message, /guest network office-700 .* its bridge gn700 from 2 nodes/)
+    assert.deepEqual(
+      plan.body.affected.map(({ kind, name }: { kind: string; name: string }) => [kind, name]),
+      [
+        ['node', 'kvm-01.example.internal'],
+        ['node', 'kvm-02.example.internal'],
+      ],
+    )
+    assert.equal((await check()).body.status, 'SUCCESS', 'it is still there')
     const deleted = await lab.call('DELETE', `/network/guest-networks/${network.id}`, undefined, waiting)
     assert.equal(deleted.body.status, 'SUCCESS', deleted.text)
     assert.deepEqual(await onPlatform('office-700'), [])

@@ -1,7 +1,7 @@
 // Guest networks on the nodes: made, checked and deleted as jobs that leave every node alike, and the results of those jobs
 // (Part 3, 4.6).
 import { type Static, Type } from 'typebox'
-import { ActionAccepted, Closed, Id, IpAddress, KnownText, Nullable, OneOf } from '../common.ts'
+import { ActionAccepted, DestructionPlan, Closed, Id, IpAddress, KnownText, Nullable, OneOf } from '../common.ts'
 import { DeviceName } from '../nodes/agent-bridges.ts'
 import { defineArea } from '../route.ts'
 
@@ -120,6 +120,8 @@ export const guestNetworkJobs = defineArea({
       ...change,
       method: 'DELETE',
       path: '/network/guest-networks/{id}',
+      dry_run: true,
+      ok: { 200: Type.Union([ActionAccepted, DestructionPlan]) },
       summary: 'Delete guest network from all nodes',
       description: 'Refused while a machine uses it. Only networks that were made here have bridges to delete.',
       params: Closed({ id: Id }),

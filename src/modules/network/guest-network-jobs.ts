@@ -26,7 +26,9 @@ import { LOCKS } from '#src/store/locks.ts'
 import { allNodes } from '#src/store/nodes.ts'
 import { guestNetworkCheckJob, guestNetworkCreateJob, guestNetworkDeleteJob } from './guest-network-nodes.job.ts'
 import type { GuestNetworkDeps, GuestNetworkInput, GuestNetworkState } from './guest-network-run.ts'
+import { requireUnused } from './guest-network-platform.ts'
 import { isConfigured, nodeName } from './node-page.ts'
+import { type Effect, planOf } from '../operation.ts'
 
 export interface GuestNetworkJobDeps extends GuestNetworkDeps {
   jobs: Jobs
@@ -42,12 +44,11 @@ export function guestNetworkJobHandlers(
   const onSite = (definition: Definition, operation: GuestNetworkOperation, verb: string) =>
     acceptedJob(deps.jobs, {
       async admit({ params }: { params: { id: string } }, ctx) {
-        const site = await findSite(database.db, params.id)
-        if (site === undefined)
-          throw new ApiError('NETWORK_NOT_FOUND', `No guest network ${params.id} was made on the nodes.`)
+        const site = await requireSite(database.db, params.id)
         return begin(deps, ctx, { definition, operation, verb, site, platform: {}, reserve: false })
       },
     })
+  const onDelete = onSite(guestNetworkDeleteJob, 'delete', 'Deleting')
   return {
     guestNetworkCreate: acceptedJob(deps.jobs, {
       async admit({ body }: { body: CreateBody }, ctx) {
@@ -58,7 +59,8 @@ export function guestNetworkJobHandlers(
         }) // biome-ignore format: one record
       },
     }),
-    guestNetworkDelete: onSite(guestNetworkDeleteJob, 'delete', 'Deleting'),
+    guestNetworkDelete: (input, ctx) =>
+      ctx.dry_run ? planOf({ would: () => effectOfDeletion(deps, input.params.id, ctx) }) : onDelete(input, ctx),
     guestNetworkCheck: onSite(guestNetworkCheckJob, 'check', 'Checking'),
     guestNetworkJobsLast: async () => resultsOf(database.db, await lastNetworkJobs(database.db)),
     async guestNetworkJobLatest({ query }: { query: { network?: string } }) {
@@ -71,6 +73,22 @@ export function guestNetworkJobHandlers(
         )
       return found
     },
+  }
+}
+
+async function requireSite(db: Db, id: string): Promise<GuestNetworkSite> {
+  const site = await findSite(db, id)
+  if (site === undefined) throw new ApiError('NETWORK_NOT_FOUND', `No guest network ${id} was made on the nodes.`)
+  return site
+}
+
+async function effectOfDeletion(deps: GuestNetworkJobDeps, id: string, ctx: RequestContext): Promise<Effect> {
+  const site = await requireSite(deps.database.db, id)
+  await requireUnused(deps.cloudstack, site, ctx.signal)
+  const nodes = await hypervisors(deps)
+  return {
+    message: `This would delete guest network ${site.name} from the compute platform, and its bridge ${site.bridge} from ${nodes.length} nodes.`,
+    affected: nodes.map(({ node_id, name }) => ({ kind: 'node', id: node_id, name })),
   }
 }
 

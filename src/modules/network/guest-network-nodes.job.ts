@@ -11,7 +11,7 @@ import {
   deleteFromPlatform,
   isOnPlatform,
   takeOffPlatform,
-  usersOf,
+  requireUnused,
 } from './guest-network-platform.ts'
 import {
   type GuestNetworkDeps,
@@ -77,8 +77,7 @@ export const guestNetworkDeleteJob = defineJob<GuestNetworkDeps>()({
       title: 'See that nobody uses the network',
       retries: 0,
       run: async (run) => {
-        const users = await usersOf(run)
-        if (users.length > 0) throw new ApiError('NETWORK_IN_USE', `Machines use the network: ${users.join(', ')}.`)
+        await requireUnused(run.deps.cloudstack, run.input, run.signal)
         await onEveryNode(run, 'check', attached, { unreachable: true })
       },
     },

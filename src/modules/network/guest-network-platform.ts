@@ -1,4 +1,5 @@
 // The platform's side of a guest network: made once, found again after a lost answer, and taken away.
+import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { isRaw, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
@@ -59,19 +60,29 @@ export async function deleteFromPlatform(run: GuestNetworkRun): Promise<void> {
   if (id !== null) await deleteNetwork(run, id)
 }
 
-export async function isOnPlatform(run: GuestNetworkRun): Promise<boolean> {
-  const id = run.input.network_id
-  if (id === null) return false
-  const found = findOne(run.deps.cloudstack, 'listNetworks', 'network', { id, ...WHOLE_SCOPE })
-  return (await found) !== undefined
+export function isOnPlatform({ deps, input }: GuestNetworkRun): Promise<boolean> {
+  return isNetwork(deps.cloudstack, input.network_id)
 }
 
-/** Names of the machines with a NIC in the network. */
-export async function usersOf(run: GuestNetworkRun): Promise<string[]> {
-  const networkid = run.input.network_id
-  if (networkid === null || !(await isOnPlatform(run))) return []
+async function isNetwork(cloudstack: CloudStack, id: string | null): Promise<boolean> {
+  if (id === null) return false
+  return (await findOne(cloudstack, 'listNetworks', 'network', { id, ...WHOLE_SCOPE })) !== undefined
+}
+
+/** Throws with the names of the machines that have a NIC in the network. */
+export async function requireUnused(
+  cloudstack: CloudStack,
+  { name, network_id }: { name: string; network_id: string | null },
+  signal: AbortSignal,
+): Promise<void> {
+  const users = await usersOf(cloudstack, network_id, signal)
+  if (users.length > 0) throw new ApiError('NETWORK_IN_USE', `Machines use guest network ${name}: ${users.join(', ')}.`)
+}
+
+async function usersOf(cloudstack: CloudStack, networkid: string | null, signal: AbortSignal): Promise<string[]> {
+  if (networkid === null || !(await isNetwork(cloudstack, networkid))) return []
   const args = { networkid, details: 'min', ...WHOLE_SCOPE, page: 1, pagesize: 20 }
-  const content = await run.deps.cloudstack.call('listVirtualMachines', args, { signal: run.signal })
+  const content = await cloudstack.call('listVirtualMachines', args, { signal })
   return rowsOf(content, 'virtualmachine').map((row) => textOf(row, 'name') ?? '')
 }
 
