@@ -52,6 +52,8 @@ const WITHOUT_DATABASE = new Set([
 const HOOK_SECRET = 'planted-hook-secret-1'
 const CLUSTER_SECRET = 'planted-cluster-secret'
 const READ = /^(list|get|query|find)/
+/** A node without an agent. */
+const NODE_IP = '10.9.9.3'
 /** Fewer than it takes to open the breaker, which would answer instead of the time-out. */
 const AT_ONCE = 6
 
@@ -221,6 +223,28 @@ test('without its database the routes of cameras say so, or that there is no NVR
   assert.deepEqual(wrong, [])
 })
 
+test('without its database no route of the contract hangs or answers an internal error, also on another node', async () => {
+  await back()
+  assert.equal((await registerNode(lab, NODE_IP)).status, 201)
+  await lab.call('GET', '/auth/me')
+  // A stream has no end, and the probe calls a camera beyond this machine.
+  const tried = areas
+    .flatMap((area) => Object.entries(area.routes).map(([operation, route]) => ({ area: area.name, operation, route })))
+    .filter(({ operation, route }) => route.kind !== 'sse' && operation !== 'cameraProbe')
+  assert.ok(tried.length > 250)
+  const wrong = await withoutDatabase(() =>
+    wrongOf(
+      tried,
+      () => 'pass',
+      async ({ operation, route }) => {
+        const headers: Record<string, string> = route.runs_on === 'node' ? { 'x-target-node': NODE_IP } : {}
+        return wrongAnswer(await send(operation, route, headers))
+      },
+    ),
+  )
+  assert.deepEqual(wrong, [])
+})
+
 test('while the platform fails at everything, the template of the NVR is 500 COMPUTE_ERROR', async () => {
   await back()
   proxy.behave(() => 'error')
@@ -297,6 +321,14 @@ function expected(reply: Reply, status: number, code: string, forbidden?: RegExp
   if (reply.status !== status || body?.code !== code) return `${reply.status} ${text}`
   if (text.includes(INTERNAL_TEXT) || forbidden?.test(body.detail ?? body.message)) return `says too much: ${text}`
   return undefined
+}
+
+/** An answer of a failure must say which, and that of a database that is away when to ask again. */
+function wrongAnswer({ status, body, headers, text }: Reply): string | undefined {
+  if (status < 500) return undefined
+  const is_said = typeof body?.code === 'string' && body.code !== 'INTERNAL_ERROR'
+  const has_time = body?.code !== 'STORE_UNAVAILABLE' || headers.get('retry-after') !== null
+  return is_said && has_time ? undefined : `${status} ${text}`
 }
 
 /** Inputs that name what exists, because some routes look into our own records first. */
