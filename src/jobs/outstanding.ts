@@ -54,7 +54,7 @@ export async function recheckOutstanding(deps: RecheckDeps, signal: AbortSignal)
   const open = await deps.db
     .selectFrom('job_outstanding')
     .innerJoin('job', 'job.id', 'job_outstanding.job_id')
-    .select(['job_id', 'step', 'type'])
+    .select(['job_id', 'step', 'type', 'epoch'])
     .distinct()
     .where('closed_at', 'is', null)
     .where('job_status', '<>', 'running')
@@ -66,7 +66,7 @@ export async function recheckOutstanding(deps: RecheckDeps, signal: AbortSignal)
 
 async function recheck(
   deps: RecheckDeps,
-  { job_id, step: name, type }: { job_id: string; step: string; type: string },
+  { job_id, step: name, type, epoch }: { job_id: string; step: string; type: string; epoch: number },
   signal: AbortSignal,
 ): Promise<void> {
   const bound = deps.bound(type)
@@ -77,16 +77,28 @@ async function recheck(
     if (run === undefined) return
     const holds: Holds = await step.holds(run)
     const left = holds === true ? [] : await outstandingOf(step.outstanding, run)
-    await deps.db.transaction().execute((trx) => closeOthers(trx, { job_id, step: name, left }))
+    // Not come true, and yet nothing to do: a retry has changed what the job was given since the sentence was written.
+    if (holds !== true && left.length === 0) return
+    await deps.db.transaction().execute((trx) => replaceActions(trx, { job_id, epoch, step: name, left }))
   } catch (err) {
     deps.log.info({ err, job_id, step: name }, 'outstanding actions of a job not checked')
   }
 }
 
-async function closeOthers(
+async function replaceActions(
   trx: Trx,
-  { job_id, step, left }: { job_id: string; step: string; left: readonly string[] },
+  { job_id, epoch, step, left }: { job_id: string; epoch: number; step: string; left: readonly string[] },
 ): Promise<void> {
+  // A retry since then may have run the step again: what it found out is newer than the answer that this one got.
+  const job = await trx
+    .selectFrom('job')
+    .select('id')
+    .where('id', '=', job_id)
+    .where('epoch', '=', epoch)
+    .where('job_status', '<>', 'running')
+    .forUpdate()
+    .executeTakeFirst()
+  if (job === undefined) return
   const closed = await trx
     .updateTable('job_outstanding')
     .set({ closed_at: sql<Date>`now()`, closed_by: 'system' })
@@ -98,4 +110,12 @@ async function closeOthers(
     .execute()
   for (const { text } of closed)
     await noteFrom(trx, job_id, { level: 'INFO', step, attempt: 1, text: `No longer left to do: ${text}` })
+  // The same thing in other words, where a retry was given something else: it takes the place of what was closed.
+  for (const text of left) {
+    await trx
+      .insertInto('job_outstanding')
+      .values({ job_id, step, text })
+      .onConflict((conflict) => conflict.doNothing())
+      .execute()
+  }
 }
