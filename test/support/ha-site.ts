@@ -35,11 +35,12 @@ export interface HaSite {
   close(): Promise<void>
 }
 
-export async function startHaSite(): Promise<HaSite> {
+/** `scope_dir`: where the file-sync keys of peers may write to, where a test lets them. */
+export async function startHaSite({ scope_dir }: { scope_dir?: string } = {}): Promise<HaSite> {
   const port = await freeTcpPort()
   const folder = tempFolder('gp-ha-')
   const scripts_dir = join(folder, 'scripts')
-  const ha = { port, check_ms: 200, virtual_addresses: [`${VIP}/24`] }
+  const ha = { port, check_ms: 200, virtual_addresses: [`${VIP}/24`], ...(scope_dir !== undefined && { scope_dir }) }
   const lab = await startLab({
     config: {
       auth: { cluster_secret: CLUSTER_SECRET },
