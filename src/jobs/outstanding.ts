@@ -110,6 +110,8 @@ async function replaceActions(
     .execute()
   for (const { text } of closed)
     await noteFrom(trx, job_id, { level: 'INFO', step, attempt: 1, text: `No longer left to do: ${text}` })
+  // A person, or the report of a wipe, may have closed everything meanwhile.
+  if (closed.length === 0) return
   // The same thing in other words, where a retry was given something else: it takes the place of what was closed.
   for (const text of left) {
     await trx
