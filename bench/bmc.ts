@@ -22,11 +22,9 @@ export async function run(): Promise<BenchResult[]> {
   const file = (name: string): string => new URL(name, import.meta.url).pathname
   const fleet = fork(file('bmc-fleet.ts'))
   const [{ port }] = (await once(fleet, 'message')) as [Figures]
-  const watcher = fork(file('bmc-watch.ts'), [String(port), String(BMCS)], {
-    execArgv: [...PRODUCTION_FLAGS, '--expose-gc'],
-  })
+  const watcher = fork(file('bmc-watch.ts'), [String(port), String(BMCS)], { execArgv: PRODUCTION_FLAGS })
   try {
-    const empty = await ask(watcher, 'figures')
+    const empty = await ask(watcher, 'memory')
     watcher.send('start')
     const deadline = Date.now() + 60_000
     while ((await ask(watcher, 'figures')).known < BMCS && Date.now() < deadline) await delay(500)
@@ -34,6 +32,7 @@ export async function run(): Promise<BenchResult[]> {
     const [before, reads_before] = [await ask(watcher, 'figures'), await ask(fleet, 'reads')]
     await delay(MEASURE_MS)
     const [after, reads_after] = [await ask(watcher, 'figures'), await ask(fleet, 'reads')]
+    const full = await ask(watcher, 'memory')
     const rate = ((reads_after.reads - reads_before.reads) / MEASURE_MS) * 1000
     const against = `${BMCS} BMCs, two watchers each, polled every ${WATCH_S} s over TLS`
     return [
@@ -54,10 +53,10 @@ export async function run(): Promise<BenchResult[]> {
       },
       {
         name: 'memory',
-        value: (after.memory_bytes - empty.memory_bytes) / 1e6,
+        value: (full.memory_bytes - empty.memory_bytes) / 1e6,
         unit: 'MB',
         limit: 60,
-        against: 'resident memory less that before the first watcher, each after a collection of garbage',
+        against: 'resident memory less that before the first watcher, each after a full collection',
       },
     ]
   } finally {
