@@ -49,7 +49,11 @@ export function createSseStreams(): SseStreams {
         connection: 'close',
       })
       response.socket?.setNoDelay(true)
+      // Written as one with the first line, the head would stay in memory in its fifty pieces for as long as the stream lives.
+      response.cork()
+      response.flushHeaders()
       response.write('retry: 2000\n\n')
+      response.uncork()
       const client = new ResponseClient(response)
       clients.add(client)
       response.on('error', () => {})
