@@ -81,7 +81,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'test/peers/packages.test.ts': 41,
   'test/peers/platform-storm.test.ts': 60,
   'test/peers/redfish.test.ts': 10,
-  'test/peers/schemathesis.test.ts': 305,
+  'test/peers/schemathesis.test.ts': 330,
   'test/peers/standby.test.ts': 10,
   'test/rules/docs.test.ts': 20,
   'test/system/first-hour.test.ts': 128,
