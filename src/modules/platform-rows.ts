@@ -4,7 +4,8 @@ import type { DestructionPlan } from '#src/contract/common.ts'
 import type { Area, Handlers, Input, Result, RouteSpec, Routes } from '#src/contract/route.ts'
 import { type Args, encodeArgs } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
-import { isRaw, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { isRaw, objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { answerUnlessShown, type Listing, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
 import {
   type Verification,
   isPostcondition,
@@ -15,6 +16,7 @@ import type { Jobs } from '#src/jobs/admit.ts'
 import { acceptedJob, completedJob } from '#src/jobs/answer.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import type { ChangeDeps } from '#src/store/app-events.ts'
 import { type CallInput, computeCall } from './compute/call.job.ts'
 import { admissionOf, planOf, recordOperation, resourceType, type Subject } from './operation.ts'
@@ -45,6 +47,10 @@ export interface SyncRow<R extends RouteSpec> extends ChangeRow<R> {
   mode: 'sync'
   /** As in a job; several where the call changes several things. */
   postcondition(input: Input<R>, ctx: RequestContext): Verification | readonly Postcondition[]
+  /** Of what makes something: where it is listed, under the key that the answer has too. Found there when the answer is lost. */
+  listing?(input: Input<R>): Listing
+  /** Of what leaves no trace: sent again when the answer is lost, because twice does no more than once. */
+  repeatable?: boolean
   reply(answer: Raw, input: Input<R>, ctx: RequestContext): Result<R> | Promise<Result<R>>
 }
 
@@ -125,17 +131,30 @@ async function sync<R extends RouteSpec>(
   const subject = await row.about(input, ctx)
   if (ctx.dry_run) return planOf(subject)
   return recordOperation(deps, ctx, resourceType(route), subject, async () => {
-    // The caller leaving does not stop a change half-way.
-    const answer = await deps.cloudstack.call(row.command, row.args(input, ctx), {
-      traceparent: ctx.traceparent,
-      timeout_ms: row.timeout_ms,
-    })
-    for (const verification of [row.postcondition(input, ctx)].flat()) {
-      if (!isPostcondition(verification)) continue
-      await verify(deps.cloudstack, verification, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
-    }
+    const postconditions = [row.postcondition(input, ctx)].flat().filter(isPostcondition)
+    const answer = await answerTo(row, deps, postconditions, input, ctx)
+    for (const postcondition of postconditions)
+      await verify(deps.cloudstack, postcondition, { made_id: madeIn(answer), patience_ms: SYNC_PATIENCE_MS })
     return row.reply(answer, input, ctx)
   })
+}
+
+/** Empty where it was lost and the platform shows the change. */
+async function answerTo<R extends RouteSpec>(
+  row: SyncRow<R>,
+  { cloudstack }: PlatformDeps,
+  postconditions: readonly Postcondition[],
+  input: Input<R>,
+  ctx: RequestContext,
+): Promise<Raw> {
+  const { traceparent } = ctx
+  // The caller leaving does not stop a change half-way.
+  const send = () => cloudstack.call(row.command, row.args(input, ctx), { traceparent, timeout_ms: row.timeout_ms })
+  if (row.repeatable === true) return untilAnswered(undefined, send, { for_ms: SYNC_PATIENCE_MS })
+  const listing = row.listing?.(input)
+  if (listing === undefined) return (await answerUnlessShown(cloudstack, postconditions, send)) ?? {}
+  const made = await madeOrListed(cloudstack, listing, async () => objectOf(await send(), listing.key) ?? undefined)
+  return made === undefined ? {} : { [listing.key]: made }
 }
 
 /** The caller waits. */

@@ -75,6 +75,7 @@ function userDataRow(cloudstack: CloudStack): SyncRow<Spec<'vmUserDataReset'>> {
   return {
     mode: 'sync',
     command: 'resetUserDataForVirtualMachine',
+    repeatable: true,
     timeout_ms: 120_000,
     about: async (input, ctx) => {
       const { user_data, user_data_id, user_data_details } = input.body

@@ -3,7 +3,8 @@ import type { images } from '#src/contract/compute/images.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { given, verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { answerUnlessShown, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
+import { given, type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type Effect, recordOperation } from '../operation.ts'
@@ -108,13 +109,25 @@ async function register<T>(
     done: `Registered ${kind.word} ${name}; the platform downloads it.`,
   }
   return recordOperation(deps, ctx, kind.resource_type, subject, async () => {
-    const answer = await cloudstack.call(
-      kind.register,
-      { name, displaytext: display_text, url, zoneid: zone_id, checksum, ispublic: is_public, ...args, ...owner },
-      // The caller leaving does not stop a change half-way.
-      { traceparent: ctx.traceparent },
+    const { traceparent } = ctx
+    const sent = {
+      name,
+      displaytext: display_text,
+      url,
+      zoneid: zone_id,
+      checksum,
+      ispublic: is_public,
+      ...args,
+      ...owner,
+    }
+    const listing = { command: kind.list, key: kind.thing, args: { name, [kind.filter]: 'all', listall: true } }
+    // The caller leaving does not stop a change half-way.
+    const row = await madeOrListed(
+      cloudstack,
+      listing,
+      async () => rowsOf(await cloudstack.call(kind.register, sent, { traceparent }), kind.thing)[0],
     )
-    const id = textOf(rowsOf(answer, kind.thing)[0] ?? {}, 'id') ?? ''
+    const id = textOf(row ?? {}, 'id') ?? ''
     await verify(cloudstack, { thing: kind.thing, args: { id }, expect: { name } }, PATIENCE)
     return read(oneOf(await rowsById(deps, kind, id), id, zone_id))
   })
@@ -139,9 +152,12 @@ async function update<T>(
   }
   return recordOperation(deps, ctx, kind.resource_type, subject, async () => {
     const { traceparent } = ctx
-    await cloudstack.call(kind.update, { id, name, displaytext: display_text }, { traceparent })
     const expect = given({ name, displaytext: display_text })
-    await verify(cloudstack, { thing: kind.thing, args: { id }, expect }, PATIENCE)
+    const changed: Postcondition = { thing: kind.thing, args: { id }, expect }
+    await answerUnlessShown(cloudstack, [changed], () =>
+      cloudstack.call(kind.update, { id, name, displaytext: display_text }, { traceparent }),
+    )
+    await verify(cloudstack, changed, PATIENCE)
     return read(oneOf(await rowsById(deps, kind, id), id))
   })
 }

@@ -5,8 +5,9 @@ import type { VmSettingsUpdate } from '#src/contract/compute/settings.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, mapOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { ApiError } from '#src/kernel/errors.ts'
+import { ApiError, type UpstreamError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { isLostAnswer } from '#src/kernel/lost-answers.ts'
 import type { Database } from '#src/store/database.ts'
 import {
   type DetailEdit,
@@ -40,6 +41,8 @@ export type MapCheck = (intended: DetailMap, current: DetailMap) => void
 const DETAILS = 'min,group'
 const WRITE_TIMEOUT_MS = 120_000
 const REMOVE_TIMEOUT_MS = 60_000
+/** A call may still be on its way when its connection broke. */
+const LATE_CALL_MS = 3000
 
 /** Answers the machine as the platform shows it afterwards. */
 export async function writeSettings(
@@ -67,19 +70,27 @@ export async function writeSettings(
         'SETTINGS_BUSY',
         `The lock on the settings of virtual machine ${id} was lost; nothing was written, so try again.`,
       )
-    if (Object.keys(args).length > 0)
-      await cloudstack.call(
-        'updateVirtualMachine',
-        { id, ...args },
-        { traceparent: ctx.traceparent, timeout_ms: WRITE_TIMEOUT_MS },
-      )
+    const lost = Object.keys(args).length === 0 ? undefined : await write(cloudstack, { id, ...args }, ctx)
     for (const [name, value] of Object.entries(extra_config)) {
       if (value === null && current[`extraconfig-${name}`] !== undefined) await removeExtraConfig(cloudstack, id, name)
     }
     const after = await rawVm(cloudstack, id, ctx, DETAILS)
-    requireStored(change, intended, after)
+    requireStored(change, intended, after, lost)
     return after
   })
+}
+
+/** Answers the error of a lost answer: what is read back tells whether it was written. */
+async function write(cloudstack: CloudStack, args: Args, ctx: RequestContext): Promise<UpstreamError | undefined> {
+  const options = { traceparent: ctx.traceparent, timeout_ms: WRITE_TIMEOUT_MS }
+  try {
+    await cloudstack.call('updateVirtualMachine', args, options)
+    return undefined
+  } catch (error) {
+    if (!isLostAnswer(error)) throw error
+    await cloudstack.pause(LATE_CALL_MS)
+    return error
+  }
 }
 
 /** An empty map in the call would change nothing, so emptying has a parameter of its own. */
@@ -134,7 +145,7 @@ async function removeExtraConfig(cloudstack: CloudStack, virtual_machine_id: str
 }
 
 /** What the platform holds now must be what was meant: it ignores in silence what it does not know. */
-function requireStored(change: SettingsChange, intended: DetailMap, after: Raw): void {
+function requireStored(change: SettingsChange, intended: DetailMap, after: Raw, lost: UpstreamError | undefined): void {
   const map = mapOf(after, 'details')
   const stored = extraConfigOf(map)
   const wrong = [
@@ -149,6 +160,7 @@ function requireStored(change: SettingsChange, intended: DetailMap, after: Raw):
     ...topLevelDifferences(change.top_level, after),
   ]
   if (wrong.length === 0) return
+  if (lost !== undefined) throw lost
   throw new ApiError(
     'SETTINGS_NOT_KEPT',
     `The compute platform did not keep: ${wrong.join(', ')}. Read the settings before you try again.`,

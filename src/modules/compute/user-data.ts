@@ -5,7 +5,9 @@ import type { Handlers, Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
-import { verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
+import { answerUnlessShown, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
+import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -61,8 +63,14 @@ function createData(deps: PlatformDeps) {
     }
     return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
       const { traceparent } = ctx
-      const answer = await cloudstack.call('registerUserData', { name, userdata: user_data, ...owner }, { traceparent })
-      const id = textOf(objectOf(answer, KEY) ?? {}, 'id') ?? ''
+      const args = { name, userdata: user_data, ...owner }
+      const listing = { command: LIST, key: KEY, args: { name, ...WHOLE_SCOPE } }
+      const row = await madeOrListed(
+        cloudstack,
+        listing,
+        async () => objectOf(await cloudstack.call('registerUserData', args, { traceparent }), KEY) ?? undefined,
+      )
+      const id = textOf(row ?? {}, 'id') ?? ''
       await verify(cloudstack, { thing: 'user_data', args: { id }, expect: { name } }, PATIENCE)
       return readData(cloudstack, id, ctx)
     })
@@ -85,8 +93,10 @@ function deleteData(deps: PlatformDeps) {
     }
     if (ctx.dry_run) return planOf(subject)
     return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
-      await cloudstack.call('deleteUserData', { id }, { traceparent: ctx.traceparent })
-      await verify(cloudstack, { thing: 'user_data', args: { id }, expect: {}, gone: true }, PATIENCE)
+      const gone: Postcondition = { thing: 'user_data', args: { id }, expect: {}, gone: true }
+      const { traceparent } = ctx
+      await answerUnlessShown(cloudstack, [gone], () => cloudstack.call('deleteUserData', { id }, { traceparent }))
+      await verify(cloudstack, gone, PATIENCE)
       return { message: done }
     })
   }

@@ -43,6 +43,11 @@ export function offeringRows(cloudstack: CloudStack) {
       ...rateArgs(body),
     }),
     postcondition: ({ body }) => ({ thing: 'disk_offering', args: { id: '$id' }, expect: { name: body.name } }),
+    listing: ({ body }) => ({
+      command: 'listDiskOfferings',
+      key: 'diskoffering',
+      args: { name: body.name, listall: true, state: 'all' },
+    }),
     reply: (answer) => offeringOf(offeringIn(answer)),
   }
   const diskOfferingUpdate: SyncRow<Spec<'diskOfferingUpdate'>> = {

@@ -67,6 +67,7 @@ export function gpuRows(cloudstack: CloudStack) {
   const gpuDeviceDiscover: SyncRow<Spec<'gpuDeviceDiscover'>> = {
     mode: 'sync',
     command: 'discoverGpuDevices',
+    repeatable: true,
     timeout_ms: DISCOVERY_TIMEOUT_MS,
     about: async ({ body }, ctx) => {
       const host = await requireUpHost(cloudstack, body.host_id, optionsOf(ctx))
@@ -114,6 +115,7 @@ export function gpuRows(cloudstack: CloudStack) {
       maxresolutiony: body.max_resolution_y,
     }),
     postcondition: ({ body }) => ({ thing: 'vgpu_profile', args: { id: '$id' }, expect: { name: body.name } }),
+    listing: ({ body }) => ({ command: 'listVgpuProfiles', key: 'vgpuprofile', args: { name: body.name } }),
     reply: (answer, { body }, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')

@@ -4,11 +4,15 @@ import type { Input } from '#src/contract/route.ts'
 import { integerOf, objectOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { changeTenant, type TenantRow } from '#src/store/tenants.ts'
 import type { TenantDeps } from './deps.ts'
 import { requireLiveTenant } from './lookup.ts'
 import { generatedPassword } from './password.ts'
+
+/** The caller waits. */
+const PATIENCE_MS = 10_000
 
 type In = Input<(typeof tenants.routes)['tenantAdminCredentialsReset']>
 
@@ -27,10 +31,17 @@ export function tenantAdminCredentialsReset(deps: TenantDeps) {
     return recordChange(deps, ctx, about, async (note) => {
       const password = generatedPassword()
       const { traceparent } = ctx
-      const answer = await cloudstack.call('updateUser', { id, password }, { traceparent })
+      // Both may be sent any number of times: what counts is the password that the caller is answered.
+      const patience = { for_ms: PATIENCE_MS }
+      const answer = await untilAnswered(
+        undefined,
+        () => cloudstack.call('updateUser', { id, password }, { traceparent }),
+        patience,
+      )
       // After the password, or whoever knows the old one could make new keys. Those made now are told to nobody.
       const had_keys = textOf(objectOf(answer, 'user') ?? user, 'apikey') !== null
-      if (had_keys) await cloudstack.call('registerUserKeys', { id }, { traceparent })
+      if (had_keys)
+        await untilAnswered(undefined, () => cloudstack.call('registerUserKeys', { id }, { traceparent }), patience)
       await changeTenant(database.db, tenant.id, { admin_password: null })
       const message = `The old password of ${username}${had_keys ? ' and its API keys no longer work' : ' no longer works'}.`
       note.description = `Credentials of ${username}, the admin of tenant ${tenant.name}, are reset.`

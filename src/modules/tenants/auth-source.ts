@@ -3,11 +3,14 @@
 import type { AuthSourceChange, LdapSettings } from '#src/contract/tenants/auth-source.ts'
 import type { tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
+import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
+import { answerUnlessShown } from '#src/drivers/cloudstack/lost-call.ts'
 import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { untilAnswered } from '#src/kernel/lost-answers.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { ASSOCIATED_DATA } from '#src/store/encrypted-places.ts'
 import { changeTenant, type TenantRow } from '#src/store/tenants.ts'
@@ -109,9 +112,13 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
   const { hostname, port = LDAP_PORT, group_type = 'GROUP', account_type = 'user' } = ldap
   const before = await directories(cloudstack, domainid)
   const same = before.some((row) => isServer(row, hostname, port))
-  if (!same) await cloudstack.call('addLdapConfiguration', { hostname, port, domainid })
   const where = { hostname, port: String(port), domainid }
-  await verify(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {} }, QUICKLY)
+  const added: Postcondition = { thing: 'directory', args: { domainid }, where, expect: {} }
+  if (!same)
+    await answerUnlessShown(cloudstack, [added], () =>
+      cloudstack.call('addLdapConfiguration', { hostname, port, domainid }),
+    )
+  await verify(cloudstack, added, QUICKLY)
   try {
     const values: [string, string | undefined][] = [
       ['ldap.basedn', ldap.base_dn],
@@ -121,9 +128,9 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
       ['ldap.provider', ldap.provider],
     ]
     for (const [name, value] of values) {
-      if (value !== undefined) await cloudstack.call('updateConfiguration', { name, value, domainid })
+      if (value !== undefined) await set(cloudstack, 'updateConfiguration', { name, value, domainid })
     }
-    await cloudstack.call('linkDomainToLdap', {
+    await set(cloudstack, 'linkDomainToLdap', {
       domainid,
       type: group_type,
       ldapdomain: ldap.group,
@@ -132,7 +139,7 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
     })
   } catch (error) {
     // Settings without a server sign nobody in; the servers that were there stay in force.
-    if (!same) await cloudstack.call('deleteLdapConfiguration', { hostname, port, domainid }).catch(() => {})
+    if (!same) await dropDirectory(cloudstack, { hostname, port }, domainid).catch(() => {})
     throw error
   }
   for (const row of before.filter((one) => !isServer(one, hostname, port)))
@@ -158,9 +165,15 @@ async function dropDirectories(cloudstack: CloudStack, domainid: string): Promis
 async function dropDirectory(cloudstack: CloudStack, row: Raw, domainid: string): Promise<void> {
   const port = integerOf(row, 'port')
   const args = { hostname: textOf(row, 'hostname') ?? '', ...(port === null ? {} : { port }), domainid }
-  await cloudstack.call('deleteLdapConfiguration', args)
   const where = { hostname: args.hostname, domainid, ...(port === null ? {} : { port: String(port) }) }
-  await verify(cloudstack, { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }, QUICKLY)
+  const gone: Postcondition = { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }
+  await answerUnlessShown(cloudstack, [gone], () => cloudstack.call('deleteLdapConfiguration', args))
+  await verify(cloudstack, gone, QUICKLY)
+}
+
+/** What twice does no more than once is sent again when its answer is lost. */
+async function set(cloudstack: CloudStack, command: string, args: Args): Promise<void> {
+  await untilAnswered(undefined, () => cloudstack.call(command, args), { for_ms: QUICKLY.patience_ms })
 }
 
 async function useSaml(cloudstack: CloudStack, tenant: TenantRow, entityid: string | undefined) {
@@ -180,7 +193,7 @@ async function samlUsers(
   for await (const rows of cloudstack.listPages('listUsers', args, 'user')) {
     for (const row of rows.filter((one) => textOf(one, 'username') !== tenant.admin_username)) {
       const userid = textOf(row, 'id') ?? ''
-      await cloudstack.call('authorizeSamlSso', { userid, enable, entityid: enable ? entityid : undefined })
+      await set(cloudstack, 'authorizeSamlSso', { userid, enable, entityid: enable ? entityid : undefined })
       const postcondition: Postcondition = {
         thing: 'saml_user',
         args: { userid },

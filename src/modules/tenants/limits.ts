@@ -7,7 +7,7 @@ import { integerOf, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import { asApiError } from '#src/kernel/http/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { isLostAnswer } from '#src/kernel/lost-answers.ts'
+import { isLostAnswer, untilAnswered } from '#src/kernel/lost-answers.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { changeTenant } from '#src/store/tenants.ts'
 import type { TenantDeps } from './deps.ts'
@@ -83,11 +83,16 @@ interface Wanted {
 
 const worded = ({ field, max }: Wanted): string => `${field} = ${max}`
 
+/** The caller waits. */
+const PATIENCE_MS = 5000
+
 /** Not atomic on the platform: a failure tells what was set before it. */
 async function setLimits(cloudstack: CloudStack, domainid: string, wanted: readonly Wanted[]): Promise<void> {
   for (const [index, { field, max }] of wanted.entries()) {
     try {
-      await cloudstack.call('updateResourceLimit', { domainid, resourcetype: RESOURCE_TYPE[field], max })
+      const args = { domainid, resourcetype: RESOURCE_TYPE[field], max }
+      // Sent again when the answer is lost: the first one may still arrive, and twice sets no more than once.
+      await untilAnswered(undefined, () => cloudstack.call('updateResourceLimit', args), { for_ms: PATIENCE_MS })
     } catch (thrown) {
       const done = wanted.slice(0, index)
       if (isLostAnswer(thrown) && (await holds(cloudstack, domainid, { field, max }))) continue

@@ -4,6 +4,7 @@ import type { tenants } from '#src/contract/tenants.ts'
 import type { Input } from '#src/contract/route.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
+import { isLostAnswer } from '#src/kernel/lost-answers.ts'
 import { recordChange } from '#src/store/app-events.ts'
 import { violates } from '#src/store/database.ts'
 import { changeTenant, type TenantRow } from '#src/store/tenants.ts'
@@ -63,6 +64,8 @@ export function networkHandlers(deps: TenantDeps) {
 }
 
 const READ_AGAIN_MS = 20_000
+/** A call may still be on its way when its connection broke. */
+const LATE_CALL_MS = 3000
 
 /** The range that the platform says is the tenant's: the one recorded here if it still is, else the first. */
 async function heldRange(
@@ -122,9 +125,13 @@ async function dedicate({ cloudstack, database }: TenantDeps, tenant: TenantRow,
     await cloudstack.call('dedicatePublicIpRange', { id: range.id, domainid: tenant.id })
   } catch (error) {
     // After a lost answer the range itself tells.
-    const now = await readRange(cloudstack, range.id, AbortSignal.timeout(READ_AGAIN_MS)).catch(
-      () => 'unknown' as const,
-    )
+    const read = () =>
+      readRange(cloudstack, range.id, AbortSignal.timeout(READ_AGAIN_MS)).catch(() => 'unknown' as const)
+    let now = await read()
+    if (isLostAnswer(error) && now !== 'unknown' && now?.tenant_id !== tenant.id) {
+      await cloudstack.pause(LATE_CALL_MS)
+      now = await read()
+    }
     if (now !== 'unknown' && now?.tenant_id === tenant.id) return
     if (now !== 'unknown') await changeTenant(database.db, tenant.id, recordedBefore(tenant))
     throw error
