@@ -29,6 +29,8 @@ export interface PlatformProxy {
   behave(fate: (command: string, params: URLSearchParams) => Fate | Promise<Fate>): void
   /** Commands that passed, oldest first. */
   passed(): string[]
+  /** Calls that the platform has still to answer, or to get. */
+  underway(): number
   close(): Promise<void>
 }
 
@@ -46,8 +48,14 @@ interface Answer {
 export async function startPlatformProxy(platform_url: string): Promise<PlatformProxy> {
   let decide: Parameters<PlatformProxy['behave']>[0] = () => 'pass'
   const passed: string[] = []
+  let underway = 0
   const server = createServer((incoming, response) => {
-    void serve(incoming, response).catch(() => response.destroy())
+    underway += 1
+    void serve(incoming, response)
+      .catch(() => response.destroy())
+      .finally(() => {
+        underway -= 1
+      })
   })
   async function serve(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = await wholeOf(incoming)
@@ -74,6 +82,7 @@ export async function startPlatformProxy(platform_url: string): Promise<Platform
       decide = fate
     },
     passed: () => [...passed],
+    underway: () => underway,
     async close() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))
