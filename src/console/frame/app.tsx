@@ -6,7 +6,7 @@ import { findSession, leave } from '../session/sign-in.ts'
 import { setSession, useSession } from '../session/session.ts'
 import { SignInAgain, SignInPage } from '../session/sign-in-form.tsx'
 import { clearActivity } from '../stream/activity.ts'
-import { startStream, useStream } from '../stream/client.ts'
+import { startStream, useStream, useStreamAnswered } from '../stream/client.ts'
 import { Problem } from '../form/problem.tsx'
 import { Boundary } from './boundary.tsx'
 import { Frame } from './frame.tsx'
@@ -33,11 +33,16 @@ export function App() {
   return (
     <Router base="/console">
       <Boundary>
-        <Frame />
+        <FollowedFrame />
       </Boundary>
       {session.phase === 'ended' && <SignInAgain username={session.me.username} message={session.message} />}
     </Router>
   )
+}
+
+/** Loads once the stream follows: nothing changes unseen between the two, and nothing is asked for twice. */
+function FollowedFrame() {
+  return useStreamAnswered() ? <Frame /> : <p className="waiting">Loading …</p>
 }
 
 async function checkSession(): Promise<void> {

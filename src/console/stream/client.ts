@@ -1,5 +1,5 @@
 // This tab's end of the shared stream: its state for the lamp, its events for the cache.
-import { useSyncExternalStore } from 'react'
+import { useEffect, useState, useSyncExternalStore } from 'react'
 import { metaContent } from '../api/contract.ts'
 import type { FromWorker, StreamEvent, StreamState, ToWorker } from './worker.ts'
 
@@ -8,6 +8,9 @@ export interface Stream {
   /** Milliseconds since 1970. */
   since: number
 }
+
+/** So long a page waits for its stream, which a proxy may hold back, before it loads without. */
+const LONGEST_WAIT_MS = 5000
 
 let stream: Stream = { state: 'starting', since: Date.now() }
 let port: MessagePort | undefined
@@ -26,6 +29,17 @@ export function onStream(listener: () => void): () => void {
 
 export const currentStream = (): Stream => stream
 export const useStream = (): Stream => useSyncExternalStore(onStream, currentStream)
+
+/** False until the stream is live or known to have failed. What is loaded from then on is never behind the stream. */
+export function useStreamAnswered(): boolean {
+  const { state } = useStream()
+  const [answered, setAnswered] = useState(false)
+  useEffect(() => {
+    const timer = setTimeout(() => setAnswered(true), state === 'starting' ? LONGEST_WAIT_MS : 0)
+    return () => clearTimeout(timer)
+  }, [state])
+  return answered || state !== 'starting'
+}
 
 export function startStream(username: string, signedOutElsewhere: () => void): void {
   port ??= connect(signedOutElsewhere)

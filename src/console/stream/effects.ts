@@ -32,7 +32,7 @@ export function followStream(): void {
   let was_live = false
   onStream(() => {
     const live = currentStream().state === 'live'
-    // What the stream does not tell may have changed while it was away.
+    // What the stream does not tell may have changed while it was away. A page that waited for it has loaded nothing yet.
     if (live && was_live === false) void queries.invalidateQueries({ type: 'active' })
     was_live = live
   })
