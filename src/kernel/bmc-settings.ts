@@ -39,6 +39,11 @@ export const bmcSettings = {
     description:
       'How long a graceful shutdown, a restart or a fetch of an image may take before it counts as not come about.',
   }),
+  silence_seconds: Type.Number({
+    default: 900,
+    minimum: 1,
+    description: 'How long a BMC may be silent while a job waits for it, for instance while its firmware is written.',
+  }),
   iso_dir: Type.Optional(Type.String({ description: 'Folder of images that machines may be started from.' })),
   wipe_image: Type.Optional(
     Type.String({

@@ -16,9 +16,12 @@ import { bmcIsoMountJob } from '#src/modules/bmc/mount.job.ts'
 import { bmcPowerSetJob } from '#src/modules/bmc/power.job.ts'
 import { openDatabase, type Database } from '#src/store/database.ts'
 import { FAST } from '../support/bmc-site.ts'
+import { admit, startJobProcess, testKeyring } from '../support/job-process.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 
+const HOUR_MS = 3_600_000
 const log = createLog({ level: 'silent' })
 let redfish: Redfish
 let database: Database
@@ -50,9 +53,10 @@ interface Fixture {
 /** A BMC of its own for every run of a walk. */
 async function fixture(
   profile: 'idrac9-7' | 'generic-2023' = 'idrac9-7',
+  speed = FAST,
 ): Promise<{ fixture: Fixture; deps: BmcJobDeps; bmc_ip: string }> {
   const host = `127.0.79.${(labs.length % 250) + 1}`
-  const lab = await startRedfish({ bmcs: [{ name: 'one', profile, host }], speed: FAST })
+  const lab = await startRedfish({ bmcs: [{ name: 'one', profile, host }], speed })
   labs.push(lab)
   const { one: bmc } = lab.bmcs
   assert.ok(bmc !== undefined)
@@ -65,7 +69,7 @@ async function fixture(
       credentials: { username, password },
       tls: { mode: 'insecure' },
     })
-  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 600, timeout_ms: 15_000 }
+  const deps = { bmcs: { open }, database, follow_ms: 10, patience_ms: 600, silence_ms: 900_000, timeout_ms: 15_000 }
   return { fixture: { bmc, lab }, deps, bmc_ip: host }
 }
 
@@ -192,4 +196,24 @@ test('a start from an image: inserted and booted once, or the drive is empty and
       assert.ok(count(one, /ComputerSystem.Reset$/) <= 1, where)
     },
   })
+})
+
+test('an update whose BMC dies in its middle ends failed: it names the BMC and what to look at, and was sent once', async (t) => {
+  const { fixture: one, deps, bmc_ip } = await fixture('idrac9-7', { ...FAST, dead_ms: HOUR_MS })
+  one.bmc.state.habits.restart_in_update = true
+  const bound = bindJob(bmcFirmwareUpdateJob, { ...deps, silence_ms: 50 })
+  const process = await startJobProcess({
+    connection: test_database.connection,
+    keyring: testKeyring(),
+    bound: [bound],
+  })
+  t.after(() => process.stop())
+  const { id } = await admit(process, bound, { bmc_ip, by: 'test', image_uri: 'http://10.0.0.5/bios.exe' })
+  const job = await until('the job has ended', async () => {
+    const row = await process.engine.find(id)
+    return row?.job_status !== 'running' && row
+  })
+  assert.deepEqual([job.job_status, job.failure_code], ['failed', 'BMC_UNAVAILABLE'])
+  assert.match(job.failure_reason ?? '', new RegExp(`${bmc_ip}.*check its address, its network and that it runs`))
+  assert.equal(count(one, /SimpleUpdate$/), 1)
 })

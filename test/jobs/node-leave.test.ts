@@ -233,7 +233,14 @@ suite('leaving nodes', () => {
     const bmc = { iso_dir: images.folder, wipe_image: 'wipe.iso', image_addresses: ['127.0.0.1'], follow_ms: 20 }
     const config = checkConfig({ bmc })
     const deps = site.leaveDeps(fixture, { cloudstack, bmcs: { open }, config, image_port: () => images.port })
-    const mount = { bmcs: { open }, database: site.database, follow_ms: 10, patience_ms: 30_000, timeout_ms: 30_000 }
+    const mount = {
+      bmcs: { open },
+      database: site.database,
+      follow_ms: 10,
+      patience_ms: 30_000,
+      silence_ms: 900_000,
+      timeout_ms: 30_000,
+    }
     return { bound: bindJob(decommissionStartJob, deps), children: [bindJob(bmcIsoMountJob, mount)] }
   }
 

@@ -20,10 +20,11 @@ import { recordHandlers } from './records.ts'
 
 export function bmcModule(parts: Parts): Module {
   const { bmcs, config, database, log } = parts
-  const { watch_ms, follow_ms, patience_seconds, timeout_ms } = config.bmc
+  const { watch_ms, follow_ms, patience_seconds, silence_seconds, timeout_ms } = config.bmc
   const streams = createPowerStreams({ device: 'BMC', open: powerReader(bmcs), watch_ms, log })
   const deps = { ...parts, streams }
-  const job_deps = { bmcs, database, follow_ms, patience_ms: patience_seconds * 1000, timeout_ms }
+  const [patience_ms, silence_ms] = [patience_seconds * 1000, silence_seconds * 1000]
+  const job_deps = { bmcs, database, follow_ms, patience_ms, silence_ms, timeout_ms }
   return {
     areas: [
       serve(bmcRecords, recordHandlers(deps)),

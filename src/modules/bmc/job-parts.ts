@@ -16,6 +16,8 @@ export interface BmcJobDeps {
   /** How often a BMC is asked how far it is. */
   follow_ms: number
   patience_ms: number
+  /** A BMC that restarts is silent or unwell for minutes. */
+  silence_ms: number
   timeout_ms: number
 }
 
@@ -50,15 +52,12 @@ export async function sendAlone<T>(database: Database, bmc_ip: string, send: () 
 /** Machines are restarted when their time has come: until then what was submitted may wait. */
 export const APPLY_WITHIN_MS = 14 * 24 * 3600_000
 
-/** A BMC that restarts is silent or unwell for minutes. */
-const SILENCE_MS = 15 * 60_000
-
 /**
  * Answers undefined while the BMC is away, and throws when it has been away for too long, or for a reason that does not pass.
  * `silent_since` is saved, so that a process that takes over goes on counting.
  */
 export async function whenAwake<T>(
-  run: Pick<Run<BmcJobDeps, BmcInput, { silent_since: number }>, 'state' | 'save' | 'log'>,
+  run: Pick<Run<BmcJobDeps, BmcInput, { silent_since: number }>, 'state' | 'save' | 'log' | 'deps'>,
   ask: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
@@ -69,7 +68,7 @@ export async function whenAwake<T>(
     const passing = error instanceof RedfishError && error.problem === undefined && error.failure !== 'not_configured'
     if (!passing) throw error
     const since = run.state.silent_since ?? 0
-    if (since !== 0 && Date.now() - since > SILENCE_MS) throw error
+    if (since !== 0 && Date.now() - since > run.deps.silence_ms) throw error
     if (since === 0) await run.save({ silent_since: Date.now() })
     run.log.info({ err: error }, 'bmc is silent')
     return undefined
