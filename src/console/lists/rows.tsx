@@ -137,8 +137,12 @@ function Heading({ column: { name, title }, operation, view }: RowsProps & { col
   )
 }
 
+/** Texts that are longer than others. */
+const LONG = new Set(['fqdn', 'value', 'description', 'message', 'url'])
+
 function columnWidths({ columns, selection, menu }: RowsProps): string {
-  return `${selection ? '36px ' : ''}minmax(0, 2fr) repeat(${columns.length - 1}, minmax(0, 1fr))${menu ? ' 44px' : ''}`
+  const widths = columns.map(({ name }, at) => `minmax(0, ${at === 0 || LONG.has(name) ? 2 : 1}fr)`)
+  return [...(selection ? ['36px'] : []), ...widths, ...(menu ? ['44px'] : [])].join(' ')
 }
 
 const MOVES: Record<string, (at: number, count: number) => number> = {
