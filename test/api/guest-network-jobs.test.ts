@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { LabAgents } from '../../lab/agents.ts'
-import { wellKnown } from '../../lab/site.ts'
+import { seededId, wellKnown } from '../../lab/site.ts'
 import { type FakeAgent, enrolNode, sendHeartbeat, serveAs } from '../support/fake-agent.ts'
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
+import { control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 
 suite('guest networks on nodes', () => {
@@ -111,6 +112,32 @@ suite('guest networks on nodes', () => {
     assert.match(body.code, /^COMPUTE_/)
     for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes(`gn${taken.vlan}`), false)
     assert.equal((await latest('office-twice')).state, 'failed')
+  })
+
+  test('a network that the platform made without saying which is 500, and no bridge stays', async () => {
+    await control(lab, 'pretend', { command: 'createNetwork', times: 1 })
+    const { status, body } = await create('office-705', 705)
+    assert.deepEqual([status, body.code], [500, 'CHANGE_NOT_SEEN'], JSON.stringify(body))
+    assert.match(body.detail, /it did not say which guest network it made/)
+    for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn705'), false, node)
+  })
+
+  test('a network that machines use is not deleted and names them; one that the platform lost fails its check', async () => {
+    const { body: made } = await create('office-706', 706)
+    const { vms, networks } = lab.platform.state.tables
+    const [vm] = vms.filter((one) => one.name === 'web-01')
+    const [nic] = vm?.nics ?? []
+    assert.ok(vm !== undefined && nic !== undefined)
+    vms.put({ ...vm, nics: [...vm.nics, { ...nic, id: seededId('nic', 'office-706'), networkid: made.resource_id }] })
+    const used = await lab.call('DELETE', `/network/guest-networks/${made.resource_id}`, undefined, waiting)
+    assert.equal(used.body.code, 'NETWORK_IN_USE', used.text)
+    assert.equal(used.body.detail, 'Machines use guest network office-706: web-01.')
+    assert.ok((await bridgesOf('kvm-01')).includes('gn706'))
+    vms.put(vm)
+    networks.remove(made.resource_id)
+    const lost = await lab.call('POST', `/network/guest-networks/${made.resource_id}/check`, undefined, waiting)
+    assert.equal(lost.body.code, 'NETWORK_NOT_FOUND', lost.text)
+    assert.equal(lost.body.detail, 'The compute platform has no network office-706 any more.')
   })
 
   test('a node that cannot follow is named, and the others are as before', async () => {

@@ -150,6 +150,11 @@ export async function observe(
   options: ListOptions = {},
 ): Promise<Observation> {
   const thing: Thing = THINGS[postcondition.thing]
+  // Without the id any other thing of the kind would answer for the one that was made.
+  if (made_id === null && namesMade(postcondition)) {
+    const words = `it did not say which ${thing.word} it made; look for it before you repeat this`
+    return { holds: false, words, pending_job_ids: [] }
+  }
   const args = filled(postcondition.args, made_id)
   const where = filled(postcondition.where ?? {}, made_id)
   const top = await listed(cloudstack, thing, args, options)
@@ -250,6 +255,10 @@ function filled(args: Readonly<Record<string, string>>, made_id: string | null):
 }
 
 const MADE_ID = '$id'
+
+function namesMade({ args, where = {} }: Postcondition): boolean {
+  return [args, where].some((named) => Object.values(named).includes(MADE_ID))
+}
 
 /** An id that the platform does not know any more is refused, not answered with nothing. */
 async function listed(cloudstack: CloudStack, thing: Thing, args: Args, options: ListOptions): Promise<Raw[]> {

@@ -127,8 +127,10 @@ async function register<T>(
       listing,
       async () => rowsOf(await cloudstack.call(kind.register, sent, { traceparent }), kind.thing)[0],
     )
-    const id = textOf(row ?? {}, 'id') ?? ''
-    await verify(cloudstack, { thing: kind.thing, args: { id }, expect: { name } }, PATIENCE)
+    const made_id = textOf(row ?? {}, 'id')
+    const made: Postcondition = { thing: kind.thing, args: { id: '$id' }, expect: { name } }
+    await verify(cloudstack, made, { ...PATIENCE, made_id })
+    const id = made_id ?? ''
     return read(oneOf(await rowsById(deps, kind, id), id, zone_id))
   })
 }

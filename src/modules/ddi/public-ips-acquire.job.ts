@@ -89,11 +89,7 @@ async function acquire(run: AcquireRun): Promise<void> {
     },
   })
   const { made } = await changeOnce(run, change)
-  if (made === null)
-    throw new ApiError(
-      'COMPUTE_ERROR',
-      'The compute platform acquired a public address but did not say which; look at `GET /ddi/public-ips`.',
-    )
+  if (made === null) throw new Error('an address without an id was verified')
   await run.about({ id: made, name: run.state.ip_address ?? '' })
 }
 

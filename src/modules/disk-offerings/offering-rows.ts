@@ -3,7 +3,7 @@ import type { DiskOfferingCreate, diskOfferings } from '#src/contract/disk-offer
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textsOf } from '#src/drivers/cloudstack/fields.ts'
 import { given } from '#src/drivers/cloudstack/postcondition.ts'
-import { ApiError, invalidField } from '#src/kernel/errors.ts'
+import { invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import type { SyncRow } from '../platform-rows.ts'
 import { readOffering } from './offering-list.ts'
@@ -130,10 +130,6 @@ function wholeSet(ids: readonly string[] | undefined, everything: string): strin
 
 function offeringIn(answer: Raw): Raw {
   const offering = objectOf(answer, 'diskoffering')
-  if (offering === null)
-    throw new ApiError(
-      'COMPUTE_ERROR',
-      'The compute platform changed the disk offering but did not describe it; list the disk offerings to see it.',
-    )
+  if (offering === null) throw new Error('an offering without an id was verified')
   return offering
 }

@@ -17,11 +17,7 @@ export async function createOnPlatform(run: GuestNetworkRun): Promise<string> {
     await run.save({ known_ids: known.map((row) => textOf(row, 'id') ?? '') })
   }
   const { made } = await changeOnce(run, creation(run))
-  if (made === null)
-    throw new ApiError(
-      'COMPUTE_ERROR',
-      `The compute platform made network ${run.input.name} but did not say which; list the guest networks to see it.`,
-    )
+  if (made === null) throw new Error('a network without an id was verified')
   return made
 }
 
