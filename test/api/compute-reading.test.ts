@@ -168,6 +168,15 @@ test('a webhook with a wrong signature, or none, is 401', async () => {
   assert.deepEqual([none.status, none.body.code], [401, 'HOOK_SIGNATURE'])
 })
 
+test('a webhook whose id is longer than 200 characters, or empty, is 400 by the name of its header', async () => {
+  for (const id of ['x'.repeat(201), '']) {
+    const { status, body, text } = await deliver({ event: 'VM.STOP' }, { id })
+    assert.equal(status, 400, text)
+    const { path, message } = body.errors[0]
+    assert.deepEqual([path, message], ['headers.x-cs-event-id', 'is missing, or longer than 200 characters'])
+  }
+})
+
 test('the platform is told of our webhook once, however often the service starts, and those of other installations are left alone', async () => {
   const { webhooks } = lab.platform.state.tables
   await lab.restart()

@@ -25,6 +25,7 @@ const WRONG: readonly [method: string, path: string, body: object, field: string
   ['POST', '/auth/tokens', { name: 'far', role: 'viewer', expires_at: '9999-12-31T00:00:00Z' }, 'body.expires_at', /before the year 9999/],
   ['POST', '/compute/vms/provision', { ...machine, boot_type: 'BIOS', boot_mode: 'SECURE' }, 'body.boot_mode', /SECURE needs boot_type UEFI/],
   ['POST', '/compute/vms/provision', { ...machine, user_data: 'IyEK', user_data_id: NOBODY }, 'body.user_data', /excludes user_data_id/],
+  ['POST', '/compute/vms/detach-disk', { volume_id: NOBODY, device_id: 1 }, 'body.device_id', /excludes volume_id/],
   ['POST', '/compute/vms/list-for-import', { zone_id: zone, host: '192.0.2.7', name: 'old-01' }, 'body.name', /has no meaning with host/],
   ['POST', '/compute/vms/userdata/reset', { virtual_machine_id: vm_id, user_data: Buffer.alloc(1024 ** 2 + 1).toString('base64') }, 'body.user_data', /longer than 1 MiB/],
   ['POST', '/catalog/serviceofferings/diskoffering/create', { name: 'fast', display_text: 'Fast', disk_size_gb: 5, customized_iops: true, min_iops: 1, max_iops: 2 }, 'body.min_iops', /cannot be given with customized_iops/],

@@ -53,6 +53,17 @@ test('deactivating locks the accounts and leaves machines running; activating re
   assert.equal(tables().accounts.get(wellKnown.accounts.acme)?.state, 'enabled')
 })
 
+test('an account that the platform only pretends to enable is named, and the tenant stays deactivated', async () => {
+  await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: false })
+  await control(lab, 'pretend', { command: 'enableAccount', times: 1 })
+  const on = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
+  assert.deepEqual([on.status, on.body.code], [500, 'CHANGE_NOT_SEEN'], on.text)
+  assert.equal(on.body.detail, 'The compute platform shows the account acme as locked still.')
+  assert.equal((await lab.call('GET', `/admin/tenants/${ACME}`)).body.is_active, false)
+  const again = await lab.call('PUT', `/admin/tenants/${ACME}/status`, { is_active: true })
+  assert.equal(again.status, 200, again.text)
+})
+
 test('with stop_instances the machines stop, and activating names them and starts none', async () => {
   const ran = tables()
     .vms.by('account', wellKnown.accounts.acme)

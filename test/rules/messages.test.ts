@@ -14,7 +14,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
     sentences: [
       'The body is not valid UTF-8.', 'The body contains half of a surrogate pair', 'The path or query holds an escape',
       'The path holds an escape', 'Send the body as application/json.', 'Send the form without Content-Encoding.',
-      'Open this route as a WebSocket', 'A text contains control characters',
+      'Open this route as a WebSocket',
     ],
   },
   {
@@ -58,7 +58,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
     why: 'The platform names nothing, and this service refuses the same before in words of its own, or it is about the service.',
     sentences: [
       'A service offering with ranges', 'A custom service offering', 'Give the affinity groups by id or by name', 'A Running virtual machine can be',
-      'No host of the zone can start machines with UEFI.', 'The first private port must equal', 'The private ports must be as many',
+      'The first private port must equal', 'The private ports must be as many',
       'The first port is above', 'The provider is not ready', 'The provider has its element', 'The element belongs to a provider',
       'The compute platform', 'The events cannot be archived', 'An operation with this id', 'The account of this service',
       'The account that this is done for', 'The account needs a type', 'Accounts are locked', 'An account of the compute platform',

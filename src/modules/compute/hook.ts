@@ -27,7 +27,7 @@ export function computeHookReceive(deps: HookDeps) {
     const event = body.read()
     const delivery_id = ctx.headers['x-cs-event-id']
     if (typeof delivery_id !== 'string' || delivery_id === '' || delivery_id.length > DELIVERY_ID_MAX) {
-      throw invalidField('headers.x-cs-event-id', 'is missing or too long')
+      throw invalidField('headers.x-cs-event-id', `is missing, or longer than ${DELIVERY_ID_MAX} characters`)
     }
     if (!(await isFirst(deps.database, delivery_id))) return { message: 'received before' }
     const id = isRaw(event) ? vmIdOf(event) : null

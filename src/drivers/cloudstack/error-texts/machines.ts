@@ -170,11 +170,6 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
     '`dynamically_scalable` needs a template that allows it.',
   ],
   [
-    /should not contain/,
-    'COMPUTE_REJECTED',
-    '`details` has a name or value that the compute platform does not allow; leave it out.',
-  ],
-  [
     /affinitygroupids parameter is mutually exclusive/,
     'COMPUTE_REJECTED',
     'Give the affinity groups by id or by name, not both.',
@@ -205,7 +200,6 @@ export const MACHINE_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     'No host of the zone can ask the remote host[ {sent.host}] for its machines.',
   ],
-  [/fail.*UEFI|UEFI.*not supported/i, 'UEFI_UNSUPPORTED', 'No host of the zone can start machines with UEFI.'],
 ]
 
 /** Which state a thing must have. */

@@ -135,15 +135,15 @@ export const NETWORK_TEXTS: readonly TextRow[] = [
     '`guest_vm_cidr`[ {sent.guestvmcidr}] is not a CIDR, such as 192.0.2.0/24.',
   ],
   [
-    /guest vm cidr/i,
+    /Guest VM CIDR can't be specified for zone with (?<kind>\w+) networking/,
     'COMPUTE_REJECTED',
-    '`guest_vm_cidr` must lie inside the range of the network and hold every NIC.',
+    'The network[ {sent.network}] is in a zone with {kind} networking, which has no `guest_vm_cidr`; leave out[ {sent.guestvmcidr}].',
   ],
   [/Invalid network domain/, 'COMPUTE_REJECTED', DOMAIN_RULE],
   [
-    /remove the following services/i,
+    /remove the following services(?: \[(?<services>[^\]]*)\])?/,
     'COMPUTE_REJECTED',
-    'The new offering takes services away that are in use; `forced` goes on nevertheless.',
+    'The network offering[ {sent.networkofferingid}] takes services away that network[ {sent.network}] uses[: {services}]; give `forced` true to go on nevertheless.',
   ],
   [
     /Can't upgrade from network offering/,

@@ -26,7 +26,6 @@ export const REQUEST_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     '`{field}` contains control characters, such as a tab or a line break; remove them.',
   ],
-  [/control characters?/i, 'COMPUTE_REJECTED', 'A text contains control characters; remove them.'],
   [
     /URLDecoder: Illegal hex|base ?64/i,
     'COMPUTE_REJECTED',
@@ -152,7 +151,6 @@ export const REQUEST_TEXTS: readonly TextRow[] = [
     'COMPUTE_REJECTED',
     'The account that this is done for has no right to the resource; name its owner, or a resource of that account.',
   ],
-  [/Please use HTTP POST/, 'COMPUTE_ERROR', 'The compute platform accepts no sign-in of this form.'],
   [
     /Failed to authenticate user/,
     'COMPUTE_ERROR',
