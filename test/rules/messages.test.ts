@@ -45,8 +45,8 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
   {
     why: 'An agent says it of its own node, whose name the control plane adds.',
     sentences: [
-      'dpkg-query is not installed', 'The processor offers no virtualisation',
-      'No such change of the network is pending', 'The window was over', 'The node has no network manager', 'DESIRED_FAILED',
+      'The processor offers no virtualisation',
+      'No such change of the network is pending', 'The node has no network manager', 'DESIRED_FAILED',
       'The GPUs of this node', 'The LED cannot blink',
     ],
   },

@@ -39,7 +39,11 @@ export interface DesiredNode {
 
 const HOSTS = join(import.meta.dirname, '../../lab/hosts')
 
-export async function startDesiredNode(name: string): Promise<DesiredNode> {
+/** `faulty`: the same machine, where something does not do what it should. */
+export async function startDesiredNode(
+  name: string,
+  faulty: (machine: Host) => Host = (machine) => machine,
+): Promise<DesiredNode> {
   const folder = tempFolder('gp-desired-')
   const root = join(folder, 'root')
   const state_dir = join(folder, 'state')
@@ -76,10 +80,12 @@ export async function startDesiredNode(name: string): Promise<DesiredNode> {
       },
     }),
   )
-  const host: Host = capturedHost(captured, {
-    changes_file,
-    machine_file: join(machine, 'machine.json'),
-  })
+  const host = faulty(
+    capturedHost(captured, {
+      changes_file,
+      machine_file: join(machine, 'machine.json'),
+    }),
+  )
   const start = (): Promise<AgentProgram> => startAgent(loadAgentConfig(config_file, {}), host, undefined)
   let program = await start()
   const mine = await issueControlCertificate(ca)

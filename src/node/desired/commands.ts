@@ -34,7 +34,11 @@ export async function missingPackages(host: Host, packages: readonly string[]): 
   const args = ['-W', '-f', '${db:Status-Status} ${Package}\\n', '--', ...packages]
   // Packages that nobody ever heard of make it fail, and the others are listed all the same.
   const run = await host.run('dpkg-query', args, { timeout_ms: TIMEOUT_MS })
-  if (run.outcome !== 'exited') throw new ApiError('DESIRED_FAILED', 'dpkg-query is not installed on the node.')
+  if (run.outcome !== 'exited')
+    throw new ApiError(
+      'DESIRED_FAILED',
+      `dpkg-query does not answer on the node, so ${packages.join(', ')} cannot be installed; use a node with Debian or Ubuntu.`,
+    )
   const installed = run.stdout.split('\n').filter((line) => line.startsWith('installed '))
   return packages.filter((name) => !installed.includes(`installed ${name}`))
 }

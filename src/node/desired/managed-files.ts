@@ -118,7 +118,7 @@ async function readNow(
   if (kind === 'link') return readlink(at).catch(() => null)
   const found = await lstat(at).catch(() => null)
   if (found !== null && !found.isFile() && !found.isSymbolicLink())
-    throw new ApiError('DESIRED_CONFLICT', `${path} is no file.`)
+    throw new ApiError('DESIRED_CONFLICT', `${path} is no file; move it away first.`)
   return readFile(at, 'utf8').catch(() => null)
 }
 
@@ -152,7 +152,9 @@ async function setKernel(host: Host, path: string, text: string): Promise<void> 
   try {
     await host.write(path, text)
   } catch (cause) {
-    throw new ApiError('DESIRED_FAILED', `The kernel does not take ${text} for ${path}.`, { cause })
+    throw new ApiError('DESIRED_FAILED', `The kernel does not take ${text} for ${path}; order another value.`, {
+      cause,
+    })
   }
 }
 

@@ -48,7 +48,10 @@ export function standbyOf({ host, root }: Place, document: DatabaseDocument): St
 export async function checkFolder(standby: Standby): Promise<void> {
   const { data_dir, programs, document } = standby
   if ((await stat(`${programs}/pg_basebackup`).catch(() => null)) === null)
-    throw new ApiError('DESIRED_CONFLICT', `PostgreSQL ${document.version} is not installed on the node.`)
+    throw new ApiError(
+      'DESIRED_CONFLICT',
+      `PostgreSQL ${document.version} is not installed on the node; install it first.`,
+    )
   if (!(await isFilled(standby))) return
   const mark = await readMark(standby)
   if (mark === null) throw new ApiError('DESIRED_CONFLICT', `${data_dir} holds a database that was not made here.`)

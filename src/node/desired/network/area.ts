@@ -149,10 +149,10 @@ async function confirmNetwork({ host, changes, records, pendingEntry }: Parts, h
   if (changes.isBusy(NETWORK)) throw ERRORS.running(NETWORK)
   const entry = await pendingEntry()
   const record = await records.read()
-  if (entry === null || (record?.hash ?? null) !== hash || entry.boot_id !== (await bootId(host)))
+  const is_asked_for = entry !== null && (record?.hash ?? null) === hash && entry.boot_id === (await bootId(host))
+  // The watchdog may be first.
+  if (!is_asked_for || !(await commit(changes.deps, entry)))
     throw new ApiError('DESIRED_NOTHING_PENDING', 'No such change of the network is pending; it may have reverted.')
-  if (!(await commit(changes.deps, entry)))
-    throw new ApiError('DESIRED_NOTHING_PENDING', 'The window was over; the old network is back.')
 }
 
 async function change({ host, changes }: Parts, order: NetworkOrder): Promise<void> {

@@ -26,8 +26,12 @@ export function checkNetwork(document: NetworkDocument, previous: NetworkDocumen
     checkLive([...devices, ...(previous?.devices ?? [])], device, live, at)
   }
   for (const family of [4, 6]) {
-    const gateways = devices.filter(({ gateway = '' }) => isIP(gateway) === family)
-    if (gateways.length > 1) throw invalidField('document.devices', `only one gateway of IPv${family} is possible`)
+    const gateways = devices.flatMap(({ gateway = '' }) => (isIP(gateway) === family ? [gateway] : []))
+    if (gateways.length > 1)
+      throw invalidField(
+        'document.devices',
+        `only one gateway of IPv${family} is possible, not ${gateways.join(' and ')}`,
+      )
   }
   refuseGuests(document, previous, live)
 }
@@ -100,7 +104,7 @@ export function refuseGuests(document: NetworkDocument, previous: NetworkDocumen
       (device) => device.link === name && !previous?.devices.some((one) => one.name === device.name),
     )
     if (user !== undefined)
-      throw new ApiError('DESIRED_CONFLICT', `${name} cannot be removed: ${user.name} stands on it.`)
+      throw new ApiError('DESIRED_CONFLICT', `${name} cannot be removed: ${user.name} stands on it; remove that first.`)
   }
 }
 
