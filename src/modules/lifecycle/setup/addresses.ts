@@ -77,7 +77,7 @@ async function ownAddress(run: SetupRun, node: NodeRow, address: string | null, 
     if (row?.owner_id === node.id || row?.owner_id === node.bmc_ip) return row
     const holder =
       row === undefined ? 'the address store excludes it' : `${row.owner_kind ?? ''} ${row.owner_id ?? ''} has it`
-    throw new ApiError('IPAM_ADDRESS_TAKEN', `Address ${address} cannot be recorded for the node: ${holder.trim()}.`)
+    throw new ApiError('IPAM_ADDRESS_TAKEN', `Address ${address} cannot be recorded for the node: ${holder.trim()}. Release it, or register the node with another node_ip.`) // biome-ignore format: one sentence
   }
   throw new ApiError('IPAM_PREFIX_FULL', why === 'full' ? 'A prefix of the node has no free address.' : 'A prefix of the node is gone.') // biome-ignore format: one call
 }

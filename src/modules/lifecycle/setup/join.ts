@@ -181,7 +181,7 @@ async function enlist(run: SetupRun): Promise<void> {
   const { deps, input, signal } = run
   const nics = await nicsOf(deps.agents, await nodeOf(run), { signal, job: run })
   const device = nics.find(({ ipAddress }) => ipAddress?.split('/')[0] === addressOf(run)) ?? nics.find(({ isManagementNIC }) => isManagementNIC) // biome-ignore format: one choice
-  if (device === undefined) throw new ApiError('NODE_STATE', `No interface of the node has ${addressOf(run)}.`)
+  if (device === undefined) throw new ApiError('NODE_STATE', `No interface of the node has ${addressOf(run)}; give it to one, or register the node with another node_ip.`) // biome-ignore format: one sentence
   const before = (await memberOf(run)) ?? (await otherMembers(run)).at(-1)
   const priority = before === undefined ? FIRST_PRIORITY : Math.max(1, before.bmc_ip === input.bmc_ip ? before.priority : before.priority - 10) // biome-ignore format: one choice
   const member = { address: addressOf(run), interface: device.interfaceName, priority }

@@ -1,7 +1,6 @@
 // The node as a client of the distributed store: a key of its own, and the monitors that it asks.
 import type { Ceph } from '#src/drivers/ceph/client.ts'
 import type { StorageDocument } from '#src/contract/nodes/desired-documents.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import { storeClientOf } from '../store-client.ts'
 import { area, type SetupStep } from './area-step.ts'
 import type { SetupRun } from './input.ts'
@@ -36,6 +35,7 @@ async function documentOf(run: SetupRun): Promise<StorageDocument | null> {
 }
 
 function storeOf({ deps }: SetupRun): Ceph {
-  if (deps.ceph === undefined) throw new ApiError('NODE_STATE', 'No distributed store is configured: set ceph.conf.')
+  // Its step applies only where one is configured.
+  if (deps.ceph === undefined) throw new Error('no distributed store is configured')
   return deps.ceph
 }
