@@ -95,7 +95,8 @@ function movable({ input }: LeaveRun, { vms }: PlatformReading): PlatformVm[] {
 
 async function hostNow(run: LeaveRun) {
   const platform = await platformOf(run)
-  if (platform.host === null) throw new ApiError('HOST_NOT_FOUND', 'The host is gone from the compute platform.')
+  if (platform.host === null)
+    throw new ApiError('HOST_NOT_FOUND', `The compute platform lists no host of node ${run.input.bmc_ip} any more; repeat the preflight.`) // biome-ignore format: one sentence
   return { ...platform, host: platform.host }
 }
 

@@ -24,14 +24,17 @@ export async function writeAnswers(
 ): Promise<void> {
   const text = JSON.stringify(answers)
   if (Buffer.byteLength(text) > PLACE_BYTES)
-    throw new ApiError('BMC_NOT_CONFIGURED', `${answers.disks.length} disks are more than the wipe image can be told.`)
+    throw new ApiError('BMC_NOT_CONFIGURED', `${answers.disks.length} disks are more than the wipe image has room for; wipe them by hand.`) // biome-ignore format: one sentence
   const partial = join(folder, `${file}.partial`)
   await copyFile(join(folder, template), partial)
   const handle = await open(partial, 'r+')
   try {
     const at = await placeOf(handle)
     if (at === undefined)
-      throw new ApiError('BMC_NOT_CONFIGURED', `${template} is no wipe image: it has no place for answers.`)
+      throw new ApiError(
+        'BMC_NOT_CONFIGURED',
+        `${template} is no wipe image: it has no place for answers; see bmc.wipe_image.`,
+      )
     await handle.write(Buffer.from(text.padEnd(PLACE_BYTES, ' ')), 0, PLACE_BYTES, at)
     await handle.sync()
   } finally {
