@@ -41,6 +41,7 @@ export function newScope(body: ScopeCreate, limits: DhcpLimits, others: readonly
       enabled: body.enabled ?? true,
     },
     limits,
+    'body.excluded_ranges',
   )
 }
 
@@ -59,11 +60,12 @@ export function changedScope(scope: DhcpScope, body: ScopeUpdate, limits: DhcpLi
       enabled: body.enabled ?? scope.enabled,
     },
     limits,
+    body.exclude_range === undefined ? 'body.excluded_ranges' : 'body.exclude_range',
   )
 }
 
-/** Field names are those of both requests. */
-function checkedScope(scope: DhcpScope, limits: DhcpLimits): DhcpScope {
+/** Field names are those of both requests, but for that of the exclusions. */
+function checkedScope(scope: DhcpScope, limits: DhcpLimits, exclusions_field: string): DhcpScope {
   const subnet = subnetOf(scope.network)
   if (subnet === undefined) throw new Error(`scope ${scope.name} has no subnet`)
   const { first, last } = scope.range
@@ -71,21 +73,24 @@ function checkedScope(scope: DhcpScope, limits: DhcpLimits): DhcpScope {
   inside(subnet, last, 'body.end_address')
   if (numberOf(first) > numberOf(last)) throw invalidField('body.end_address', `${last} is before ${first}`)
   if (first === last && !limits.single_address_range)
-    throw invalidField('body.end_address', 'the DHCP server in use needs a range of two addresses at least')
+    throw invalidField(
+      'body.end_address',
+      `${last} is the start too; the DHCP server in use needs a range of two addresses at least`,
+    )
   if (scope.gateway !== '') inside(subnet, scope.gateway, 'body.gateway')
   const excluded = merged(scope.excluded)
   const outside = excluded.find((range) => !isInRange(range.first, scope.range) || !isInRange(range.last, scope.range))
   if (outside !== undefined)
-    throw invalidField('body.excluded_ranges', `${textOf(outside)} is not inside ${textOf(scope.range)}`)
+    throw invalidField(exclusions_field, `${textOf(outside)} is not inside ${textOf(scope.range)}`)
   if (excluded.length > limits.max_excluded_ranges)
     throw invalidField(
-      'body.excluded_ranges',
-      `the DHCP server in use takes ${limits.max_excluded_ranges} ranges at most`,
+      exclusions_field,
+      `${excluded.length} ranges are too many; the DHCP server in use takes ${limits.max_excluded_ranges} at most`,
     )
   if (scope.lease_seconds % limits.lease_step_seconds !== 0)
     throw invalidField(
       'body.lease_time',
-      `the DHCP server in use takes multiples of ${limits.lease_step_seconds} seconds`,
+      `${scope.lease_seconds} seconds are refused; the DHCP server in use takes multiples of ${limits.lease_step_seconds} seconds`,
     )
   return { ...scope, excluded }
 }
@@ -141,8 +146,9 @@ export function checkReservedAddress(scope: DhcpScope, ip: string, path: string)
 }
 
 export function checkText(text: string, limits: DhcpLimits, path: string): void {
-  if (Buffer.byteLength(text) > limits.max_text_bytes)
-    throw invalidField(path, `the DHCP server in use takes ${limits.max_text_bytes} bytes at most`)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > limits.max_text_bytes)
+    throw invalidField(path, `has ${bytes} bytes; the DHCP server in use takes ${limits.max_text_bytes} at most`)
 }
 
 /** The lowest address that nobody has. */

@@ -20,8 +20,12 @@ export function recordOf(fields: Fields, zone: string, limits: DnsLimits, at: st
   const fqdn = fullName(fields.name, zone, `${at}.name`)
   if (type === 'CNAME' && fqdn === zone) throw invalidField(`${at}.name`, 'the zone itself cannot be a CNAME')
   const comment = fields.comment ?? ''
-  if (Buffer.byteLength(comment) > limits.max_comment_bytes)
-    throw invalidField(`${at}.comment`, `the DNS server in use takes ${limits.max_comment_bytes} bytes at most`)
+  const bytes = Buffer.byteLength(comment)
+  if (bytes > limits.max_comment_bytes)
+    throw invalidField(
+      `${at}.comment`,
+      `has ${bytes} bytes; the DNS server in use takes ${limits.max_comment_bytes} at most`,
+    )
   return {
     fqdn,
     type,
