@@ -65,7 +65,7 @@ test('an exclusion too many, or outside of the range, is refused by its own fiel
 
 test('a lease that ends while it is made a reservation is refused by MAC and scope, and no reservation is noted', async () => {
   const client = mac(51)
-  assert.ok(lab.addresses.clients.obtain(SCOPE, client)?.ip)
+  assert.equal(lab.addresses.clients.obtain(SCOPE, client)?.type, 'ACK')
   const before_it = await held()
   const order = { mac: client, scope_name: SCOPE, mode: 'reserved', hostname: 'printer' }
   const answer = await onDatabase(lab.database.connection, async (database) => {

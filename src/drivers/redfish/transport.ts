@@ -75,7 +75,8 @@ export function createTransport(endpoint: Endpoint): Transport {
   return {
     exchange: (request) => (request.fresh === true ? write(request) : read(request)),
     async close() {
-      await Promise.all([...lanes.map(({ client }) => client), ...writes].map((client) => client?.destroy()))
+      const open = [...lanes.flatMap(({ client }) => client ?? []), ...writes]
+      await Promise.all(open.map((client) => client.destroy()))
     },
   }
 }
