@@ -4,8 +4,10 @@ import { mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, beforeEach, suite, test } from 'node:test'
 import type { DesiredDocuments, DesiredTask } from '#src/contract/nodes/agent-desired.ts'
+import { agentFailover } from '#src/contract/nodes/agent-failover.ts'
 import { documentHash } from '#src/kernel/document-hash.ts'
 import type { Host, RunResult } from '#src/kernel/host.ts'
+import type { NodeRow } from '#src/store/nodes.ts'
 import { type DesiredNode, startDesiredNode } from '../support/desired-node.ts'
 import { until } from '../support/until.ts'
 
@@ -108,6 +110,22 @@ suite('a node that does not become as ordered', () => {
     const document = { version: '00', cluster: 'main', primary, slot: 'n1', system_identifier: '7000000000000000001', job_id: 'j1' } // biome-ignore format: one document
     says(await set('database', document), 'DESIRED_CONFLICT', 'PostgreSQL 00 is not installed on the node; install it first.') // biome-ignore format: one sentence
     assert.equal(await verdictOf('database'), 'empty')
+  })
+
+  test('a database that does not stop cleanly is named with its folder and its state', async () => {
+    fault = (line) =>
+      line.includes('pg_controldata')
+        ? {
+            stdout:
+              'Database cluster state:               in crash recovery\nLatest checkpoint location:           0/3000060\n',
+          }
+        : undefined
+    const client = node.agents.client({} as NodeRow, agentFailover.routes, { timeout_ms: 60_000 })
+    const data_dir = join(node.root, 'var/lib/postgresql/15/main')
+    await assert.rejects(client.agentDatabaseRun({ body: { version: '15', cluster: 'main', running: false } }), {
+      code: 'DESIRED_FAILED',
+      message: `The database in ${data_dir} did not stop cleanly: it is in crash recovery.`,
+    })
   })
 
   const bridge = (segment_id: number, more: object = {}) =>

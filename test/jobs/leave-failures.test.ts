@@ -161,7 +161,7 @@ suite('leaving that cannot go on', () => {
     const job = await leave(stuck.fixture, { steps: ['maintenance'], deps: { cloudstack: error } })
     assert.deepEqual(says(job), ['maintenance', 'HOST_STATE', `The compute platform could not empty host ${stuck.host.name}: it is ErrorInMaintenance. Look at its alerts, then retry.`]) // biome-ignore format: one row
     const gone = await onPlatform()
-    const vanishing = andThen(() => void tables.hosts.remove(gone.host.id))
+    const vanishing = andThen(() => tables.hosts.remove(gone.host.id))
     const late = await leave(gone.fixture, { steps: ['maintenance'], deps: { cloudstack: vanishing } })
     assert.deepEqual(says(late), [
       'maintenance',

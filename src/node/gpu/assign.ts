@@ -23,7 +23,10 @@ export function isSame(a: GpuInstance, b: GpuInstance): boolean {
 function requirePossible(gpu: NodeGpu, vgpus: readonly GpuInstance[]): void {
   const { bus_address, vgpu_kind, mode } = gpu
   if (vgpu_kind === null)
-    throw new ApiError('GPU_MODE_UNSUPPORTED', `${bus_address} is in mode ${mode} and offers no vGPUs.`)
+    throw new ApiError(
+      'GPU_MODE_UNSUPPORTED',
+      `${bus_address} is in mode ${mode} and offers no vGPUs; convert it to vgpu first.`,
+    )
   const holders = gpu.virtual_functions.length > 0 ? gpu.virtual_functions : [bus_address]
   for (const vgpu of vgpus) {
     if (!holders.includes(vgpu.bus_address))

@@ -217,3 +217,22 @@ test('two changes at once: the second is refused', async () => {
   await assert.rejects(async () => agentGpuConvert(input, undefined), { code: 'GPU_JOB_RUNNING' })
   await first
 })
+
+test('vGPUs of a GPU that is given through whole are refused with its address and mode, and nothing is written', async () => {
+  const { host, writes } = kernelWith({ driver: 'vfio-pci' })
+  await assert.rejects(assignVgpus(host, { bus_address: A, vgpus: [mdev(1, 'nvidia-558')] }), {
+    code: 'GPU_MODE_UNSUPPORTED',
+    message: `${A} is in mode passthrough and offers no vGPUs; convert it to vgpu first.`,
+  })
+  assert.deepEqual(writes, [])
+})
+
+test('an order that the kernel takes and does not carry out is an error that names the order', async () => {
+  const { host } = kernelWith()
+  let now_ms = 0
+  const deaf = { ...host, write: async () => {}, monotonic: () => (now_ms += 20_000) }
+  await assert.rejects(assignVgpus(deaf, { bus_address: A, vgpus: [mdev(1, 'nvidia-558')] }), {
+    code: 'GPU_CHANGE_FAILED',
+    message: /^The kernel took the order to .*nvidia-558.*, but it is not so\.$/,
+  })
+})

@@ -32,11 +32,11 @@ export function createL2Probe({ host, allowed_devices }: L2ProbeOptions): L2Prob
     async run(request, signal) {
       const links = await requireDevice({ host, allowed_devices }, request.device)
       const link = links.find(({ name }) => name === request.device)
-      if (link === undefined)
-        throw new ApiError('MTU_DEVICE_NOT_FOUND', `Device ${request.device} not found on this node.`)
+      if (link === undefined) throw new Error(`${request.device} is required and is not there`)
       const mac = request.mode === 'send' ? await targetMac(host, request, signal) : ''
       const key = `${request.mode} ${request.device}`
-      if (busy.has(key)) throw new ApiError('MTU_PROBE_RUNNING', `A ${request.mode} probe runs on ${request.device}.`)
+      if (busy.has(key))
+        throw new ApiError('MTU_PROBE_RUNNING', `A ${request.mode} probe runs on ${request.device}; wait for its end.`)
       busy.add(key)
       try {
         return request.mode === 'send'

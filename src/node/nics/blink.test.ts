@@ -98,6 +98,11 @@ test('a driver that cannot blink is an error that says so', async () => {
   })
   const missing = blinking({ outcome: 'missing', exit_code: null }).blinker.blink('eth0', 5)
   await assert.rejects(missing, { code: 'AGENT_ERROR', message: /ethtool is not installed/ })
+  const ended = blinking({ outcome: 'timeout', exit_code: null }).blinker.blink('eth0', 5)
+  await assert.rejects(ended, {
+    code: 'AGENT_ERROR',
+    message: 'Another call for the LED of eth0 ended this one; try again.',
+  })
 })
 
 test('an unknown device and one without hardware are refused before anything is started', async () => {

@@ -81,7 +81,8 @@ async function refuseEarlyFailure(command: RunningCommand, name: string): Promis
   if (result === 'running' || (result.outcome === 'exited' && result.exit_code === 0)) return
   if (result.outcome === 'missing') throw new ApiError('AGENT_ERROR', 'The LED cannot blink: ethtool is not installed.')
   // Nothing is killed for its time so early: a later call for the same NIC ended it.
-  if (result.outcome === 'timeout') throw new ApiError('AGENT_ERROR', `Another call for the LED of ${name} took over.`)
+  if (result.outcome === 'timeout')
+    throw new ApiError('AGENT_ERROR', `Another call for the LED of ${name} ended this one; try again.`)
   const unsupported = /not supported/i.test(result.stderr)
   const why = unsupported ? `the driver of ${name} cannot do it` : `ethtool failed with exit code ${result.exit_code}`
   throw new ApiError('AGENT_ERROR', `The LED cannot blink: ${why}.`)
