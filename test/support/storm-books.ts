@@ -62,7 +62,7 @@ export type Line = () => Promise<void>
 export interface Ended {
   kind: string
   id: string
-  /** Interrupted: the process was killed before it answered, and the service says that the resource must be read. */
+  /** Interrupted: the process was killed in the middle, and the service says that the resource must be read. */
   outcome: 'done' | 'failed' | 'interrupted'
   resource_id: string | null
   reason: string
@@ -107,27 +107,28 @@ export function openEntry(platform: CloudStackLab, effect: Effect): (ended: Ende
   const ran_before = runs === undefined ? 0 : runsOf(platform, runs)
   return (ended) => {
     const now = contentsOf(platform)
-    const settled = ended.outcome === 'interrupted' ? settle(ended, effect, before, now) : ended
+    const ran = runs === undefined ? 1 : runsOf(platform, runs) - ran_before
+    const settled = ended.outcome === 'interrupted' ? settle(ended, effect, before, now, ran) : ended
     const done = settled.outcome === 'done'
     const what = `${settled.kind} ${settled.id} ${ended.outcome}: ${settled.reason}`
     if (makes !== undefined && done)
       assert.ok(now[makes].has(settled.resource_id ?? ''), `${what}; what it has made is there`)
     if (removes !== undefined) assert.equal(!now[removes[0]].has(removes[1]), done, `${what}; gone when it is done`)
     if (shows !== undefined) assert.equal(shows(), done, `${what}; to be seen when it is done`)
-    if (runs !== undefined) assert.equal(runsOf(platform, runs) - ran_before, done ? 1 : 0, `${what}; runs of ${runs}`)
+    if (runs !== undefined) assert.equal(ran, done ? 1 : 0, `${what}; runs of ${runs}`)
     return settled
   }
 }
 
 /** As somebody does who is asked to read the resource. */
-function settle(ended: Ended, { makes, removes, shows }: Effect, before: Contents, now: Contents): Ended {
+function settle(ended: Ended, { makes, removes, shows }: Effect, before: Contents, now: Contents, ran: number): Ended {
   if (makes !== undefined) {
     const [fresh, ...others] = [...now[makes]].filter((id) => !before[makes].has(id))
     assert.equal(others.length, 0, `${ended.kind} was interrupted and is there several times`)
     return fresh === undefined ? { ...ended, outcome: 'failed' } : { ...ended, outcome: 'done', resource_id: fresh }
   }
   const gone = removes === undefined || !now[removes[0]].has(removes[1])
-  return { ...ended, outcome: gone && shows?.() !== false ? 'done' : 'failed' }
+  return { ...ended, outcome: gone && ran > 0 && shows?.() !== false ? 'done' : 'failed' }
 }
 
 /** At the end of all: one ended event for each order, and nothing on the platform that no order has made. */
