@@ -136,15 +136,21 @@ export async function balance(
   platform: CloudStackLab,
   call: Caller,
   before: Contents,
+  events_before: readonly EventRow[],
   ended: readonly Ended[],
 ): Promise<void> {
-  const events = await eventsOf(call)
+  const earlier = new Set(events_before.map((one) => one.correlation_id))
+  const events = (await eventsOf(call)).filter((one) => !earlier.has(one.correlation_id))
   const open = events.filter((one) => one.status === 'IN_PROGRESS')
   assert.deepEqual(open, [], 'every event has ended')
   for (const { kind, id, reason } of ended) {
     const own = events.filter((one) => one.correlation_id === id)
     assert.equal(own.length, 1, `${kind} ${id} has one event: ${reason}`)
   }
+  const kinds = new Set(ended.map(({ kind }) => kind))
+  const ids = new Set(ended.map(({ id }) => id))
+  const unordered = events.filter((one) => kinds.has(one.action) && !ids.has(one.correlation_id))
+  assert.deepEqual(unordered, [], 'no operation has begun that was not ordered')
   const now = contentsOf(platform)
   const done = ended.filter(({ outcome }) => outcome === 'done')
   for (const table of TABLES) {
@@ -162,6 +168,7 @@ export async function balance(
 }
 
 export interface EventRow {
+  action: string
   correlation_id: string
   status: string
   resource_uuid: string | null

@@ -3,10 +3,11 @@
 import assert from 'node:assert/strict'
 import type { Fate } from './platform-proxy.ts'
 import { randomOf } from './seeded-random.ts'
-import { balance, contentsOf, type Ended, type Send } from './storm-books.ts'
+import { balance, contentsOf, type Ended, eventsOf, type Send } from './storm-books.ts'
 import { machineLines } from './storm-machines.ts'
 import { type OrderDeps, sendOnce } from './storm-order.ts'
 import { prepareSite, siteLines } from './storm-site.ts'
+import { until } from './until.ts'
 
 export interface StormOptions extends OrderDeps {
   seed: number
@@ -31,6 +32,7 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
   const random = randomOf(seed)
   prepareSite(platform)
   const before = contentsOf(platform)
+  const events_before = await until('events are listed', () => eventsOf(options.caller()))
   proxy.behave((command) => {
     if (command === 'queryAsyncJobResult') return random() < 0.1 ? 'refuse' : 'pass'
     return READ.test(command) ? 'pass' : fateOf(random())
@@ -54,7 +56,7 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
     if (failures.length > 0) throw failures[0]
     proxy.behave(() => 'pass')
     await options.before_balance?.()
-    await balance(platform, options.caller(), before, ended)
+    await balance(platform, options.caller(), before, events_before, ended)
   } finally {
     proxy.behave(() => 'pass')
     clearInterval(ticking)
