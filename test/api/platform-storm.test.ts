@@ -18,7 +18,7 @@ before(async () => {
       proxy = await startPlatformProxy(platform_url)
       return proxy.url
     },
-    config: { compute: { timeout_ms: 500, read_timeout_ms: 2000 } },
+    config: { compute: { timeout_ms: 1000, read_timeout_ms: 10_000 } },
   })
 })
 after(async () => {

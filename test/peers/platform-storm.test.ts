@@ -28,7 +28,7 @@ before(async () => {
   production = await startProduction({
     database_url: `postgres://${user}@localhost:${port}/${name}?host=${encodeURIComponent(host)}`,
     platform,
-    config: { compute: { url: proxy.url, timeout_ms: 500, read_timeout_ms: 2000 } },
+    config: { compute: { url: proxy.url, timeout_ms: 1000, read_timeout_ms: 10_000 } },
   })
   living.push(await production.startReplica(), await production.startReplica())
 })

@@ -22,6 +22,8 @@ const ORDINARY: readonly [Fate, number][] = [
   ['refuse', 0.06],
   ['delayed', 0.08],
 ]
+/** Of a line that stays broken for longer than a caller waits nobody can tell what became of a change. */
+const MOST_IN_A_ROW = 2
 const READ = /^(list|get|query|find)/
 /** A kind that fails as often as this one after the other does not fail by chance. */
 const ATTEMPTS = 8
@@ -33,9 +35,14 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
   prepareSite(platform)
   const before = contentsOf(platform)
   const events_before = await until('events are listed', () => eventsOf(options.caller()))
+  const broken = new Map<string, number>()
   proxy.behave((command) => {
     if (command === 'queryAsyncJobResult') return random() < 0.1 ? 'refuse' : 'pass'
-    return READ.test(command) ? 'pass' : fateOf(random())
+    if (READ.test(command)) return 'pass'
+    const fate = fateOf(random())
+    const in_a_row = fate === 'pass' ? 0 : (broken.get(command) ?? 0) + 1
+    broken.set(command, in_a_row % (MOST_IN_A_ROW + 1))
+    return in_a_row > MOST_IN_A_ROW ? 'pass' : fate
   })
   const ticking = setInterval(() => platform.step(), 40)
   const ended: Ended[] = []
