@@ -24,6 +24,13 @@ const ORDINARY: readonly [Fate, number][] = [
 ]
 /** Of a line that stays broken for longer than a caller waits nobody can tell what became of a change. */
 const MOST_IN_A_ROW = 2
+/** Their answers are waited for so long, minutes, that here the connection breaks instead of staying silent. */
+const WAITED_FOR = new Set([
+  'discoverGpuDevices',
+  'recoverVirtualMachine',
+  'resetUserDataForVirtualMachine',
+  'updateVirtualMachine',
+])
 const READ = /^(list|get|query|find)/
 /** A kind that fails as often as this one after the other does not fail by chance. */
 const ATTEMPTS = 8
@@ -39,7 +46,8 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
   proxy.behave((command) => {
     if (command === 'queryAsyncJobResult') return random() < 0.1 ? 'refuse' : 'pass'
     if (READ.test(command)) return 'pass'
-    const fate = fateOf(random())
+    const drawn = fateOf(random())
+    const fate = drawn === 'late' && WAITED_FOR.has(command) ? 'lost' : drawn
     const in_a_row = fate === 'pass' ? 0 : (broken.get(command) ?? 0) + 1
     broken.set(command, in_a_row % (MOST_IN_A_ROW + 1))
     return in_a_row > MOST_IN_A_ROW ? 'pass' : fate
