@@ -82,7 +82,7 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
   },
   {
     why: 'An agent says it in the state of a task, which is an answer of 200: test/agent/desired-state.test.ts.',
-    codes: ['DESIRED_AREA_BUSY', 'DESIRED_CONFLICT', 'DESIRED_FAILED'],
+    codes: ['DESIRED_AREA_BUSY', 'DESIRED_CONFLICT'],
   },
   { why: 'Needs nodes whose frames are lost: test/peers/mtu-rollout.test.ts.', codes: ['MTU_ROLLOUT_FAILED'] },
   {
