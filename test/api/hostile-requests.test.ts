@@ -200,6 +200,13 @@ test('a body may be compressed, within the same limits', async () => {
   refused(await send({ path: LIST, body, headers: { 'content-encoding': 'zstd' } }), 'UNSUPPORTED_MEDIA_TYPE')
 })
 
+test('a form may not be compressed, and says so', async () => {
+  const headers = { 'content-encoding': 'gzip', 'content-type': 'multipart/form-data; boundary=x' }
+  const reply = await send({ path: '/cam/faces/ann', body: gzipSync('--x--'), headers })
+  refused(reply, 'UNSUPPORTED_MEDIA_TYPE')
+  assert.match(reply.text, /Send the form without Content-Encoding/)
+})
+
 test('a path called with a method that it has not is answered with those that it has', async () => {
   for (const [method, path, allow] of [
     ['DELETE', '/version', 'GET, HEAD'],

@@ -62,6 +62,14 @@ test('the key with another body is refused, and changes nothing', async () => {
   assert.equal(await tokens(), count)
 })
 
+test('a key that is longer than 255 characters is refused, and changes nothing', async () => {
+  const count = await tokens()
+  const { status, body } = await create('long', 'k'.repeat(256))
+  assert.deepEqual([status, body.code], [400, 'INVALID_REQUEST'])
+  assert.match(body.detail, /Idempotency-Key must have 1 to 255 characters/)
+  assert.equal(await tokens(), count)
+})
+
 test('a body whose members stand in another order is the same request', async () => {
   const headers = { 'idempotency-key': 'key-order' }
   const first = await lab.call('POST', '/auth/tokens', '{"name":"order","role":"viewer"}', { headers })
