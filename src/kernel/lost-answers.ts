@@ -8,6 +8,17 @@ export function isLostAnswer(error: unknown): error is UpstreamError {
   return error instanceof UpstreamError && error.status === undefined && error.failure !== 'not_configured'
 }
 
+/** The error of an answer that was lost; undefined when one came. For changes of which the other system shows what became. */
+export async function lostAnswerOf(send: () => Promise<unknown>): Promise<UpstreamError | undefined> {
+  try {
+    await send()
+    return undefined
+  } catch (error) {
+    if (!isLostAnswer(error)) throw error
+    return error
+  }
+}
+
 export interface Patience {
   /** Rejections are asked again, too: for questions where one could only be an accident. */
   even_refused?: boolean

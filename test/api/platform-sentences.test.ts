@@ -262,8 +262,10 @@ test('a guest network of nodes is refused while no hypervisor has an agent', asy
 for (const [thing, command, path, order] of [
   ['disk offering', 'createDiskOffering', '/catalog/serviceofferings/diskoffering/create', () => offering],
   ['template', 'registerTemplate', '/catalog/templates/register', image],
+  ['SSH key', 'registerSSHKeyPair', '/compute/ssh-keys/create', () => ({ name: 'deploy' })],
+  ['user data', 'registerUserData', '/compute/user-data/create', () => ({ name: 'first-boot', user_data: 'IyEK' })],
 ] as const) {
-  test(`a ${thing} that the platform made without saying which is 500, and not taken for another one`, async () => {
+  test(`without saying which ${thing} it made the platform is not believed, and no other one is taken for it`, async () => {
     await api.control('pretend', { command, times: 1 })
     const reply = await api.post(path, order())
     assert.deepEqual([reply.status, reply.body.code], [500, 'CHANGE_NOT_SEEN'], reply.text)

@@ -1,7 +1,7 @@
 // Lists of tens of thousands of rows in an order that the platform does not know. All rows are read in their shortest form, of
 // which only ids stay here; those of one page are then read whole.
 import { LRUCache } from 'lru-cache'
-import { type ListOrder, type SortKey, sorted } from '#src/kernel/sorted.ts'
+import { type SortKey, sorted } from '#src/kernel/sorted.ts'
 import type { Args } from './args.ts'
 import type { CloudStack } from './client.ts'
 import type { ListItem, ListOptions, Page } from './lists.ts'
@@ -25,6 +25,13 @@ export interface LongList<T extends { id: string }, Column extends string> {
   short: Args
 }
 
+interface PageOfOrder<Column> {
+  sort_by: Column
+  sort_order: 'asc' | 'desc'
+  page: number
+  page_size: number
+}
+
 /**
  * The first page reads the order again. A row that is gone when its page is read is missing there; one that is new since then is
  * on no page.
@@ -35,22 +42,22 @@ export function createLongList<T extends { id: string }, Column extends string>(
 ) {
   const orders = new LRUCache<string, readonly string[]>({ max: ORDERS, ttl: ORDER_MS })
 
-  async function readOrder(args: Args, order: ListOrder<Column>, options: ListOptions): Promise<readonly string[]> {
+  async function readOrder(
+    args: Args,
+    { sort_by, sort_order }: PageOfOrder<Column>,
+    options: ListOptions,
+  ): Promise<readonly string[]> {
     await requireSortable(cloudstack, { command, args, item, asked_in }, MOST_SORTED, options)
-    const keyOf = order.sort_by === undefined ? () => null : columns[order.sort_by]
+    const keyOf = columns[sort_by]
     const rows: { id: string; key: SortKey }[] = []
     for await (const row of cloudstack.listAll(command, { ...args, ...short }, item, options))
       rows.push({ id: row.id, key: keyOf(row) })
-    const by_key = { sort_by: 'key' as const, sort_order: order.sort_order ?? 'asc' }
-    return sorted(rows, by_key, { key: ({ key }) => key }).map(({ id }) => id)
+    return sorted(rows, { sort_by: 'key', sort_order }, { key: ({ key }) => key }).map(({ id }) => id)
   }
 
-  return async (
-    args: Args,
-    { page, page_size, ...order }: ListOrder<Column> & { page: number; page_size: number },
-    options: ListOptions,
-  ): Promise<Page<T>> => {
-    const name = JSON.stringify([args, order.sort_by, order.sort_order])
+  return async (args: Args, order: PageOfOrder<Column>, options: ListOptions): Promise<Page<T>> => {
+    const { sort_by, sort_order, page, page_size } = order
+    const name = JSON.stringify([args, sort_by, sort_order])
     const known = page === 1 ? undefined : orders.get(name)
     const ids = known ?? (await readOrder(args, order, options))
     if (known === undefined) orders.set(name, ids)

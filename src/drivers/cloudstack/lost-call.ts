@@ -5,7 +5,7 @@ import type { Args } from './args.ts'
 import type { CloudStack } from './client.ts'
 import { type Raw, rowsOf, textOf } from './fields.ts'
 import { PAGE_SIZE } from './lists.ts'
-import { findMismatch, type Postcondition } from './postcondition.ts'
+import { findMismatch, type Postcondition, verify } from './postcondition.ts'
 
 /** Where the platform lists what a call makes, by what is known before it is made. */
 export interface Listing {
@@ -35,6 +35,32 @@ export async function answerUnlessShown<T>(
     }
     return undefined
   }
+}
+
+/** Sends a change, and throws unless the platform shows it. */
+export async function changeAndVerify(
+  cloudstack: CloudStack,
+  postcondition: Postcondition,
+  patience: { patience_ms: number },
+  send: () => Promise<unknown>,
+): Promise<void> {
+  await answerUnlessShown(cloudstack, [postcondition], send)
+  await verify(cloudstack, postcondition, patience)
+}
+
+/** Makes a thing, and answers its id once the platform shows it. `made` names it by `$id`. */
+export async function makeAndVerify(
+  cloudstack: CloudStack,
+  listing: Listing,
+  made: Postcondition,
+  patience: { patience_ms: number },
+  send: () => Promise<Raw | undefined>,
+): Promise<string> {
+  const row = await madeOrListed(cloudstack, listing, send)
+  const made_id = row === undefined ? null : textOf(row, 'id')
+  await verify(cloudstack, made, { ...patience, made_id })
+  if (made_id === null) throw new Error('a thing without an id was verified')
+  return made_id
 }
 
 /**

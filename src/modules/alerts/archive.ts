@@ -4,9 +4,9 @@ import type { Alert, alerts } from '#src/contract/alerts.ts'
 import type { Input } from '#src/contract/route.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { findEach } from '#src/drivers/cloudstack/find-one.ts'
-import { ApiError, invalidField, type UpstreamError } from '#src/kernel/errors.ts'
+import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { isLostAnswer } from '#src/kernel/lost-answers.ts'
+import { lostAnswerOf } from '#src/kernel/lost-answers.ts'
 import { copyAlerts, markArchived, waitingCopies } from '#src/store/alert-copies.ts'
 import { type ChangeDeps, recordChange } from '#src/store/app-events.ts'
 import { ALERT_ITEM } from './alert-list.ts'
@@ -89,27 +89,14 @@ async function archiveCopies({ cloudstack, database }: Deps, ctx: RequestContext
   for (;;) {
     const ids = await waitingCopies(database.db, ctx.operation_id, BATCH)
     if (ids.length === 0) return archived
-    const lost = await archiveBatch(cloudstack, ids, ctx)
+    const { traceparent } = ctx
+    // The open alerts tell whether it was done.
+    const lost = await lostAnswerOf(() => cloudstack.call('archiveAlerts', { ids }, { traceparent }))
     await requireArchived(cloudstack, ids, ctx).catch((error: unknown) => {
       throw lost ?? error
     })
     await markArchived(database.db, ids, ctx.caller.username)
     archived += ids.length
-  }
-}
-
-/** Answers the error of a lost answer: the open alerts tell whether it was done. */
-async function archiveBatch(
-  cloudstack: CloudStack,
-  ids: readonly string[],
-  { traceparent }: RequestContext,
-): Promise<UpstreamError | undefined> {
-  try {
-    await cloudstack.call('archiveAlerts', { ids }, { traceparent })
-    return undefined
-  } catch (error) {
-    if (!isLostAnswer(error)) throw error
-    return error
   }
 }
 

@@ -3,8 +3,8 @@ import type { images } from '#src/contract/compute/images.ts'
 import type { Handlers, Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import { type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { answerUnlessShown, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
-import { given, type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { changeAndVerify, makeAndVerify } from '#src/drivers/cloudstack/lost-call.ts'
+import { given, type Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { type Effect, recordOperation } from '../operation.ts'
@@ -121,16 +121,15 @@ async function register<T>(
       ...owner,
     }
     const listing = { command: kind.list, key: kind.thing, args: { name, [kind.filter]: 'all', listall: true } }
+    const made: Postcondition = { thing: kind.thing, args: { id: '$id' }, expect: { name } }
     // The caller leaving does not stop a change half-way.
-    const row = await madeOrListed(
+    const id = await makeAndVerify(
       cloudstack,
       listing,
+      made,
+      PATIENCE,
       async () => rowsOf(await cloudstack.call(kind.register, sent, { traceparent }), kind.thing)[0],
     )
-    const made_id = textOf(row ?? {}, 'id')
-    const made: Postcondition = { thing: kind.thing, args: { id: '$id' }, expect: { name } }
-    await verify(cloudstack, made, { ...PATIENCE, made_id })
-    const id = made_id ?? ''
     return read(oneOf(await rowsById(deps, kind, id), id, zone_id))
   })
 }
@@ -156,10 +155,9 @@ async function update<T>(
     const { traceparent } = ctx
     const expect = given({ name, displaytext: display_text })
     const changed: Postcondition = { thing: kind.thing, args: { id }, expect }
-    await answerUnlessShown(cloudstack, [changed], () =>
+    await changeAndVerify(cloudstack, changed, PATIENCE, () =>
       cloudstack.call(kind.update, { id, name, displaytext: display_text }, { traceparent }),
     )
-    await verify(cloudstack, changed, PATIENCE)
     return read(oneOf(await rowsById(deps, kind, id), id))
   })
 }

@@ -7,7 +7,7 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { flagOf, mapOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { ApiError, type UpstreamError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
-import { isLostAnswer } from '#src/kernel/lost-answers.ts'
+import { lostAnswerOf } from '#src/kernel/lost-answers.ts'
 import type { Database } from '#src/store/database.ts'
 import {
   type DetailEdit,
@@ -83,14 +83,9 @@ export async function writeSettings(
 /** Answers the error of a lost answer: what is read back tells whether it was written. */
 async function write(cloudstack: CloudStack, args: Args, ctx: RequestContext): Promise<UpstreamError | undefined> {
   const options = { traceparent: ctx.traceparent, timeout_ms: WRITE_TIMEOUT_MS }
-  try {
-    await cloudstack.call('updateVirtualMachine', args, options)
-    return undefined
-  } catch (error) {
-    if (!isLostAnswer(error)) throw error
-    await cloudstack.pause(LATE_CALL_MS)
-    return error
-  }
+  const lost = await lostAnswerOf(() => cloudstack.call('updateVirtualMachine', args, options))
+  if (lost !== undefined) await cloudstack.pause(LATE_CALL_MS)
+  return lost
 }
 
 /** An empty map in the call would change nothing, so emptying has a parameter of its own. */

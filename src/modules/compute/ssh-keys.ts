@@ -6,8 +6,8 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { answerUnlessShown, type Listing, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
-import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { changeAndVerify, makeAndVerify } from '#src/drivers/cloudstack/lost-call.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -68,21 +68,19 @@ function createKey(deps: PlatformDeps) {
       // The caller leaving does not stop a change half-way.
       const { traceparent } = ctx
       const args = { name, publickey: public_key, ...owner }
-      const row = await madeOrListed(
+      const listing = { command: LIST, key: KEY, args: { name, ...WHOLE_SCOPE } }
+      const created: Postcondition = { thing: 'ssh_key', args: { id: '$id' }, expect: { name } }
+      const id = await makeAndVerify(
         cloudstack,
-        listingOf(name),
+        listing,
+        created,
+        PATIENCE,
         async () =>
           objectOf(await cloudstack.call('registerSSHKeyPair', args, { traceparent }), 'keypair') ?? undefined,
       )
-      const id = textOf(row ?? {}, 'id') ?? ''
-      await verify(cloudstack, { thing: 'ssh_key', args: { id }, expect: { name } }, PATIENCE)
       return { ...(await readKey(cloudstack, id, ctx)), public_key, private_key: made?.private_key ?? null }
     })
   }
-}
-
-function listingOf(name: string): Listing {
-  return { command: LIST, key: KEY, args: { name, ...WHOLE_SCOPE } }
 }
 
 /** The platform deletes by name and owner. */
@@ -104,17 +102,13 @@ function deleteKey(deps: PlatformDeps) {
     if (ctx.dry_run) return planOf(subject)
     return recordOperation(deps, ctx, 'SSH_KEY', subject, async () => {
       const { traceparent } = ctx
-      await answerUnlessShown(cloudstack, [gone(id)], () =>
+      const gone: Postcondition = { thing: 'ssh_key', args: { id }, expect: {}, gone: true }
+      await changeAndVerify(cloudstack, gone, PATIENCE, () =>
         cloudstack.call('deleteSSHKeyPair', { name, ...owner }, { traceparent }),
       )
-      await verify(cloudstack, gone(id), PATIENCE)
       return { message: done }
     })
   }
-}
-
-function gone(id: string): Postcondition {
-  return { thing: 'ssh_key', args: { id }, expect: {}, gone: true }
 }
 
 function sshKeyOf(raw: Raw): SshKey {

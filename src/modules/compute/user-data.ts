@@ -6,8 +6,8 @@ import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { objectOf, type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { findOne } from '#src/drivers/cloudstack/find-one.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { answerUnlessShown, madeOrListed } from '#src/drivers/cloudstack/lost-call.ts'
-import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
+import { changeAndVerify, makeAndVerify } from '#src/drivers/cloudstack/lost-call.ts'
+import type { Postcondition } from '#src/drivers/cloudstack/postcondition.ts'
 import { scopeOf, scopeOfOne } from '#src/drivers/cloudstack/tenant-scope.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -65,13 +65,14 @@ function createData(deps: PlatformDeps) {
       const { traceparent } = ctx
       const args = { name, userdata: user_data, ...owner }
       const listing = { command: LIST, key: KEY, args: { name, ...WHOLE_SCOPE } }
-      const row = await madeOrListed(
+      const created: Postcondition = { thing: 'user_data', args: { id: '$id' }, expect: { name } }
+      const id = await makeAndVerify(
         cloudstack,
         listing,
+        created,
+        PATIENCE,
         async () => objectOf(await cloudstack.call('registerUserData', args, { traceparent }), KEY) ?? undefined,
       )
-      const id = textOf(row ?? {}, 'id') ?? ''
-      await verify(cloudstack, { thing: 'user_data', args: { id }, expect: { name } }, PATIENCE)
       return readData(cloudstack, id, ctx)
     })
   }
@@ -95,8 +96,9 @@ function deleteData(deps: PlatformDeps) {
     return recordOperation(deps, ctx, 'USER_DATA', subject, async () => {
       const gone: Postcondition = { thing: 'user_data', args: { id }, expect: {}, gone: true }
       const { traceparent } = ctx
-      await answerUnlessShown(cloudstack, [gone], () => cloudstack.call('deleteUserData', { id }, { traceparent }))
-      await verify(cloudstack, gone, PATIENCE)
+      await changeAndVerify(cloudstack, gone, PATIENCE, () =>
+        cloudstack.call('deleteUserData', { id }, { traceparent }),
+      )
       return { message: done }
     })
   }

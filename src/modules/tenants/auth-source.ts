@@ -6,7 +6,7 @@ import type { Input } from '#src/contract/route.ts'
 import type { Args } from '#src/drivers/cloudstack/args.ts'
 import type { CloudStack } from '#src/drivers/cloudstack/client.ts'
 import { integerOf, type Raw, rowsOf, textOf } from '#src/drivers/cloudstack/fields.ts'
-import { answerUnlessShown } from '#src/drivers/cloudstack/lost-call.ts'
+import { changeAndVerify } from '#src/drivers/cloudstack/lost-call.ts'
 import { type Postcondition, verify } from '#src/drivers/cloudstack/postcondition.ts'
 import { ApiError, invalidField } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
@@ -115,10 +115,9 @@ async function useLdap(cloudstack: CloudStack, domainid: string, ldap: LdapSetti
   const where = { hostname, port: String(port), domainid }
   const added: Postcondition = { thing: 'directory', args: { domainid }, where, expect: {} }
   if (!same)
-    await answerUnlessShown(cloudstack, [added], () =>
+    await changeAndVerify(cloudstack, added, QUICKLY, () =>
       cloudstack.call('addLdapConfiguration', { hostname, port, domainid }),
     )
-  await verify(cloudstack, added, QUICKLY)
   try {
     const values: [string, string | undefined][] = [
       ['ldap.basedn', ldap.base_dn],
@@ -167,8 +166,7 @@ async function dropDirectory(cloudstack: CloudStack, row: Raw, domainid: string)
   const args = { hostname: textOf(row, 'hostname') ?? '', ...(port === null ? {} : { port }), domainid }
   const where = { hostname: args.hostname, domainid, ...(port === null ? {} : { port: String(port) }) }
   const gone: Postcondition = { thing: 'directory', args: { domainid }, where, expect: {}, gone: true }
-  await answerUnlessShown(cloudstack, [gone], () => cloudstack.call('deleteLdapConfiguration', args))
-  await verify(cloudstack, gone, QUICKLY)
+  await changeAndVerify(cloudstack, gone, QUICKLY, () => cloudstack.call('deleteLdapConfiguration', args))
 }
 
 /** What twice does no more than once is sent again when its answer is lost. */
