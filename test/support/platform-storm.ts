@@ -5,8 +5,9 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { CloudStackLab } from '../../lab/cloudstack/server.ts'
 import { seededId, wellKnown } from '../../lab/site.ts'
 import type { Caller, Reply } from './http.ts'
-import type { Fate, PlatformProxy } from './platform-proxy.ts'
+import type { PlatformProxy } from './platform-proxy.ts'
 import { randomOf } from './seeded-random.ts'
+import { fateOf } from './storm-fates.ts'
 import { until } from './until.ts'
 
 export interface StormOptions {
@@ -45,25 +46,13 @@ const MAKES: Readonly<Record<string, 'vms' | 'volumes' | 'vmsnapshots' | 'addres
   tenantCreate: 'domains',
 }
 
-const ORDINARY: readonly [Fate, number][] = [
-  ['lost', 0.12],
-  ['cut', 0.12],
-  ['late', 0.1],
-  ['refuse', 0.06],
-  ['delayed', 0.08],
-]
-const READ = /^(list|get|query|find)/
-
 /** Orders everything, and checks what came of it. Answers how many orders there were and how many succeeded. */
 export async function storm(options: StormOptions): Promise<{ orders: number; succeeded: number }> {
   const { platform, proxy, seed, rounds } = options
   const random = randomOf(seed)
   giveAddress(platform)
   const before = contents(platform)
-  proxy.behave((command) => {
-    if (command === 'queryAsyncJobResult') return random() < 0.1 ? 'refuse' : 'pass'
-    return READ.test(command) ? 'pass' : fateOf(random())
-  })
+  proxy.behave((command) => fateOf(command, random))
   const ticking = setInterval(() => platform.step(), 40)
   try {
     const ended: Ended[] = []
@@ -274,13 +263,4 @@ async function balance(options: StormOptions, before: Contents, ended: readonly 
   }
   const unknown = [...options.platform.state.tables.jobs.values()].filter((one) => one.jobstatus === 0)
   assert.deepEqual(unknown, [], 'the platform works on nothing any more')
-}
-
-function fateOf(drawn: number): Fate {
-  let sum = 0
-  for (const [fate, share] of ORDINARY) {
-    sum += share
-    if (drawn < sum) return fate
-  }
-  return 'pass'
 }

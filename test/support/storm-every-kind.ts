@@ -1,10 +1,10 @@
 // A storm on the line to the platform: every kind of change is ordered while answers are lost, cut, late, or come for calls
 // that arrive late, and afterwards the books must balance: each order once or not at all, each with one end.
 import assert from 'node:assert/strict'
-import type { Fate } from './platform-proxy.ts'
 import { randomOf } from './seeded-random.ts'
 import { balance, contentsOf, type Ended, eventsOf, type Send } from './storm-books.ts'
 import { machineLines } from './storm-machines.ts'
+import { fateOf } from './storm-fates.ts'
 import { type OrderDeps, sendOnce } from './storm-order.ts'
 import { prepareSite, siteLines } from './storm-site.ts'
 import { until } from './until.ts'
@@ -15,13 +15,6 @@ export interface StormOptions extends OrderDeps {
   before_balance?: () => Promise<void>
 }
 
-const ORDINARY: readonly [Fate, number][] = [
-  ['lost', 0.12],
-  ['cut', 0.12],
-  ['late', 0.1],
-  ['refuse', 0.06],
-  ['delayed', 0.08],
-]
 /** Of a line that stays broken for longer than a caller waits nobody can tell what became of a change. */
 const MOST_IN_A_ROW = 2
 /** Their answers are waited for so long, minutes, that here the connection breaks instead of staying silent. */
@@ -31,7 +24,6 @@ const WAITED_FOR = new Set([
   'resetUserDataForVirtualMachine',
   'updateVirtualMachine',
 ])
-const READ = /^(list|get|query|find)/
 /** A kind that fails as often as this one after the other does not fail by chance. */
 const ATTEMPTS = 8
 
@@ -44,9 +36,7 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
   const events_before = await until('events are listed', () => eventsOf(options.caller()))
   const broken = new Map<string, number>()
   proxy.behave((command) => {
-    if (command === 'queryAsyncJobResult') return random() < 0.1 ? 'refuse' : 'pass'
-    if (READ.test(command)) return 'pass'
-    const drawn = fateOf(random())
+    const drawn = fateOf(command, random)
     const fate = drawn === 'late' && WAITED_FOR.has(command) ? 'lost' : drawn
     const in_a_row = fate === 'pass' ? 0 : (broken.get(command) ?? 0) + 1
     broken.set(command, in_a_row % (MOST_IN_A_ROW + 1))
@@ -78,13 +68,4 @@ export async function storm(options: StormOptions): Promise<{ orders: number; do
   }
   const done = ended.filter(({ outcome }) => outcome === 'done')
   return { orders: ended.length, done: done.length, kinds: new Set(done.map(({ kind }) => kind)) }
-}
-
-function fateOf(drawn: number): Fate {
-  let sum = 0
-  for (const [fate, share] of ORDINARY) {
-    sum += share
-    if (drawn < sum) return fate
-  }
-  return 'pass'
 }
