@@ -7,6 +7,7 @@ import { type FakeAgent, enrolNode, sendHeartbeat, serveAs } from '../support/fa
 import { startEnrolledAgents } from '../support/enrolled-agents.ts'
 import { control } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
+import { until } from '../support/until.ts'
 
 suite('guest networks on nodes', () => {
   let lab: Lab
@@ -45,6 +46,12 @@ suite('guest networks on nodes', () => {
     })
     return body.main_bridges.map((one: { name: string }) => one.name)
   }
+  /** The view of a node may be a moment old. */
+  const shown = (target: string, bridge: string, there: boolean): Promise<boolean> =>
+    until(
+      `${target} ${there ? 'has' : 'has no'} ${bridge}`,
+      async () => (await bridgesOf(target)).includes(bridge) === there,
+    )
   const onPlatform = async (name: string): Promise<{ id: string; vlan: string }[]> =>
     (await lab.call('POST', '/network/guest-networks/list', { name })).body.guest_networks
 
@@ -55,7 +62,7 @@ suite('guest networks on nodes', () => {
     assert.ok(network !== undefined && more.length === 0)
     assert.equal(made.body.resource_id, network.id)
     assert.match(network.vlan, /700/)
-    for (const node of ['kvm-01', 'kvm-02']) assert.ok((await bridgesOf(node)).includes('gn700'), node)
+    for (const node of ['kvm-01', 'kvm-02']) await shown(node, 'gn700', true)
     assert.equal((await bridgesOf('mgmt-01')).includes('gn700'), false, 'no machine runs on a management node')
     const result = await latest('office-700')
     assert.deepEqual(
@@ -94,7 +101,7 @@ suite('guest networks on nodes', () => {
     const deleted = await lab.call('DELETE', `/network/guest-networks/${network.id}`, undefined, waiting)
     assert.equal(deleted.body.status, 'SUCCESS', deleted.text)
     assert.deepEqual(await onPlatform('office-700'), [])
-    for (const node of ['kvm-01', 'kvm-02']) assert.equal((await bridgesOf(node)).includes('gn700'), false, node)
+    for (const node of ['kvm-01', 'kvm-02']) await shown(node, 'gn700', false)
     assert.equal((await check()).body.code, 'NETWORK_NOT_FOUND')
     const again = await create('office-700', 700)
     assert.equal(again.body.status, 'SUCCESS', again.text)
@@ -132,7 +139,7 @@ suite('guest networks on nodes', () => {
     const used = await lab.call('DELETE', `/network/guest-networks/${made.resource_id}`, undefined, waiting)
     assert.equal(used.body.code, 'NETWORK_IN_USE', used.text)
     assert.equal(used.body.detail, 'Machines use guest network office-706: web-01.')
-    assert.ok((await bridgesOf('kvm-01')).includes('gn706'))
+    await shown('kvm-01', 'gn706', true)
     vms.put(vm)
     networks.remove(made.resource_id)
     const lost = await lab.call('POST', `/network/guest-networks/${made.resource_id}/check`, undefined, waiting)
