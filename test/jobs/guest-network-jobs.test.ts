@@ -148,6 +148,24 @@ suite('guest network jobs', () => {
     })
   }
 
+  test('a node that is not registered any more is named, and the others keep no bridge of the network', async () => {
+    const gone = randomUUID()
+    const walk: Walk<Fixture> = {
+      async make() {
+        const { input, ...made } = await make(guestNetworkCreateJob, false)
+        const nodes = [...input.nodes, { node_id: gone, name: 'n3', fqdn: '', node_ip: '10.1.0.3' }]
+        return { ...made, input: { ...input, nodes } }
+      },
+      completed: (_fixture, job, where) => assert.fail(`${where}: ${job.status}`),
+      async failed(fixture, job, where) {
+        assert.match(job.failure_reason ?? '', new RegExp(`n3: Node ${gone} is not registered any more`), where)
+        await nowhere(fixture, job, where)
+      },
+      may_fail: 'one of its nodes is gone',
+    }
+    await repeatEverywhere(walk)
+  })
+
   test('one node that fails leaves no bridge on the others, however often the process dies meanwhile', async () => {
     const walk: Walk<Fixture> = {
       make: () => make(guestNetworkCreateJob, false, true),

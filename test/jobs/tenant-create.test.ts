@@ -13,6 +13,7 @@ import { type Database, openDatabase } from '#src/store/database.ts'
 import { changeTenant, claimTenant, findTenant } from '#src/store/tenants.ts'
 import { crashEverywhere, failEverywhere, repeatEverywhere, type Walk } from '../support/job-harness.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
+import { until } from '../support/until.ts'
 import { startWalkPlatform, type WalkPlatform } from '../support/walk-platform.ts'
 
 interface Fixture {
@@ -133,6 +134,38 @@ test('a process killed while it undoes is followed by one that undoes the rest',
   }
   const points = await crashEverywhere(broken)
   for (const point of ['range:undone', 'deleteDomain:sent', 'domain:undone']) assert.ok(points.includes(point), point)
+})
+
+test('a tenant that is gone from the platform before it is recorded fails with its id, and nothing of it stays', async () => {
+  const gone: Walk<Fixture> = {
+    ...walk(false),
+    may_fail: 'its domain is gone before the last step',
+    completed: () => assert.fail('there is nothing to record'),
+    async failed(fixture, job, where) {
+      const says = `Tenant ${fixture.input.id} was made on the compute platform, which does not list it any more.`
+      assert.deepEqual([job.failure_code, job.failure_reason?.startsWith(says)], ['COMPUTE_ERROR', true], where)
+      await walk(false).failed(fixture, job, where)
+    },
+    async make() {
+      const { fixture, bound, input } = await make(false)
+      const steps = tenantCreateJob.steps.map((step) =>
+        step.name === 'record'
+          ? {
+              ...step,
+              async run(run: Parameters<typeof step.run>[0]) {
+                const { domains } = fixture.platform.state.tables
+                if (domains.get(input.id) !== null)
+                  await site.cloudstack.call('deleteDomain', { id: input.id, cleanup: true })
+                await until('somebody has deleted the domain', () => domains.get(input.id) === null)
+                return step.run(run)
+              },
+            }
+          : step,
+      )
+      return { fixture, bound: bindJob({ ...tenantCreateJob, steps }, bound.deps as never), input }
+    },
+  }
+  await repeatEverywhere(gone)
 })
 
 interface Doomed {

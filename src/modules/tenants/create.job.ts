@@ -223,9 +223,11 @@ async function releaseRange(run: CreateRun): Promise<void> {
   await settled(run)
   await untilAnswered(run.signal, async () => {
     const { exact } = await rangeOf(run, range)
-    if (exact?.tenant_id !== id) return
+    // The platform releases the range itself when somebody deletes the domain meanwhile.
+    const released = exact?.tenant_id === null && exact.id === run.state.range_id
+    if (exact === undefined || (exact.tenant_id !== id && !released)) return
     await run.save({ released_id: exact.id })
-    await run.deps.cloudstack.call('releasePublicIpRange', { id: exact.id })
+    if (!released) await run.deps.cloudstack.call('releasePublicIpRange', { id: exact.id })
   })
   const made_id = run.state.range === 'making' ? run.state.released_id : undefined
   if (made_id === undefined) return
