@@ -173,7 +173,7 @@ function goingOn(
 function notCancellable(id: string, found: JobRow | undefined): ApiError {
   if (found === undefined) return new ApiError('JOB_NOT_FOUND', `There is no job ${id}.`)
   const why = found.job_status === 'running' ? 'it has passed its point of no return' : `it is ${found.job_status}`
-  return new ApiError('JOB_NOT_CANCELLABLE', `The job cannot be cancelled: ${why}.`)
+  return new ApiError('JOB_NOT_CANCELLABLE', `Job ${id} cannot be cancelled: ${why}.`)
 }
 
 /** The jobs that this process runs. */

@@ -141,7 +141,7 @@ export async function verifySubmission(run: SubmitRun, change: FollowedChange): 
 /** What was submitted under the name of the change. */
 export function submissionOf(run: Pick<SubmitRun, 'state'>, { name }: Pick<Change, 'name'>): Submission {
   const submission = run.state.submissions?.[name]
-  if (submission === undefined) throw new ApiError('INTERNAL_ERROR', `Nothing was submitted as ${name}.`)
+  if (submission === undefined) throw new Error(`nothing was submitted as ${name}`)
   return submission
 }
 

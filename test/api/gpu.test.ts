@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, afterEach, before, beforeEach, test } from 'node:test'
 import { seededId, wellKnown } from '../../lab/site.ts'
+import type { PlantedGpu } from '../support/gpu-kernel.ts'
 import { type GpuNode, joinGpuNode } from '../support/gpu-node.ts'
 import {
   assertNoUnknownParameters,
@@ -58,10 +59,12 @@ const held = (id: string) => lab.platform.state.tables.gpudevices.get(id)
 const ofHost = () => lab.platform.state.tables.gpudevices.by('host', host_id)
 
 /** The host's node joins with two cards; their passthrough driver is what the platform's records say. */
-async function withNode(driver = 'vfio-pci'): Promise<GpuNode> {
+async function withNode(driver = 'vfio-pci', more: Partial<PlantedGpu> = {}): Promise<GpuNode> {
   const host = lab.platform.state.tables.hosts.get(host_id)
   const where = { bmc_ip: `10.1.9.${++joined}`, node_ip: host?.ipaddress ?? '', hostname: `gpu-node-${joined}` }
-  const planted = [A, B].map((bus_address) => ({ bus_address, driver, own_driver: 'nvidia', kind: 'mdev' as const }))
+  const planted = [A, B].map(
+    (bus_address): PlantedGpu => ({ bus_address, driver, own_driver: 'nvidia', kind: 'mdev', ...more }),
+  )
   if (former !== undefined) await lab.call('DELETE', `/configure/nodes/${former}`)
   former = where.bmc_ip
   node = await joinGpuNode(lab, where, planted)
@@ -333,6 +336,30 @@ test('a repin of a GPU that is not cut is refused', async () => {
     vgpu_profile_id: wellKnown.vgpu_profiles['A2 passthrough'],
   })
   assert.equal(unknown.body.code, 'GPU_MODE_UNSUPPORTED')
+})
+
+test('a GPU is not cut into what its driver does not offer or count, and the sentence names it, the profile and the way out', async () => {
+  await withNode('nvidia')
+  const made = await call('profiles/create', { name: 'NVIDIA A16-99Q', card_id })
+  assert.equal(made.status, 201, made.text)
+  const order = { host_id, bus_address: A, vgpu_profile_id: made.body.id }
+  const unoffered = await call('devices/repin', order)
+  assert.deepEqual([unoffered.status, unoffered.body.code], [400, 'GPU_MODE_UNSUPPORTED'], unoffered.text)
+  assert.match(
+    unoffered.body.detail,
+    new RegExp(`driver of ${A} offers no NVIDIA A16-99Q now \\(.+\\); give vgpu_type when it only does not list it`),
+  )
+  const uncounted = await call('devices/repin', { ...order, vgpu_type: 'nvidia-999' })
+  assert.deepEqual([uncounted.status, uncounted.body.code], [400, 'GPU_MODE_UNSUPPORTED'], uncounted.text)
+  assert.equal(uncounted.body.detail, `The driver of ${A} does not say how many NVIDIA A16-99Q fit; give count.`)
+  assert.equal((await callsOf(lab, 'unmanageGpuDevice')).length, 0)
+})
+
+test('a host whose GPUs all show a console has none to convert, and is named', async () => {
+  await withNode('nvidia', { console: true })
+  const reply = await call('devices/convert', { host_id, mode: 'passthrough' })
+  assert.deepEqual([reply.status, reply.body.code], [404, 'GPU_DEVICE_NOT_FOUND'], reply.text)
+  assert.equal(reply.body.detail, 'Host kvm-01 has no GPU that could be converted.')
 })
 
 test('one change of a host at a time; the repin under way is listed', async () => {

@@ -29,7 +29,6 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
   },
   {
     why: 'A mistake of ours; the log has it under the id of the request.',
-    sentences: ['INTERNAL_ERROR', 'The power state before the action', 'The plan of the repin', 'The job names no GPU', 'SHUTTING_DOWN'],
   },
   {
     why: 'There is one of it, or none.',

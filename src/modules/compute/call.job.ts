@@ -9,7 +9,6 @@ import { defineJob, type Run } from '#src/jobs/define.ts'
 import {
   type FollowedChange, followSubmission, Submissions, submitOnce, verifySubmission,
 } from '#src/jobs/submit-once.ts' // biome-ignore format: one import
-import { ApiError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
 import { withHostReport } from './host-report.ts'
 import { withSettingsLock } from './settings-lock.ts'
@@ -125,12 +124,7 @@ async function submit(run: CallRun): Promise<void> {
   const { settings_of } = run.input
   if (settings_of === undefined) return submitCall(run)
   // A writer of settings replaces the whole map of details, so none may have read it before this call and write it after.
-  await withSettingsLock(run.deps.database, settings_of, async (held) => {
-    if (held.aborted)
-      throw new ApiError(
-        'SETTINGS_BUSY',
-        `The lock on the settings of virtual machine ${settings_of} was lost; nothing was changed, so try again.`,
-      )
+  await withSettingsLock(run.deps.database, settings_of, async () => {
     await submitCall(run)
     await run.reached('submitted')
     await follow(run)

@@ -119,11 +119,8 @@ export function gpuRows(cloudstack: CloudStack) {
     reply: (answer, { body }, ctx) => {
       const made = objectOf(answer, 'vgpuprofile')
       const id = made === null ? null : textOf(made, 'id')
-      if (made === null || id === null)
-        throw new ApiError(
-          'COMPUTE_ERROR',
-          `The compute platform did not describe vGPU profile ${body.name}; list the profiles to see it.`,
-        )
+      // What was made without an id was not believed before.
+      if (id === null) throw new Error(`vGPU profile ${body.name} has no id`)
       return requireProfile(cloudstack, id, optionsOf(ctx))
     },
   }

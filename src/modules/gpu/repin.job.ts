@@ -61,7 +61,7 @@ export const gpuDeviceRepinJob = defineJob<ChangeDeps>()({
 /** The whole wanted set, UUIDs included, is saved before the node is asked, so that a repeated act asks for the same. */
 async function planParts(run: RepinRun, all: NodeGpu[]): Promise<void> {
   const [gpu] = requireGpus(run, all)
-  if (gpu === undefined) throw new ApiError('GPU_DEVICE_NOT_FOUND', 'The job names no GPU.')
+  if (gpu === undefined) throw new Error('the job names no GPU')
   await run.save({ wanted: wantedParts(gpu, run.input), before: gpu.vgpus })
 }
 
@@ -135,8 +135,7 @@ async function isPinned(run: RepinRun): Promise<boolean> {
 async function pin(run: RepinRun): Promise<void> {
   const vgpus = run.state.wanted
   const [bus_address] = run.input.bus_addresses
-  if (vgpus === undefined || bus_address === undefined)
-    throw new ApiError('INTERNAL_ERROR', 'The plan of the repin is missing.')
+  if (vgpus === undefined || bus_address === undefined) throw new Error('the plan of the repin is missing')
   await run.deps.nodes.assign(run.input.host, { bus_address, vgpus }, run)
 }
 
