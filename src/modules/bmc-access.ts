@@ -63,7 +63,7 @@ export function createBmcAccess(options: BmcAccessOptions): BmcAccess {
   const policyOf = (row: BmcRow | undefined, { bmc_ip, by }: BmcOrder): TlsPolicy => {
     const mode = row?.tls_mode ?? 'pin'
     if (mode === 'pin') return { mode, pin: (seen) => pinFirst(database.db, bmc_ip, seen, by) }
-    if (mode === 'ca') return { mode, ca: caBundle(config.ca_file) }
+    if (mode === 'ca') return { mode, ca: caBundle(config.ca_file, bmc_ip) }
     if (config.insecure_allowed) {
       log.warn({ bmc_ip }, 'bmc is contacted without a check of its certificate')
       return { mode }
@@ -123,7 +123,7 @@ function storedCredentials(row: BmcRow | undefined, keyring: Keyring) {
   return { username: row.username, password: keyring.decrypt(row.password, ASSOCIATED_DATA.bmc(row.bmc_ip)) }
 }
 
-function caBundle(ca_file: string | undefined): string {
+function caBundle(ca_file: string | undefined, bmc_ip: string): string {
   if (ca_file !== undefined) return readFileSync(ca_file, 'utf8')
-  throw new ApiError('BMC_NOT_CONFIGURED', 'Records with tls_mode ca need bmc.ca_file.')
+  throw new ApiError('BMC_NOT_CONFIGURED', `The record of BMC ${bmc_ip} has tls_mode ca, which needs bmc.ca_file.`)
 }

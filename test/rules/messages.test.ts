@@ -29,6 +29,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
   },
   {
     why: 'A mistake of ours; the log has it under the id of the request.',
+    sentences: ['INTERNAL_ERROR', 'SHUTTING_DOWN'],
   },
   {
     why: 'There is one of it, or none.',

@@ -81,7 +81,7 @@ export function bootImageGet(deps: ChangeDeps) {
       throw new ApiError('BOOT_IMAGE_REJECTED', 'There is no such boot image, or no more.')
     }
     const { path, stats } = await findFile(deps, file).catch((cause: unknown) => {
-      throw new ApiError('BMC_NOT_CONFIGURED', 'The image of this operation is not in bmc.iso_dir any more.', { cause })
+      throw new ApiError('BMC_NOT_CONFIGURED', `${file} is not in bmc.iso_dir any more.`, { cause })
     })
     const range = rangeOf(ctx.headers.range, stats.size)
     const bytes = range.end - range.start + 1

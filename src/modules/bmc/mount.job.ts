@@ -128,7 +128,7 @@ async function insert(run: MountRun): Promise<void> {
   if (!(slot.inserted && slot.image === url)) {
     await sendAlone(run.deps.database, bmc_ip, () => insertMedia(bmc, slot, url, run.deps.timeout_ms, run.signal))
   }
-  const deadline = Date.now() + SHOWN_WITHIN_MS
+  const deadline = Date.now() + Math.min(SHOWN_WITHIN_MS, run.deps.patience_ms)
   for (;;) {
     const now = (await slotOf(run)).slot
     if (now.inserted && now.image === url) break

@@ -121,7 +121,7 @@ async function verify(run: PowerRun, index: number): Promise<void> {
   for (;;) {
     const now = await whenAwake(run, () => readPower(bmc, { signal: run.signal, once: true }))
     const was = run.state.before
-    if (was === undefined) throw new ApiError('INTERNAL_ERROR', 'The power state before the action is missing.')
+    if (was === undefined) throw new Error('the power state before the action is missing')
     const reached = now === undefined ? false : isReached(goal, was, now)
     if (reached === true) return run.save({ deadline: 0 })
     // The one sign of a restart that every BMC can give.
