@@ -75,7 +75,8 @@ export async function saveVipHolder(trx: Trx, node_id: number, holds_vip: boolea
 }
 
 export async function describeHaMembers(db: Db): Promise<HaMember[]> {
-  const [rows, states] = await Promise.all([haMembers(db), lastStates(db)])
+  const rows = await haMembers(db)
+  const states = await lastStates(db)
   return rows.map((row) => {
     const last = states.get(row.address)
     return {

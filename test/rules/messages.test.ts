@@ -40,7 +40,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
   },
   {
     why: 'Said of the machine, node or host that its job is about, which the job names.',
-    sentences: ['The KVM is not wired', 'cancelled'],
+    sentences: ['cancelled'],
   },
   {
     why: 'An agent says it of its own node, whose name the control plane adds.',

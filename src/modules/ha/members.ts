@@ -20,10 +20,15 @@ export function memberHandlers(deps: HaDeps): MemberHandlers {
     async haMemberSet({ params: { bmcIP }, body }, ctx) {
       const fields = { ...body, address: addressOf('body.address', body.address) }
       const about = { resource_type: 'HA', resource_uuid: fields.address, description: `Set member ${bmcIP}` }
-      await recordChange(deps, ctx, about, () => database.transact((trx) => setHaMember(trx, bmcIP, fields)))
+      const members = await recordChange(deps, ctx, about, () =>
+        database.transact(async (trx) => {
+          await setHaMember(trx, bmcIP, fields)
+          return describeHaMembers(trx)
+        }),
+      )
       await announce(deps)
-      const member = (await describeHaMembers(database.db)).find(({ bmc_ip }) => bmc_ip === bmcIP)
-      if (member === undefined) throw new ApiError('HA_MEMBER_NOT_FOUND', `Node ${bmcIP} was removed meanwhile.`)
+      const member = members.find(({ bmc_ip }) => bmc_ip === bmcIP)
+      if (member === undefined) throw new Error(`member ${bmcIP} was set and is not there`)
       return member
     },
     async haMemberRemove({ params: { bmcIP } }, ctx) {

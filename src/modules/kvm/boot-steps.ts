@@ -36,7 +36,7 @@ export async function checkDevice(run: BootRun): Promise<void> {
   if (!atx.enabled && input.boot_strategy !== 'manual' && input.boot_strategy !== 'bmc')
     throw new ApiError(
       'KVM_REJECTED',
-      'The KVM is not wired to the power of the machine; use boot_strategy manual or bmc.',
+      `KVM ${input.kvm_ip} is not wired to the power of its machine; use boot_strategy manual or bmc.`,
     )
   const removed = await clearOthers(kvm, imageName(run), { signal })
   await run.note('INFO', 'The KVM is usable.', { free_bytes: msd.free_bytes, power_on: atx.power_on, removed })
@@ -64,7 +64,7 @@ export function imageSteps<R extends BootRun>({ answers, macs }: ImageOf<R>) {
       if (!complete)
         throw new ApiError(
           'KVM_CHANGE_FAILED',
-          `The KVM accepted the image and has ${there?.bytes ?? 0} of ${local.bytes} bytes of it.`,
+          `KVM ${run.input.kvm_ip} accepted the image and has ${there?.bytes ?? 0} of ${local.bytes} bytes of it.`,
         )
       if (local.bytes > run.deps.verify_most_bytes) return
       try {
@@ -138,7 +138,7 @@ export async function switchOff(run: BootRun): Promise<void> {
         return
       }
     }
-    if (elapsed > deps.off_ms + LIGHT_MS)
+    if (elapsed > deps.off_ms + lightMs(run))
       throw new ApiError(
         'KVM_CHANGE_FAILED',
         `The machine of ${run.input.kvm_ip} is still on, though its power button was held. Check the wires of the KVM.`,
@@ -147,12 +147,15 @@ export async function switchOff(run: BootRun): Promise<void> {
   }
 }
 
+/** The light of the power follows the power at once; it gets no more time than a whole shutdown. */
+const lightMs = ({ deps }: BootRun): number => Math.min(LIGHT_MS, deps.off_ms)
+
 /** Once: a second press would switch a machine off whose light is late. */
 export async function switchOn(run: BootRun): Promise<void> {
   const { deps, signal, input } = run
   const power = await machinePower(run)
   await power.on()
-  for (const deadline = Date.now() + LIGHT_MS; (await power.isOn()) === false; ) {
+  for (const deadline = Date.now() + lightMs(run); (await power.isOn()) === false; ) {
     if (Date.now() > deadline)
       throw new ApiError(
         'KVM_CHANGE_FAILED',
