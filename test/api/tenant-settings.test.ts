@@ -157,6 +157,18 @@ test('saml needs the platform to have it, then switches users and back', async (
   assert.deepEqual(users(), ['native'])
 })
 
+test('local takes down what an interrupted change has left on the platform, although the tenant is recorded as local', async () => {
+  assert.equal((await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'local' })).status, 200)
+  const { ldap, users } = tables()
+  ldap.put({ id: randomUUID(), hostname: LDAP.hostname, port: LDAP.port, domainid: ACME })
+  const [user] = users.by('account', wellKnown.accounts.acme)
+  users.put({ ...must(user), usersource: 'saml2' })
+  const local = await lab.call('POST', `/tenants/${ACME}/auth-source`, { auth_source: 'local' })
+  assert.equal(local.status, 200, local.text)
+  assert.equal(ldap.filter((one) => one['domainid'] === ACME).length, 0)
+  assert.equal(users.get(must(user).id)?.usersource, 'native')
+})
+
 for (const [what, body, code, status] of [
   ['ldap without settings', { auth_source: 'ldap' }, 'INVALID_REQUEST', 400],
   ['settings that do not belong', { auth_source: 'local', ldap: LDAP }, 'INVALID_REQUEST', 400],

@@ -81,26 +81,25 @@ async function samlEnabled(cloudstack: CloudStack): Promise<boolean> {
 
 type Settings = NonNullable<Awaited<ReturnType<typeof useLdap>> | Awaited<ReturnType<typeof useSaml>>>
 
-/** Sets the new source up before the old one is taken down, so that a failure leaves the old one in force. */
+/**
+ * Sets the new source up before the old one is taken down, so that a failure leaves the old one in force. What is taken
+ * down is what the platform shows: a change that was interrupted has left there what the tenant's record does not say.
+ */
 async function apply(cloudstack: CloudStack, tenant: TenantRow, body: AuthSourceChange): Promise<Settings | null> {
-  const before = tenant.auth_source
-  switch (body.auth_source) {
-    case 'ldap': {
-      const settings = body.ldap === undefined ? null : await useLdap(cloudstack, tenant.id, body.ldap)
-      if (before === 'saml') await samlUsers(cloudstack, tenant, false)
-      return settings
-    }
-    case 'saml': {
-      const settings = await useSaml(cloudstack, tenant, body.saml?.identity_provider_id)
-      if (before === 'ldap') await dropDirectories(cloudstack, tenant.id)
-      return settings
-    }
-    default: {
-      if (before === 'ldap') await dropDirectories(cloudstack, tenant.id)
-      if (before === 'saml') await samlUsers(cloudstack, tenant, false)
-      return null
-    }
-  }
+  const settings = await setUp(cloudstack, tenant, body)
+  if (body.auth_source !== 'ldap') await dropDirectories(cloudstack, tenant.id)
+  if (body.auth_source !== 'saml') await leaveSaml(cloudstack, tenant)
+  return settings
+}
+
+async function setUp(
+  cloudstack: CloudStack,
+  tenant: TenantRow,
+  { auth_source, ldap, saml }: AuthSourceChange,
+): Promise<Settings | null> {
+  if (auth_source === 'ldap' && ldap !== undefined) return useLdap(cloudstack, tenant.id, ldap)
+  if (auth_source === 'saml') return useSaml(cloudstack, tenant, saml?.identity_provider_id)
+  return null
 }
 
 const ACCOUNT_TYPES = { user: 0, domain_admin: 2 } as const
@@ -174,34 +173,37 @@ async function set(cloudstack: CloudStack, command: string, args: Args): Promise
   await untilAnswered(undefined, () => cloudstack.call(command, args), { for_ms: QUICKLY.patience_ms })
 }
 
+/** Switches every user but the generated admin, who keeps a way in when the provider fails. */
 async function useSaml(cloudstack: CloudStack, tenant: TenantRow, entityid: string | undefined) {
-  const users = await samlUsers(cloudstack, tenant, true, entityid)
+  let users = 0
+  for await (const userid of usersOf(cloudstack, tenant, () => true)) {
+    await set(cloudstack, 'authorizeSamlSso', { userid, enable: true, entityid })
+    await verify(cloudstack, samlUser(userid, true), QUICKLY)
+    users += 1
+  }
   return { ...(entityid === undefined ? {} : { identity_provider_id: entityid }), users }
 }
 
-/** Switches every user but the generated admin, who keeps a way in when the provider fails. */
-async function samlUsers(
+async function leaveSaml(cloudstack: CloudStack, tenant: TenantRow): Promise<void> {
+  const signsInWithSaml = (row: Raw) => textOf(row, 'usersource')?.toLowerCase() === 'saml2'
+  for await (const userid of usersOf(cloudstack, tenant, signsInWithSaml)) {
+    await set(cloudstack, 'authorizeSamlSso', { userid, enable: false })
+    await verify(cloudstack, samlUser(userid, false), QUICKLY)
+  }
+}
+
+function samlUser(userid: string, status: boolean): Postcondition {
+  return { thing: 'saml_user', args: { userid }, where: { userid }, expect: { status } }
+}
+
+async function* usersOf(
   cloudstack: CloudStack,
   tenant: TenantRow,
-  enable: boolean,
-  entityid?: string,
-): Promise<number> {
-  let switched = 0
+  isMeant: (row: Raw) => boolean,
+): AsyncGenerator<string> {
   const args = { domainid: tenant.id, isrecursive: true, listall: true }
   for await (const rows of cloudstack.listPages('listUsers', args, 'user')) {
-    for (const row of rows.filter((one) => textOf(one, 'username') !== tenant.admin_username)) {
-      const userid = textOf(row, 'id') ?? ''
-      await set(cloudstack, 'authorizeSamlSso', { userid, enable, entityid: enable ? entityid : undefined })
-      const postcondition: Postcondition = {
-        thing: 'saml_user',
-        args: { userid },
-        where: { userid },
-        expect: { status: enable },
-      }
-      // Who was never switched on is not listed.
-      await verify(cloudstack, enable ? postcondition : { ...postcondition, gone: true }, QUICKLY)
-      switched += 1
-    }
+    for (const row of rows.filter((one) => textOf(one, 'username') !== tenant.admin_username && isMeant(one)))
+      yield textOf(row, 'id') ?? ''
   }
-  return switched
 }
