@@ -1,5 +1,5 @@
 // Every kind of change while the line to the platform breaks at every moment: each order is done once or not at all, and
-// has one end. A dozen kinds at replicas that are killed stand in test/peers.
+// has one end. At replicas that are killed: test/peers/platform-storm.test.ts.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { areas } from '#src/contract/index.ts'

@@ -79,7 +79,7 @@ export const SECONDS: Readonly<Record<string, number>> = {
   'test/peers/network-desired.test.ts': 20,
   'test/peers/nvr-crash-walk.test.ts': 100,
   'test/peers/packages.test.ts': 41,
-  'test/peers/platform-storm.test.ts': 80,
+  'test/peers/platform-storm.test.ts': 105,
   'test/peers/redfish.test.ts': 10,
   'test/peers/schemathesis.test.ts': 330,
   'test/peers/standby.test.ts': 10,
