@@ -210,7 +210,7 @@ export const tenants = defineArea({
       path: '/admin/tenants/{id}',
       summary: 'Delete tenant',
       description:
-        'With everything in it, what its projects and the tenants below it have included; its users and tokens of this service end, too. With dry_run nothing is deleted, and the answer names all of it. `confirm` must repeat the name of the tenant. Refused while DNS, DHCP or IPAM have zones, scopes, names, reservations or addresses of its networks, machines and public addresses; the answer lists them. A tenant whose domain is gone from the platform is forgotten.',
+        'With everything in it, what its projects and the tenants below it have included; its users and tokens of this service end, too. With dry_run nothing is deleted, and the answer names all of it. `confirm` must repeat the name of the tenant. Refused while DNS, DHCP or IPAM have zones, scopes, names, reservations or addresses of it or of anything in it; the answer lists them. A tenant whose domain is gone from the platform is forgotten.',
       extension: true,
       dry_run: true,
       params: TenantParams,

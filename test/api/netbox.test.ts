@@ -1,5 +1,6 @@
 // IPAM over HTTP with the simulated NetBox behind it: the suite of every address store, and what only another store can do to us.
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'
@@ -7,6 +8,7 @@ import { after, before, beforeEach, describe, test } from 'node:test'
 import { type NetBoxLab, startNetBox } from '../../lab/netbox/server.ts'
 import { emptyState } from '../../lab/netbox/state.ts'
 import { selfSigned } from '../../lab/nvr/certificate.ts'
+import { wellKnown } from '../../lab/site.ts'
 import { createAddressServers } from '../../bin/address-servers.ts'
 import { loadConfig } from '#src/kernel/config.ts'
 import { createNetBox } from '#src/drivers/netbox/client.ts'
@@ -167,6 +169,49 @@ describe('NetBox', () => {
     const lost = await lab.call('POST', `${IPAM}/prefixes`, { cidr: '10.73.0.0/24' })
     refused(lost, 500, 'IPAM_UNAVAILABLE')
     assert.deepEqual(netbox.state.rows, before)
+  })
+
+  test('a tenant is refused to be deleted, by address, while the store holds addresses for it, and deleted afterwards', async () => {
+    const reply = await lab.call('POST', '/admin/tenants', { name: 'umbrella' }, { headers: { prefer: 'wait=100' } })
+    assert.equal(reply.status, 200, reply.text)
+    const tenant_id: string = reply.body.id
+    const { accounts, networks } = lab.platform.state.tables
+    const network = networks.get(wellKnown.networks['acme-net'])
+    const account = accounts.find((one) => one.domainid === tenant_id)
+    assert.ok(network !== null && account !== null)
+    const network_id = randomUUID()
+    networks.put({ ...network, id: network_id, name: 'umbrella-net', accountid: account.id, projectid: null })
+    const allocated = async (owner_kind: string, owner_id: string) =>
+      ok(await lab.call('POST', path(), { owner_kind, owner_id }), 201).data
+    const held = [await allocated('tenant', tenant_id), await allocated('network', network_id)]
+    await allocated('tenant', wellKnown.domains.acme)
+    await allocated('rack', `a/${tenant_id}`)
+    const before = structuredClone(netbox.state.rows)
+    const remove = (query: string) =>
+      lab.call('DELETE', `/admin/tenants/${tenant_id}?${query}`, undefined, { headers: { prefer: 'wait=100' } })
+
+    const names = held.map(({ address }) => address)
+    const plan = await remove('dry_run=true')
+    assert.deepEqual(
+      plan.body.things.filter((one: { kind: string }) => one.kind === 'ipam_address'),
+      [{ kind: 'ipam_address', count: 2, names }],
+      plan.text,
+    )
+    const sentence = `Tenant umbrella still has IPAM address ${names.join(', ')}. Delete that first`
+    const blocked = await remove('confirm=umbrella')
+    assert.deepEqual([blocked.status, blocked.body.code], [409, 'TENANT_STATE'], blocked.text)
+    assert.ok(blocked.body.detail.startsWith(sentence), blocked.text)
+    netbox.state.ignored.push('description__isw')
+    const unsure = await remove('confirm=umbrella')
+    assert.deepEqual([unsure.status, unsure.body.code], [500, 'IPAM_ERROR'], unsure.text)
+    netbox.state.ignored.pop()
+    assert.deepEqual(netbox.state.rows, before)
+    assert.equal((await lab.call('GET', `/admin/tenants/${tenant_id}`)).body.is_active, true)
+
+    for (const { id } of held) ok(await lab.call('DELETE', `${IPAM}/addresses/${id}`))
+    const deleted = await remove('confirm=umbrella')
+    assert.deepEqual([deleted.status, deleted.body.status], [200, 'SUCCESS'], deleted.text)
+    assert.deepEqual(addresses(), ['10.70.0.1/29', '10.70.0.4/29', '10.70.0.5/29'])
   })
 
   test('a filter that the store ignores is noticed, and nobody gets what belongs to others', async () => {

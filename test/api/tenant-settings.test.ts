@@ -309,15 +309,21 @@ test('a tenant with names, scopes or addresses on DNS, DHCP and IPAM servers is 
   const reservation = { scope_name: tenant.name, mac, ip: '10.77.0.60', hostname: 'web' }
   await made('POST', 'dhcp/reservations', reservation)
   const { data: prefix } = await made('POST', 'ipam/prefixes', { cidr: '10.78.0.0/29' })
-  const owner = { owner_kind: 'public-ip', owner_id: address_id }
-  const { data: held } = await made('POST', `ipam/prefixes/${prefix.id}/addresses`, owner)
+  const allocated = async (owner_kind: string, owner_id: string) =>
+    (await made('POST', `ipam/prefixes/${prefix.id}/addresses`, { owner_kind, owner_id })).data
+  const held = [
+    await allocated('public-ip', address_id),
+    await allocated('network', network_id),
+    await allocated('tenant', tenant.id),
+  ]
+  const of_another = await allocated('tenant', ACME)
 
   const left = [
     ['dns_zone', zone],
     ['dns_name', `www.${zone} (${address})`],
     ['dhcp_scope', tenant.name],
     ['dhcp_reservation', `${mac} (10.77.0.60)`],
-    ['ipam_address', held.address],
+    ['ipam_address', ...held.map((one) => one.address)],
   ]
   const plan = await remove(tenant.id, 'dry_run=true')
   const listed = plan.body.things.filter(({ kind }: { kind: string }) => left.some(([one]) => one === kind))
@@ -328,7 +334,7 @@ test('a tenant with names, scopes or addresses on DNS, DHCP and IPAM servers is 
   assert.match(plan.body.message, new RegExp(`Refused until these are deleted: DNS zone ${zone}; DNS name www`))
   const refused = await remove(tenant.id, `confirm=${tenant.name}`)
   assert.deepEqual([refused.status, refused.body.code], [409, 'TENANT_STATE'], refused.text)
-  for (const [, name = ''] of left) assert.ok(refused.body.detail.includes(name), refused.text)
+  for (const name of left.flatMap(([, ...names]) => names)) assert.ok(refused.body.detail.includes(name), refused.text)
 
   const zone_plan = await made('DELETE', `dns/zones/${zone}?dry_run=true`, {})
   assert.equal(zone_plan.message, `Would delete zone ${zone} with 1 record.`)
@@ -340,9 +346,14 @@ test('a tenant with names, scopes or addresses on DNS, DHCP and IPAM servers is 
   assert.equal(in_use.body.code, 'DHCP_SCOPE_IN_USE', in_use.text)
   await made('DELETE', `dns/zones/${zone}?confirm=${zone}`, {})
   await made('DELETE', `dhcp/scopes/${tenant.name}?force=true`, {})
-  await made('DELETE', `ipam/addresses/${held.id}`, {})
+  for (const { id } of held) await made('DELETE', `ipam/addresses/${id}`, {})
   const reply = await remove(tenant.id, `confirm=${tenant.name}`)
   assert.deepEqual([reply.status, reply.body.status], [200, 'SUCCESS'], reply.text)
+  const still = await lab.call('GET', `/ddi/ipam/addresses?prefix_id=${prefix.id}`)
+  assert.deepEqual(
+    still.body.data.addresses.map((one: { address: string }) => one.address),
+    [of_another.address],
+  )
 })
 
 test('a tenant whose domain is gone from the platform is forgotten', async () => {

@@ -15,7 +15,7 @@ export const TenantDeletePlan = Type.Object(
       Type.Object({
         kind: OneOf([...TENANT_THINGS], {
           description:
-            'account_user: a user of the platform. user and token: of this service, limited to the tenant. From dns_zone on: what stands on address servers for its networks, addresses and machines, and must be deleted first.',
+            'account_user: a user of the platform. user and token: of this service, limited to the tenant. From dns_zone on: what stands on address servers for it and what is in it, and must be deleted first.',
         }),
         count: Type.Integer({ minimum: 1 }),
         names: Type.Array(Type.String(), { description: 'The first 100, in order.' }),

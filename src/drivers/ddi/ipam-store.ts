@@ -88,6 +88,8 @@ export interface IpamStore {
   prefixes(of: PrefixFilter, page: IpamPage, signal?: AbortSignal): Promise<IpamRows<IpamPrefix>>
   prefix(id: number, signal?: AbortSignal): Promise<IpamPrefix | undefined>
   addresses(of: AddressFilter, page: IpamPage, signal?: AbortSignal): Promise<IpamRows<IpamAddress>>
+  /** Those that any of the owners has, of whatever kind. */
+  addressesOfOwners(owner_ids: readonly string[], signal?: AbortSignal): Promise<string[]>
   createSite(site: Omit<IpamSite, 'id'>): Promise<IpamSite | 'exists'>
   createRole(role: Omit<IpamRole, 'id'>): Promise<IpamRole | 'exists'>
   createVlan(vlan: Omit<IpamVlan, 'id'>): Promise<Made<IpamVlan>>

@@ -11,6 +11,7 @@ import {
   addressOf,
   hostOf,
   isInside,
+  MARK_START,
   NamedRow,
   PrefixRow,
   roleOf,
@@ -87,6 +88,7 @@ export function createNetBox(config: NetBoxConfig, role_slugs: Readonly<Record<s
     },
     prefix,
     addresses: (of, page, signal) => addresses(reads, of, page, signal),
+    addressesOfOwners: (owner_ids, signal) => addressesOfOwners(reads, owner_ids, signal),
     ...createChanges({ transport, reads, slugs, prefix }),
     ...createAllocation({ transport, reads }),
     close: () => transport.close(),
@@ -126,6 +128,22 @@ async function addresses(
     )
   const from = (page.page - 1) * page.page_size
   return { rows: own.slice(from, from + page.page_size), count: own.length }
+}
+
+/** An owner may have thousands of things, each an owner too: one read of all addresses with a mark instead of one for each. */
+async function addressesOfOwners(reads: Reads, owner_ids: readonly string[], signal?: AbortSignal): Promise<string[]> {
+  const owners = new Set(owner_ids)
+  const marked = await reads.all({
+    path: 'ipam/ip-addresses/',
+    query: { description__isw: MARK_START, ordering: 'id' },
+    form: AddressRow,
+    fits: (row) => row.description.toLowerCase().startsWith(MARK_START),
+    signal,
+  })
+  return marked
+    .map(addressOf)
+    .filter(({ owner_id }) => owner_id !== null && owners.has(owner_id))
+    .map(({ address }) => address)
 }
 
 function ownerQuery(kind: string | undefined, id: string | undefined): { text: string; query: Record<string, string> } {

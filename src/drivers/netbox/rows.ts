@@ -104,9 +104,11 @@ export function markOf(key: string, prefix_id: number, owner_kind: string | null
 
 /** With what the mark of every address of the key begins. */
 export function keyMark(key: string): string {
-  return `gp:${createHash('sha256').update(key).digest('hex').slice(0, 16)}:`
+  return `${MARK_START}${createHash('sha256').update(key).digest('hex').slice(0, 16)}:`
 }
 
+/** With what every mark begins. */
+export const MARK_START = 'gp:'
 const MARK = /^gp:[0-9a-f]{16}:(\d+)(?: ([a-z][a-z0-9-]*)\/(.*))?$/
 
 export function addressOf(row: AddressRow): IpamAddress {

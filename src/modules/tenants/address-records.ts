@@ -2,17 +2,19 @@
 import type { TenantDeletePlan } from '#src/contract/tenants/delete.ts'
 import type { DhcpServer } from '#src/drivers/ddi/dhcp-server.ts'
 import type { DnsServer } from '#src/drivers/ddi/dns-server.ts'
+import type { IpamStore } from '#src/drivers/ddi/ipam-store.ts'
 import { ApiError } from '#src/kernel/errors.ts'
 import type { Database } from '#src/store/database.ts'
 import { reservationOrders, scopeNotes } from '#src/store/dhcp-orders.ts'
 import { notesOfAddresses, zoneNotes } from '#src/store/dns-orders.ts'
-import { addressesOfOwners } from '#src/store/ipam.ts'
 
 export interface AddressServers {
   database: Database
   /** Undefined where the configuration names none. */
   dns_server: DnsServer | undefined
   dhcp_server: DhcpServer | undefined
+  /** Where addresses are allocated: the built-in tables, or another store. */
+  ipam: IpamStore
 }
 
 export interface Holdings {
@@ -20,7 +22,7 @@ export interface Holdings {
   /** Of its machines, in lower case. */
   macs: readonly string[]
   public_ips: readonly string[]
-  /** Of machines and public addresses. */
+  /** Of the tenant and everything in it: what an address is allocated to. */
   ids: readonly string[]
 }
 
@@ -29,8 +31,9 @@ type Kind = (typeof KINDS)[number]
 
 /** Ours may be older than the servers: of zones, names and scopes only what they still have counts. */
 export async function addressRecordsOf(
-  { database: { db }, dns_server, dhcp_server }: AddressServers,
+  { database: { db }, dns_server, dhcp_server, ipam }: AddressServers,
   { network_ids, macs, public_ips, ids }: Holdings,
+  signal: AbortSignal,
 ): Promise<Record<Kind, string[]>> {
   const ofNetworks = (notes: readonly { name: string; network_id: string | null }[]): string[] =>
     notes.filter((note) => note.network_id !== null && network_ids.has(note.network_id)).map((note) => note.name)
@@ -38,7 +41,7 @@ export async function addressRecordsOf(
     zoneNotes(db),
     scopeNotes(db),
     dhcp_server === undefined ? [] : reservationOrders(db, { macs }),
-    addressesOfOwners(db, [...ids, ...public_ips]),
+    ipam.addressesOfOwners([...ids, ...public_ips], signal),
   ])
   return {
     dns_zone: dns_server === undefined ? [] : await zonesOf(dns_server, ofNetworks(zones)),

@@ -85,7 +85,8 @@ export async function contentsOf(
   )
   const scopes = projects.map((row) => ({ listall: true, projectid: textOf(row, 'id') ?? '' }))
   const protected_names: string[] = []
-  const holdings: Noted = { network_ids: new Set(), macs: [], public_ips: [], ids: [] }
+  const ids = [id, ...projects.map((row) => textOf(row, 'id') ?? '')]
+  const holdings: Noted = { network_ids: new Set(), macs: [], public_ips: [], ids }
   const read = async ({ kind, command, key, args = {}, name: member = 'name', goes }: Listed, where: Args) => {
     const rows = await rowsOf(command, { ...args, ...where }, key)
     const going = rows.filter((row) => goes?.(row, id) ?? true)
@@ -110,7 +111,8 @@ export async function contentsOf(
       'TENANT_STATE',
       `Tenant ${name} has virtual machines that are protected from being deleted: ${protected_names.toSorted().slice(0, 10).join(', ')}. Take their delete_protection away first.`,
     )
-  for (const [kind, names] of Object.entries(await addressRecordsOf(servers, holdings))) put(kind as Kind, names)
+  for (const [kind, names] of Object.entries(await addressRecordsOf(servers, holdings, signal)))
+    put(kind as Kind, names)
   put('user', callers.users)
   put('token', callers.tokens)
   return TENANT_THINGS.flatMap((kind) => {
@@ -124,14 +126,10 @@ const NAMED = 100
 
 /** By what it is found on address servers. */
 function note(holdings: Noted, kind: Kind, row: Raw): void {
-  const id = textOf(row, 'id') ?? ''
-  if (kind === 'network') holdings.network_ids.add(id)
-  if (kind === 'virtual_machine') {
-    holdings.ids.push(id)
+  const id = textOf(row, 'id')
+  if (id !== null) holdings.ids.push(id)
+  if (kind === 'network' && id !== null) holdings.network_ids.add(id)
+  if (kind === 'virtual_machine')
     holdings.macs.push(...childrenOf(row, 'nic').flatMap((nic) => textOf(nic, 'macaddress')?.toLowerCase() ?? []))
-  }
-  if (kind === 'public_ip') {
-    holdings.ids.push(id)
-    holdings.public_ips.push(textOf(row, 'ipaddress') ?? '')
-  }
+  if (kind === 'public_ip') holdings.public_ips.push(textOf(row, 'ipaddress') ?? '')
 }

@@ -1,6 +1,7 @@
 // Tenants: their domains on the platform, limits, address ranges and sign-in.
 import { tenants } from '#src/contract/tenants.ts'
 import { bindJob } from '#src/jobs/define.ts'
+import { createAddressPorts } from '../address-ports.ts'
 import { type Module, type Parts, serve } from '../module.ts'
 import { tableSource } from '../search-source.ts'
 import { tenantAccountModeSet } from './account-mode.ts'
@@ -19,7 +20,8 @@ import { tenantStatusSet } from './status.ts'
 
 export function tenantsModule(parts: Parts): Module {
   const { config } = parts
-  const deps = { ...parts, oidc_ready: config.auth.oidc?.tenant_claim !== undefined }
+  const { store: ipam } = createAddressPorts(parts)
+  const deps = { ...parts, ipam, oidc_ready: config.auth.oidc?.tenant_claim !== undefined }
   return {
     areas: [
       serve(tenants, {

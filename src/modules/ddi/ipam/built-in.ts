@@ -26,6 +26,7 @@ export function builtInStore(database: Database): IpamStore {
     prefixes: (of, page) => tables.listPrefixes(db, of, page),
     prefix,
     addresses: (of, page) => tables.listAddresses(db, of, page),
+    addressesOfOwners: (owner_ids) => tables.addressesOfOwners(db, owner_ids),
     createSite: async (site) => (await tables.insertSite(database, site)) ?? 'exists',
     createRole: async (role) => (await tables.insertRole(db, role)) ?? 'exists',
     createVlan: (vlan) => naming(async () => (await tables.insertVlan(db, vlan)) ?? 'exists'),
