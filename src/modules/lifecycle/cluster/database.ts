@@ -25,8 +25,8 @@ export function slotOf({ node_id }: { node_id: number }): string {
 
 export function serversOf({ deps }: Pick<ClusterRun, 'deps'>): DatabaseCluster {
   const { servers } = deps.cluster
-  if (servers === undefined)
-    throw new ApiError('HA_NOT_CONFIGURED', 'No database is replicated (database.replication).')
+  // Steps that come here apply only where one is.
+  if (servers === undefined) throw new Error('no database is replicated')
   return servers
 }
 
