@@ -14,7 +14,7 @@ import { openDatabase } from '#src/store/database.ts'
 import { type BmcSite, startBmcSite, WIPE_FILE } from '../support/bmc-site.ts'
 import { runHere } from '../cli/in-process.ts'
 import type { Reply } from '../support/http.ts'
-import { callsOf, type EndedJob } from '../support/platform-calls.ts'
+import { callsOf, type EndedJob, NOBODY } from '../support/platform-calls.ts'
 import { until } from '../support/until.ts'
 
 let site: BmcSite
@@ -57,7 +57,7 @@ async function nodeOf(profile: ProfileName, host: 'kvm-02' | 'kvm-03' | 'kvm-05'
 const call = (method: string, { bmc_ip }: Pick<LeavingNode, 'bmc_ip'>, path: string, body?: object): Promise<Reply> =>
   site.lab.call(method, `/configure/nodes/${bmc_ip}/${path}`, body)
 
-async function acknowledged(node: LeavingNode, wish: object = {}): Promise<object> {
+async function acknowledged(node: LeavingNode, wish: object = {}) {
   const { status, body, text } = await call('POST', node, 'decommission/preflight', wish)
   assert.equal(status, 200, text)
   return { ...wish, acknowledge: { fingerprint: body.fingerprint, vms: body.destroyed_vm_names } }
@@ -243,6 +243,13 @@ test('a cancel before the maintenance brings the host back into service', async 
   assert.equal((await call('POST', node, 'decommission/cancel')).status, 409)
 })
 
+test('a job that is none of the node is 404 with both of them', async () => {
+  const [node, job_id] = [{ bmc_ip: site.bmcs['idrac10'].host }, NOBODY]
+  const { status, body } = await call('POST', node, 'decommission/status', { job_id })
+  assert.deepEqual([status, body.code], [404, 'JOB_NOT_FOUND'])
+  assert.equal(body.detail, `Job ${job_id} is no decommission of node ${node.bmc_ip}.`)
+})
+
 test('only what was acknowledged is done: anything else is 409', async () => {
   const node = { bmc: site.bmcs['idrac10'], bmc_ip: site.bmcs['idrac10'].host, host_id: wellKnown.hosts['kvm-05'] }
   const { hosts, vms } = site.lab.platform.state.tables
@@ -256,6 +263,13 @@ test('only what was acknowledged is done: anything else is 409', async () => {
     acknowledge: { fingerprint: '0123456789abcdef' },
   })
   assert.deepEqual([wrong.status, wrong.body.code], [409, 'PREFLIGHT_CHANGED'])
+  const named = { ...request, acknowledge: { ...request.acknowledge, vms: ['nobody'] } }
+  const unnamed = (await call('POST', node, 'decommission', named)).body
+  assert.deepEqual(
+    [unnamed.code, unnamed.detail],
+    ['PREFLIGHT_CHANGED', `The decommission of node ${node.bmc_ip} destroys no machine: leave acknowledge.vms empty.`],
+  )
+  assert.equal(await provisionStatus(node), 'discovered')
   const other = hosts.get(wellKnown.hosts['kvm-06']) ?? assert.fail()
   hosts.put({ ...other, resourcestate: 'PrepareForMaintenance' })
   const failed = await call('POST', node, 'decommission', request)

@@ -103,11 +103,11 @@ async function requireAcknowledged(
   const named = acknowledge.vms ?? []
   const differs = named.length !== destroyed.length || destroyed.some((name) => !named.includes(name))
   if (differs || (destroyed.length > 0 && !force)) {
-    const rest = destroyed.length === 0 ? 'no machine' : destroyed.join(', ')
-    throw new ApiError(
-      'PREFLIGHT_CHANGED',
-      `This destroys ${rest}: name exactly these in acknowledge.vms${destroyed.length > 0 ? ', and set force' : ''}.`,
-    )
+    const rest =
+      destroyed.length === 0
+        ? 'no machine: leave acknowledge.vms empty'
+        : `${destroyed.join(', ')}: name exactly these in acknowledge.vms, and set force`
+    throw new ApiError('PREFLIGHT_CHANGED', `The decommission of node ${node.bmc_ip} destroys ${rest}.`)
   }
 }
 
