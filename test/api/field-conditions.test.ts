@@ -35,6 +35,7 @@ const WRONG: readonly [method: string, path: string, body: object, field: string
   ['POST', '/ddi/dns/zones', { name: 'new.example', type: 'Primary', create_reverse_zone: true }, 'body.reverse_zone_cidr', /is needed with create_reverse_zone/],
   ['POST', '/ddi/dns/zones', { name: 'new.example', type: 'Secondary', masters: ['192.0.2.1'], create_reverse_zone: true, reverse_zone_cidr: '10.8.0.0/24' }, 'body.create_reverse_zone', /beside a Primary zone/],
   ['POST', '/ddi/dns/zones', { name: 'new.example', type: 'Secondary', masters: ['192.0.2.1', 'ns.example'] }, 'body.masters/1', /ns\.example is no address/],
+  ['POST', '/configure/decommission/wipe-result', { success: 1 }, 'body.all_verified', /must be given/],
   ['POST', '/ddi/dns/records', { ...record, priority: 5 }, 'body.priority', /A record has none/],
 ] // biome-ignore format: one request a line
 

@@ -83,6 +83,15 @@ suite('benchmarks and devices', () => {
     refused(await run('pool', {}), 400, 'INVALID_REQUEST')
   })
 
+  test('fewer bytes in all than one read or write is a wrong field with the number that is needed, and nothing runs', async () => {
+    const results = async (): Promise<number> => (await lab.call('GET', `${BENCH}/results`)).body.count
+    const before_count = await results()
+    const reply = await run('blockimage', { ...IMAGE, io_size: '64K', io_total: '4K' })
+    refused(reply, 400, 'INVALID_REQUEST')
+    assert.match(reply.text, /io_total.*at least one io_size, 65536 bytes/)
+    assert.equal(await results(), before_count)
+  })
+
   test('a store that does not answer is 500', async () => {
     writeFileSync(flag('broken'), '')
     refused(await run('pool', POOL), 500, 'STORE_UNAVAILABLE')

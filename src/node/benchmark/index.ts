@@ -160,7 +160,7 @@ async function startImage({ deps, runs, tools }: Work, body: BlockImageBenchmark
   const io_type = body.io_type ?? 'read'
   const io_bytes = checkedSize('io_size', body.io_size ?? '4K', IO_SIZE_MAX)
   const total_bytes = checkedSize('io_total', body.io_total ?? '1G', TEST_SIZE_MAX_BYTES)
-  if (io_bytes > total_bytes) throw invalidField('io_total', 'at least one io_size')
+  if (io_bytes > total_bytes) throw invalidField('io_total', `at least one io_size, ${io_bytes} bytes`)
   const duration_s = body.duration_sec ?? DEFAULT_DURATION_S
   await requireTool(deps.host, tools.rbd, 'rbd')
   runs.requireFree(`pool ${pool}`)
