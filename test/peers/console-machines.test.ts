@@ -83,7 +83,7 @@ test('a disk is made from the page of its machine, stands there without a reload
   await lamp(page)
   await page.getByRole('button', { name: 'New disk' }).click()
   const plan = page.getByRole('dialog', { name: `New disk ${machine.name}` })
-  await plan.getByLabel('name', { exact: true }).fill('console-data')
+  await plan.getByLabel('Name', { exact: true }).fill('console-data')
   await plan.getByLabel('disk offering id').fill(offering.id)
   await plan.getByRole('button', { name: 'New disk' }).click()
   await plan.waitFor({ state: 'detached' })

@@ -42,7 +42,26 @@ export function objectFields(schema: Schema | null | undefined): Record<string, 
   return schema?.properties ?? null
 }
 
-/** `virtual_machine_id` becomes `virtual machine id`. */
+const ABBREVIATIONS = new Set([
+  'api', 'arp', 'bfd', 'bgp', 'bmc', 'cidr', 'cpu', 'dhcp', 'dns', 'evpn', 'fqdn', 'gpu', 'ha', 'id', 'io', 'ip', 'iso', 'kvm',
+  'l2', 'l3', 'mac', 'mtu', 'nic', 'nvr', 'os', 'ospf', 'pci', 'ram', 'ssh', 'tpm', 'ttl', 'url', 'uuid', 'vlan', 'vm', 'vni',
+]) // biome-ignore format: one list
+
+function asWritten(word: string): string {
+  if (ABBREVIATIONS.has(word)) return word.toUpperCase()
+  if (word === 'mhz') return 'MHz'
+  // More than one of them: `vlans` becomes `VLANs`.
+  return word.endsWith('s') && ABBREVIATIONS.has(word.slice(0, -1)) ? `${word.slice(0, -1).toUpperCase()}s` : word
+}
+
+/** `virtual_machine_id` becomes `virtual machine ID`. */
 export function inWords(name: string): string {
-  return name.replaceAll('_', ' ').replace(/([a-z])([A-Z])/g, (_all, end: string, start: string) => `${end} ${start}`)
+  const words = name.replace(/([a-z])([A-Z])/g, (_all, end: string, start: string) => `${end} ${start}`)
+  return words.split(/[ _-]/).map(asWritten).join(' ')
+}
+
+/** As the label of a field or the heading of a panel: `vm-disks` becomes `VM disks`, `name` becomes `Name`. */
+export function asHeading(name: string): string {
+  const words = inWords(name)
+  return words.charAt(0).toUpperCase() + words.slice(1)
 }

@@ -2,7 +2,7 @@
 import { useId, useState } from 'react'
 import { listed } from '../api/answers.ts'
 import { callAny, type FieldError } from '../api/call.ts'
-import { inWords, operations } from '../api/contract.ts'
+import { asHeading, operations } from '../api/contract.ts'
 import type { Schema } from '../api/contract-types.ts'
 import { Prose } from './prose.tsx'
 import { fieldKind, plain, type Texts } from './values.ts'
@@ -74,7 +74,7 @@ function Field({ name, schema: given, required, text, change, error }: FieldProp
   return (
     <div className="field">
       <label htmlFor={id}>
-        {inWords(name)}
+        {asHeading(name)}
         {required && <span className="needed"> (required)</span>}
       </label>
       <Control shared={shared} name={name} schema={schema} />

@@ -20,14 +20,23 @@ const FIRST = [
 ] // biome-ignore format: one list
 const MOST = 7
 
-export function columnOf(name: string, title = inWords(name)): Column {
+const AMOUNTS = /^(used|allocated|total)$/
+
+/** Without the unit, which stands beside each value. */
+export function titleOf(name: string): string {
+  return inWords(name.replace(/_(mb|bytes)$/, ''))
+}
+
+export function columnOf(name: string, title = titleOf(name)): Column {
   const is_state = /^(state|status|health|job_status|level|severity|linkStatus)$/.test(name)
   return {
     name,
     title,
     cell(row) {
       const why = whyNull(row, name)
-      return is_state ? <State text={row[name]} why={why} /> : <Value name={name} value={row[name]} why={why} />
+      // Amounts of rows that say their unit read as those that have it in their name.
+      const named = row.unit === 'bytes' && AMOUNTS.test(name) ? `${name}_bytes` : name
+      return is_state ? <State text={row[name]} why={why} /> : <Value name={named} value={row[name]} why={why} />
     },
   }
 }

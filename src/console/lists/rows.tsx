@@ -99,7 +99,7 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
       aria-colcount={columns.length + (selection ? 1 : 0) + (menu ? 1 : 0)}
       aria-activedescendant={`row-${at}`}
       tabIndex={0}
-      style={{ '--columns': columnWidths(props) } as CSSProperties}
+      style={{ '--columns': columnWidths(props), '--height': `${rows.getTotalSize()}px` } as CSSProperties}
       onKeyDown={keys}
     >
       <div role="rowgroup" style={{ height: rows.getTotalSize() }}>
@@ -125,7 +125,11 @@ function Scroller({ count, ...props }: RowsProps & { count: number }) {
 
 function Heading({ column: { name, title }, operation, view }: RowsProps & { column: Column }) {
   if (view === undefined || !operationRow(operation).sorts.includes(name))
-    return <span role="columnheader">{title}</span>
+    return (
+      <span role="columnheader" title={title}>
+        {title}
+      </span>
+    )
   const { sort, sortBy } = view
   const order = sort?.column !== name ? 'none' : sort.descending ? 'descending' : 'ascending'
   return (
@@ -138,10 +142,12 @@ function Heading({ column: { name, title }, operation, view }: RowsProps & { col
 }
 
 /** Texts that are longer than others. */
-const LONG = new Set(['fqdn', 'value', 'description', 'message', 'url'])
+const LONG = new Set(['fqdn', 'value', 'description', 'message', 'url', 'path', 'memory'])
+const STATES = new Set(['state', 'status', 'health'])
 
 function columnWidths({ columns, selection, menu }: RowsProps): string {
-  const widths = columns.map(({ name }, at) => `minmax(0, ${at === 0 || LONG.has(name) ? 2 : 1}fr)`)
+  const widthOf = (name: string): string => (LONG.has(name) ? '2fr' : STATES.has(name) ? '1.3fr' : '1fr')
+  const widths = columns.map(({ name }, at) => `minmax(0, ${at === 0 ? 'var(--first)' : widthOf(name)})`)
   return [...(selection ? ['36px'] : []), ...widths, ...(menu ? ['44px'] : [])].join(' ')
 }
 

@@ -13,9 +13,14 @@ export function State({ text, why }: { text: unknown; why?: string | undefined }
   const tone = GOOD.test(text) ? 'good' : BAD.test(text) ? 'bad' : BUSY.test(text) ? 'busy' : 'calm'
   return (
     <span className="state" data-tone={tone}>
-      {text}
+      {inPlainCase(text)}
     </span>
   )
+}
+
+/** Subsystems write states in capitals or not: `SUCCESS` reads as its neighbours do. */
+export function inPlainCase(state: string): string {
+  return /^[A-Z][A-Z_ ]{3,}$/.test(state) ? state.toLowerCase().replaceAll('_', ' ') : state
 }
 
 /** A dash, never a zero; the reason where the service gave one. */
@@ -87,14 +92,17 @@ function bytes(value: number): string {
 /** From here on MiB are too many digits to be read. */
 const MANY_MB = 100 * 1024
 
+/** Numbers that name something have no separators. */
+const NAMES = /(^|_)(page|id|port|mtu|vlan|vni|asn|pid)$/
+
 /** `_mb` becomes GiB where it is whole, or large. */
-function amount(name: string, value: number): string {
+export function amount(name: string, value: number): string {
   if (name.endsWith('_mb'))
     return value % 1024 === 0 || value >= MANY_MB
       ? `${number.format(Math.round((value / 1024) * 10) / 10)} GiB`
       : `${number.format(value)} MiB`
   if (name.endsWith('_bytes')) return bytes(value)
-  if (name === 'page' || name === 'id' || name.endsWith('_id')) return String(value)
+  if (NAMES.test(name)) return String(value)
   return number.format(value)
 }
 

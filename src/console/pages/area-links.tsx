@@ -1,6 +1,7 @@
 // Links to operations or lists, a panel for each area of the contract.
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'
+import { asHeading } from '../api/contract.ts'
 import type { OperationRow } from '../api/contract-types.ts'
 
 interface AreaLinksProps {
@@ -15,8 +16,8 @@ export function AreaLinks({ found, path, beside }: AreaLinksProps) {
   return (
     <div className="panels">
       {areas.map((area) => (
-        <section key={area} className="panel" aria-label={area}>
-          <h2>{area}</h2>
+        <section key={area} className="panel" aria-label={asHeading(area)}>
+          <h2>{asHeading(area)}</h2>
           <ul className="links">
             {found
               .filter(([, row]) => row.area === area)

@@ -19,9 +19,12 @@ export function ConsoleHealth() {
           Copy report
         </button>
       </div>
-      <pre tabIndex={0} role="region" aria-label="Report">
-        {report}
-      </pre>
+      <details>
+        <summary>What is copied</summary>
+        <pre tabIndex={0} role="region" aria-label="Report">
+          {report}
+        </pre>
+      </details>
     </>
   )
 }

@@ -1,5 +1,6 @@
 // The filter above a list. The address holds it, so that going back, or sending the address, gives the same view.
 import { useEffect, useState } from 'react'
+import { inPlainCase } from '../lists/value.tsx'
 
 export interface FilterField {
   name: string
@@ -25,7 +26,9 @@ export function FilterBar({ filter, set, fields }: Props) {
             <select value={filter[name] ?? ''} onChange={({ target }) => set(name, target.value)}>
               <option value="">any</option>
               {options.map((option) => (
-                <option key={option}>{option}</option>
+                <option key={option} value={option}>
+                  {inPlainCase(option)}
+                </option>
               ))}
             </select>
           </label>

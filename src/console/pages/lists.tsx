@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from 'react'
 import { useLocation, useSearchParams } from 'wouter'
 import { listed } from '../api/answers.ts'
-import { inWords, objectFields, operationRow, operations } from '../api/contract.ts'
+import { asHeading, objectFields, operationRow, operations } from '../api/contract.ts'
 import type { OperationDetails, OperationRow, Schema } from '../api/contract-types.ts'
 import { useDetails } from '../api/details.ts'
 import { queries } from '../api/queries.ts'
@@ -151,7 +151,7 @@ function filterFields(request: Record<string, Schema>): FilterField[] {
     .filter(([name, schema]) => !PAGING.includes(name) && !['object', 'array'].includes(typeOf(schema)))
     .toSorted(([one], [other]) => Number(one.endsWith('_id')) - Number(other.endsWith('_id')))
     .slice(0, MOST_FILTERS)
-    .map(([name, schema]) => ({ name, label: inWords(name), options: choicesOf(schema) }))
+    .map(([name, schema]) => ({ name, label: asHeading(name), options: choicesOf(schema) }))
 }
 
 function choicesOf(schema: Schema): string[] | undefined {

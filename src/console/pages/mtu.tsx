@@ -7,9 +7,9 @@ import { call, callAny } from '../api/call.ts'
 import { useCall } from '../api/queries.ts'
 import { whyNot } from '../api/why-not.ts'
 import { Problem } from '../form/problem.tsx'
-import { columnOf } from '../lists/columns.tsx'
+import { type Column, columnOf } from '../lists/columns.tsx'
 import { Table } from '../lists/table.tsx'
-import { State } from '../lists/value.tsx'
+import { State, Value } from '../lists/value.tsx'
 import { useMe } from '../session/session.ts'
 import { Runbook } from './runbook.tsx'
 import { Facts, Loaded, Panel } from './panel.tsx'
@@ -22,8 +22,8 @@ const DEVIATION_COLUMNS = [
   columnOf('node'),
   columnOf('device'),
   columnOf('role'),
-  columnOf('declared'),
-  columnOf('actual'),
+  mtuColumn('declared'),
+  mtuColumn('actual'),
   columnOf('state'),
   columnOf('detail', 'in words'),
 ]
@@ -47,9 +47,13 @@ function Report({ report }: { report: MtuReport }) {
   return (
     <>
       <p>
-        <State text={status} />. Last roll-out: {rollout_status}. {unreachable_nodes} nodes cannot be asked.
+        <State text={status} /> Last roll-out: {rollout_status}. {unreachable_nodes} nodes cannot be asked.
       </p>
-      <Facts thing={Object.fromEntries(Object.entries(declared).map(([role, mtu]) => [role, mtu || 'not declared']))} />
+      <Facts
+        thing={Object.fromEntries(
+          Object.entries(declared).map(([role, mtu]) => [role, mtu ? String(mtu) : 'not declared']),
+        )}
+      />
       {deviations.length > 0 && <Table label="Deviations" rows={deviations} columns={DEVIATION_COLUMNS} />}
       <ul className="map" aria-label="Nodes">
         {nodes.map(({ fqdn, node_ip, zone, devices, error }) => (
@@ -148,8 +152,8 @@ const CHANGE_COLUMNS = [
   columnOf('node'),
   columnOf('bridge'),
   columnOf('role'),
-  columnOf('actual', 'now'),
-  columnOf('mtu', 'then'),
+  mtuColumn('actual', 'now'),
+  mtuColumn('mtu', 'then'),
 ]
 
 interface PlanProps {
@@ -253,4 +257,8 @@ function Phases({ job }: { job: JobDetail }) {
       })}
     </ul>
   )
+}
+
+function mtuColumn(name: string, title = name): Column {
+  return { name, title, cell: (row) => <Value name="mtu" value={row[name]} /> }
 }

@@ -3,7 +3,7 @@ import type { UseQueryResult } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { inWords } from '../api/contract.ts'
 import { Problem } from '../form/problem.tsx'
-import { columnOf, type Row } from '../lists/columns.tsx'
+import { columnOf, type Row, titleOf } from '../lists/columns.tsx'
 import { Table } from '../lists/table.tsx'
 import { State, Time, Value, whyNull } from '../lists/value.tsx'
 
@@ -66,15 +66,16 @@ function Parts({ name, rows }: { name: string; rows: readonly Row[] }) {
   return <Table label={inWords(name)} rows={rows} columns={names.slice(0, MOST_COLUMNS).map((one) => columnOf(one))} />
 }
 
-/** Plain values first, then what has parts. */
+/** Plain values first, what has parts last; ids stand between, for names are what people read. */
 export function Facts({ thing }: { thing: Readonly<Record<string, unknown>> }) {
-  const has_parts = ([, value]: [string, unknown]): boolean => typeof value === 'object' && value !== null
-  const entries = Object.entries(thing)
+  const rank = ([name, value]: [string, unknown]): number =>
+    typeof value === 'object' && value !== null ? 2 : /(^|_)id$/.test(name) ? 1 : 0
+  const entries = Object.entries(thing).toSorted((one, other) => rank(one) - rank(other))
   return (
     <dl className="facts">
-      {[...entries.filter((entry) => !has_parts(entry)), ...entries.filter(has_parts)].map(([name, value]) => (
+      {entries.map(([name, value]) => (
         <div key={name}>
-          <dt>{inWords(name.replace(/_(mb|bytes)$/, ''))}</dt>
+          <dt>{titleOf(name)}</dt>
           <dd>
             {STATES.test(name) ? (
               <State text={value} why={whyNull(thing, name)} />

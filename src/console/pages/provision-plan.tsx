@@ -3,6 +3,7 @@ import type { CapacityRow } from '#src/contract/discovery.ts'
 import { useCall } from '../api/queries.ts'
 import { whyNot } from '../api/why-not.ts'
 import type { Texts } from '../form/values.ts'
+import { amount } from '../lists/value.tsx'
 import { useMe } from '../session/session.ts'
 import { Loaded } from './panel.tsx'
 
@@ -34,7 +35,7 @@ export function ProvisionPlan({ texts }: { texts: Texts }) {
         <li>
           {size.cores === null && size.memory_mb === null
             ? 'What it takes depends on the offering.'
-            : `It takes ${size.cores ?? '–'} cores and ${size.memory_mb ?? '–'} MiB of memory.`}
+            : `It takes ${size.cores ?? '–'} cores and ${size.memory_mb === null ? '–' : amount('memory_mb', size.memory_mb)} of memory.`}
         </li>
       </ul>
       <h3>Room, estimated</h3>

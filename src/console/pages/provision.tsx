@@ -11,6 +11,7 @@ import { Choice, type Option } from '../form/choice.tsx'
 import { Fields } from '../form/fields.tsx'
 import { Problem } from '../form/problem.tsx'
 import { type Texts, valuesOf } from '../form/values.ts'
+import { amount } from '../lists/value.tsx'
 import { useMe } from '../session/session.ts'
 import { Loaded } from './panel.tsx'
 import { ProvisionPlan } from './provision-plan.tsx'
@@ -162,7 +163,7 @@ function Ingredients({ texts, change, errors }: IngredientsProps) {
         'Offering',
         offerings?.map(({ id, name, cpu_cores, memory_mb }) => ({
           id,
-          name: `${name}: ${cpu_cores ?? 'any'} cores, ${memory_mb === null ? 'any memory' : `${memory_mb} MiB`}`,
+          name: `${name}: ${cpu_cores ?? 'any'} cores, ${memory_mb === null ? 'any memory' : amount('memory_mb', memory_mb)}`,
         })),
         true,
       )}
