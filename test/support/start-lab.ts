@@ -42,8 +42,8 @@ export interface Lab {
   /** Everything logged so far, one JSON line each. */
   logs: () => string
   data_dir: string
-  /** Ends the control plane and starts it again on the same database and data folder. */
-  restart(): Promise<void>
+  /** Ends the control plane and starts it again on the same database and data folder; between the two another replica serves. */
+  restart(meanwhile?: (call: Caller) => Promise<void>): Promise<void>
   close(): Promise<void>
 }
 
@@ -75,8 +75,8 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     throw error
   })
   const log = memoryLog()
-  const start = (): Promise<ControlPlane> =>
-    startControlPlane(config, {
+  const start = (configured = config): Promise<ControlPlane> =>
+    startControlPlane(configured, {
       connection: database.connection,
       log: log.log,
       validate_answers: true,
@@ -102,8 +102,16 @@ export async function startLab(options: LabOptions = {}): Promise<Lab> {
     database,
     logs: log.text,
     data_dir,
-    async restart() {
+    async restart(meanwhile) {
       await control.close()
+      if (meanwhile !== undefined) {
+        const other = await start({ ...config, listen: { ...config.listen, port: 0 } })
+        try {
+          await meanwhile(callerFor(other.url, lab.token))
+        } finally {
+          await other.close()
+        }
+      }
       control = await start()
       Object.assign(lab, { url: control.url, control, call: callerFor(control.url, lab.token) })
     },

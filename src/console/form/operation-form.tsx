@@ -7,6 +7,7 @@ import type { OperationDetails, OperationRow, Schema } from '../api/contract-typ
 import { whyNot } from '../api/why-not.ts'
 import { useMe } from '../session/session.ts'
 import { Copy } from './copy.tsx'
+import { useDraft, withoutSecrets } from './draft.ts'
 import { Fields } from './fields.tsx'
 import { Problem } from './problem.tsx'
 import { type Texts, textsOf, valuesOf } from './values.ts'
@@ -47,16 +48,11 @@ interface OperationFormProps extends FormProps {
 export function OperationForm({ operation, row, details, within, close }: OperationFormProps) {
   const why = whyNot(useMe(), operation)
   const [search] = useSearchParams()
-  const [parts, setParts] = useState<Parts>(() =>
-    within === undefined
-      ? partsFrom(details, Object.fromEntries(search))
-      : partsFrom(details, within.given ?? {}, within.filled),
-  )
+  const { parts, setParts, key, done } = useTyped(details, within)
   const [node, setNode] = useState(within?.node ?? '')
   const [typed, setTyped] = useState('')
   const confirmed = within?.confirm === undefined || typed.trim() === within.confirm
   const hidden = Object.keys(within?.given ?? {})
-  const [key, setKey] = useState(() => crypto.randomUUID())
   const [busy, setBusy] = useState(false)
   const [outcome, setOutcome] = useState<Outcome>()
   const form = useRef<HTMLFormElement>(null)
@@ -67,8 +63,7 @@ export function OperationForm({ operation, row, details, within, close }: Operat
     const next = await run(operation, details, parts, row.on_node ? { key, node } : { key })
     setBusy(false)
     setOutcome(next)
-    // The same form sent again after a success is another change.
-    if ('answer' in next) setKey(crypto.randomUUID())
+    if ('answer' in next) done()
   }
   const errors =
     outcome !== undefined && 'error' in outcome && outcome.error instanceof CallError ? outcome.error.fields : []
@@ -123,6 +118,28 @@ export function OperationForm({ operation, row, details, within, close }: Operat
       <Copy operation={operation} requests={copied} />
     </form>
   )
+}
+
+/** What is typed, and the key of the change that it will be. Both outlive a reload, but not in the dialog of a thing. */
+function useTyped(details: OperationDetails, within: ThingOperation | undefined) {
+  const [search] = useSearchParams()
+  const draft = useDraft<Parts>(useMe().username)
+  const before = within === undefined ? draft.before : undefined
+  const given = within === undefined ? Object.fromEntries(search) : (within.given ?? {})
+  const [parts, setParts] = useState<Parts>(() => before?.typed ?? partsFrom(details, given, within?.filled))
+  const [key, setKey] = useState(() => before?.key ?? crypto.randomUUID())
+  const untouched = useRef(parts)
+  useEffect(() => {
+    if (within === undefined && parts !== untouched.current)
+      draft.store({ typed: partsWithoutSecrets(details, parts), key })
+  }, [parts, key])
+  const done = (): void => {
+    // The same form sent again after a success is another change.
+    setKey(crypto.randomUUID())
+    untouched.current = parts
+    draft.drop()
+  }
+  return { parts, setParts, key, done }
 }
 
 interface ConfirmProps {
@@ -218,6 +235,11 @@ function partsFrom(details: OperationDetails, given: Texts, filled: Texts = {}):
     const chosen = Object.entries(given).filter(([name]) => name in (objectFields(details[part]) ?? {}))
     return Object.fromEntries([...required, ...chosen])
   }
+  return { params: own('params'), query: own('query'), body: own('body') }
+}
+
+function partsWithoutSecrets(details: OperationDetails, parts: Parts): Parts {
+  const own = (part: Part): Texts => withoutSecrets(details[part], parts[part])
   return { params: own('params'), query: own('query'), body: own('body') }
 }
 

@@ -8,6 +8,7 @@ import { useCall } from '../api/queries.ts'
 import { useDetails } from '../api/details.ts'
 import { whyNot } from '../api/why-not.ts'
 import { Choice, type Option } from '../form/choice.tsx'
+import { useDraft, withoutSecrets } from '../form/draft.ts'
 import { Fields } from '../form/fields.tsx'
 import { Problem } from '../form/problem.tsx'
 import { type Texts, valuesOf } from '../form/values.ts'
@@ -56,20 +57,25 @@ function textsLike({ zone_id, template_id, service_offering_id, nics, group }: V
 }
 
 function ProvisionForm({ given }: { given: Texts }) {
-  const why = whyNot(useMe(), 'vmProvision')
+  const me = useMe()
+  const why = whyNot(me, 'vmProvision')
   const [, go] = useLocation()
   const { details, error } = useDetails('vmProvision')
-  const [texts, setTexts] = useState<Texts>(given)
+  const draft = useDraft<Texts>(me.username)
+  const [texts, setTexts] = useState<Texts>(draft.before?.typed ?? given)
   const [problem, setProblem] = useState<unknown>()
   const [busy, setBusy] = useState(false)
   // A second click, or an answer that was lost, makes no second machine.
-  const [key, setKey] = useState(() => crypto.randomUUID())
+  const [key, setKey] = useState(() => draft.before?.key ?? crypto.randomUUID())
   const form = useRef<HTMLFormElement>(null)
   const fields = objectFields(details?.body) ?? {}
   const change = (name: string, text: string): void => {
     setTexts((before) => ({ ...before, [name]: text }))
     setKey(crypto.randomUUID())
   }
+  useEffect(() => {
+    if (details !== undefined && texts !== given) draft.store({ typed: withoutSecrets(details.body, texts), key })
+  }, [details, texts, key])
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault()
     if (why !== null || busy || details === undefined) return

@@ -1,5 +1,6 @@
 // Signing in and out. It speaks to the service by itself, because a call needs the session that is made here.
 import { queries } from '../api/queries.ts'
+import { dropDrafts } from '../form/draft.ts'
 import { currentSession, type Me, setSession } from './session.ts'
 
 type Credentials = { username: string; password: string } | { token: string } | { code: string }
@@ -50,7 +51,10 @@ function take({ username, role, tenant_id, expires_at, csrf_token }: Answer): bo
   if (csrf_token === null) return false
   const before = currentSession()
   // Nothing of somebody else stays in memory or on the screen.
-  if (before.phase === 'ended' && before.me.username !== username) location.reload()
+  if (before.phase === 'ended' && before.me.username !== username) {
+    dropDrafts()
+    location.reload()
+  }
   setSession({ phase: 'in', me: { username, role, tenant_id, expires_at }, csrf_token })
   return true
 }
@@ -66,5 +70,6 @@ export async function signOut(): Promise<void> {
 /** Also called in the other tabs of whoever signed out in one. */
 export function leave(message: string): void {
   queries.clear()
+  dropDrafts()
   setSession({ phase: 'out', message })
 }
