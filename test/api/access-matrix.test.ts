@@ -6,6 +6,8 @@ import type { FastifyInstance } from 'fastify'
 import { wellKnown } from '../../lab/site.ts'
 import { areas } from '#src/contract/index.ts'
 import type { RouteSpec } from '#src/contract/route.ts'
+import { contractTable } from '#src/modules/console/contract-table.ts'
+import { consoleReasons } from '../support/console-reasons.ts'
 import { NOBODY } from '../support/platform-calls.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { onDatabase } from '../support/test-database.ts'
@@ -165,6 +167,36 @@ test('what is mounted is what the contract declares, no route more and none less
     heads.filter(({ url, access }) => gets.get(url) !== access),
     [],
   )
+})
+
+/** Who signs in at the console; the others have no page. */
+const SIGNED_IN = ['viewer', 'operator', 'admin', 'tenant-scoped viewer', 'tenant-scoped admin'] as const
+const { acme } = wellKnown.domains
+
+/** What the console says of it before it is asked for, as the outcome that it predicts. */
+async function outcomesInConsole(): Promise<(operation: string, caller: (typeof SIGNED_IN)[number]) => Outcome> {
+  const whyNot = await consoleReasons()
+  return (operation, caller) => {
+    const role = caller.replace('tenant-scoped ', '') as 'viewer' | 'operator' | 'admin'
+    const me = { username: caller, role, tenant_id: role === caller ? null : acme, expires_at: null }
+    const why = whyNot(me, operation)
+    if (why === null) return 'allowed'
+    return why.startsWith('Needs the role') ? '403 FORBIDDEN' : '403 TENANT_SCOPE'
+  }
+}
+
+test('the console predicts for everybody who signs in what the service lets them do', async () => {
+  const inConsole = await outcomesInConsole()
+  const table = contractTable()
+  const wrong: string[] = []
+  for (const [operation, route] of areas.flatMap(({ routes }) => Object.entries<RouteSpec>(routes))) {
+    if (!(operation in table)) continue
+    for (const caller of SIGNED_IN) {
+      const [said, should] = [inConsole(operation, caller), expected(route, caller)]
+      if (said !== should) wrong.push(`${operation} by ${caller}: ${said}, should be ${should}`)
+    }
+  }
+  assert.deepEqual(wrong, [])
 })
 
 for (const area of areas) {
