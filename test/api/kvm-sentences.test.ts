@@ -136,7 +136,7 @@ test('a prefix whose addresses no installed node may have, and one that is full,
   const taken = await site.lab.call('POST', `/ddi/ipam/prefixes/${full}/addresses`, { dns_name: 'taken' })
   assert.ok(taken.status < 300, taken.text)
   const none = await provision({ prefix_id: full })
-  fails(none, '409 IPAM_PREFIX_FULL', `Prefix ${full} has no free address, or is gone.`)
+  fails(none, '400 IPAM_PREFIX_FULL', `Prefix ${full} has no free address, or is gone.`)
 })
 
 test('a machine that is in service is not restarted to reveal it, and its node is named with its status', async () => {

@@ -21,6 +21,9 @@ const Report = Type.Object({
   report: Nullable(HardwareReport),
 })
 
+/** The kind of job whose machine only reports its hardware. */
+export const REVEAL_TYPE = 'node.reveal'
+
 /** In the order in which an installation reaches them; a reveal has one phase. */
 export const LIVE_BOOTED = { name: 'live-booted', payload: Report }
 export const INSTALLED = { name: 'installed', payload: Report }
@@ -66,7 +69,8 @@ export function nodePhoneHome({ database, jobs }: PhoneHomeDeps) {
         ctx.log.warn({ job_id, macs: body.macs }, 'another machine was started from the image of a job')
         return { next: 'stop', message: 'This is not the machine that the image was made for.' }
       }
-      const waiting = waitsFor(row.phase, body.phase)
+      const reveal_failed = job.type === REVEAL_TYPE && body.phase === 'failed'
+      const waiting = reveal_failed ? 'revealed' : waitsFor(row.phase, body.phase)
       if (waiting === undefined) {
         ctx.log.warn({ job_id, phase: body.phase, reached: row.phase }, 'a machine reports a phase that is over')
         // It was started from the image again: its disks are ready, so it must only leave the image.

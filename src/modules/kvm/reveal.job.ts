@@ -21,7 +21,7 @@ import {
   switchOn,
   UPLOAD_MS,
 } from './boot-steps.ts'
-import { REVEALED } from './phone-home.ts'
+import { REVEAL_TYPE, REVEALED } from './phone-home.ts'
 
 const RevealState = Type.Object({ ...BootState, report: HardwareReport })
 export type RevealRun = Run<KvmJobDeps, BootInput, Static<typeof RevealState>>
@@ -30,7 +30,7 @@ const image = imageSteps<RevealRun>({ answers: revealAnswers, macs: () => null }
 const REPORT_MS = 15 * 60_000
 
 export const kvmRevealJob = defineJob<KvmJobDeps>()({
-  type: 'node.reveal',
+  type: REVEAL_TYPE,
   input: BootInput,
   state: RevealState,
   result: HardwareReport,
