@@ -79,7 +79,8 @@ export async function write({ state }: Simulation, query: URLSearchParams, reque
     state.busy.msd = false
     state.uploading = null
     const complete = written === length
-    if (complete || !drop_incomplete) state.images.set(name, { bytes: Buffer.concat(parts), complete })
+    const bytes = Buffer.concat(parts).subarray(0, state.habits.bad_card ? length / 2 : length)
+    if (complete || !drop_incomplete) state.images.set(name, { bytes, complete })
   }
   return ok({ image: { name, size: length, written } })
 }

@@ -35,6 +35,8 @@ export interface Habits {
   bit_rot: boolean
   /** The connection breaks in the middle of an upload. */
   cut_upload: boolean
+  /** The card takes half of an image and says that it has it. */
+  bad_card: boolean
   msd_offline: boolean
   atx_disabled: boolean
   auth_disabled: boolean
@@ -112,7 +114,7 @@ export function freshState({ name, username = 'admin', password = 'pikvm-lab' }:
     speed,
     habits: {
       outcome: 'ok', led_broken: false, ignore_off: false, dead_buttons: false, bit_rot: false, cut_upload: false,
-      msd_offline: false, atx_disabled: false, auth_disabled: false,
+      bad_card: false, msd_offline: false, atx_disabled: false, auth_disabled: false,
     }, // biome-ignore format: flags
     username,
     password,

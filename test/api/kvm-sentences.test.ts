@@ -18,20 +18,26 @@ before(async () => {
 after(() => site?.close())
 afterEach(() => {
   kvm.faults.clear()
-  Object.assign(kvm.state.habits, { atx_disabled: false, dead_buttons: false, led_broken: false, outcome: 'ok' })
+  Object.assign(kvm.state.habits, {
+    atx_disabled: false,
+    dead_buttons: false,
+    led_broken: false,
+    bad_card: false,
+    outcome: 'ok',
+  })
   kvm.state.machine.power = false
 })
 
 const WAIT = { headers: { prefer: 'wait=60' } }
 const codeOf = ({ status, body }: Reply): string => `${status} ${body?.code}`
 
-function provision(more: object = {}): Promise<Reply> {
+function provision(more: object = {}, options: object = WAIT): Promise<Reply> {
   const [disk] = kvm.state.machine.disks
   const [nic] = kvm.state.machine.nics
   const body = {
     bmc_ip: kvm.host, control_node_ip: '127.0.0.1', selected_disks: [disk?.serial], selected_nic_mac: nic?.mac, ...more,
   } // biome-ignore format: one record
-  return site.lab.call('POST', '/remotekvm-inventory/provision', body, WAIT)
+  return site.lab.call('POST', '/remotekvm-inventory/provision', body, options)
 }
 
 const FIXED = { static_ip: '127.0.83.11', static_netmask: '255.255.255.0', static_gateway: '127.0.83.254' }
@@ -66,6 +72,13 @@ test('a machine whose power LED stays dark is named with the way out', async () 
   kvm.state.habits.led_broken = true
   const says = `The machine of ${kvm.host} was switched on, and its power LED stays dark. Look at the machine, or send power_led false.`
   fails(await reveal({ auto_boot: true }), '500 KVM_CHANGE_FAILED', says)
+})
+
+test('a KVM that has a part of the image alone is named with both sizes', async () => {
+  kvm.state.habits.bad_card = true
+  const reply = await reveal()
+  assert.match(reply.body.detail, new RegExp(`KVM ${kvm.host} accepted the image and has \\d+ of \\d+ bytes of it`))
+  fails(reply, '500 KVM_CHANGE_FAILED', 'bytes of it.')
 })
 
 interface Spoiled {
@@ -154,29 +167,47 @@ test('a machine that is in service is not restarted to reveal it, and its node i
   await set('discovered')
 })
 
-test('a machine that cannot report its hardware ends the reveal with its own reason', async () => {
-  kvm.state.habits.outcome = 'hang'
-  const started = await reveal({}, {})
-  assert.equal(started.status, 200, started.text)
-  const token = await until('the image is connected', async () => {
+async function imageToken(): Promise<string> {
+  return until('the image is connected', () => {
     const { drive, images } = kvm.state
     const text = drive.connected ? images.get(drive.image ?? '')?.bytes.toString('latin1') : undefined
     return /"token":"([^"]+)"/.exec(text ?? '')?.[1]
   })
-  const said = {
-    token,
-    phase: 'failed',
-    code: 'no-disks',
-    detail: 'lsblk shows none',
-    macs: kvm.state.machine.nics.map(({ mac }) => mac),
-    boot_id: 'b',
-  }
-  const told = await site.lab.call('POST', '/configure/nodes/phone-home', said, { token: '' })
-  assert.equal(told.status, 200, told.text)
-  const job = await until('the job ends', async () => {
-    const { body } = await site.lab.call('GET', `/jobs/${started.body.job_id}`)
+}
+
+const jobEnds = (id: string) =>
+  until(`job ${id} ends`, async () => {
+    const { body } = await site.lab.call('GET', `/jobs/${id}`)
     return body.job_status === 'running' ? undefined : body
   })
+
+/** As the machine would. */
+async function reports(token: string, phase: string, more: object = {}): Promise<Reply> {
+  const macs = kvm.state.machine.nics.map(({ mac }) => mac)
+  const said = { token, phase, macs, boot_id: 'b', ...more }
+  return site.lab.call('POST', '/configure/nodes/phone-home', said, { token: '' })
+}
+
+test('a machine that cannot report its hardware ends the reveal with its own reason', async () => {
+  kvm.state.habits.outcome = 'hang'
+  const started = await reveal({}, {})
+  assert.equal(started.status, 200, started.text)
+  const told = await reports(await imageToken(), 'failed', { code: 'no-disks', detail: 'lsblk shows none' })
+  assert.equal(told.status, 200, told.text)
+  const job = await jobEnds(started.body.job_id)
   assert.equal(job.failure_code, 'INSTALL_FAILED')
   assert.match(job.status, /The machine reports no hardware: no-disks: lsblk shows none/)
+})
+
+test('a node whose addresses are all outside of the networks of nodes is not taken over, and they are named', async () => {
+  kvm.state.habits.outcome = 'hang'
+  const started = await provision({ hostname: 'stray' }, {})
+  assert.equal(started.body.status, 'started', started.text)
+  const token = await imageToken()
+  for (const phase of ['live-booted', 'installed', 'first-boot'])
+    assert.equal((await reports(token, phase, { addresses: ['10.99.7.7'] })).status, 200, phase)
+  const job = await jobEnds(started.body.job_id)
+  assert.equal(job.failure_code, 'INSTALL_FAILED')
+  const says = /The node reports the addresses 10\.99\.7\.7, of which none is in installer\.node_networks/
+  assert.match(job.status, says)
 })
