@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, suite, test } from 'node:test'
-import { type Pair, pairRefused, type PairNode, startPair } from '../support/failover-pair.ts'
+import { type Pair, PAIR_SECRET, pairRefused, type PairNode, startPair } from '../support/failover-pair.ts'
 import { createTestDatabase, type TestDatabase } from '../support/test-database.ts'
 import { until } from '../support/until.ts'
 
@@ -136,6 +136,17 @@ suite('keepalived pair', { skip: pairRefused() }, () => {
     await lastIs(other, holder, 'HA_DEMOTED')
     const spool = join(holder.scripts_dir, '../data/ha/spool')
     await until('nothing waits any more', () => readdirSync(spool).every((name) => !name.endsWith('.json')))
+  })
+
+  test('the secret of the cluster is taken from the own machine alone: another node is turned away by its address', async () => {
+    const event = { action: 'HA_FAULT', resource_uuid: first.address }
+    const before_both = (await eventsOf(first, first)).length
+    const to = { address: first.address, token: PAIR_SECRET }
+    const reply = await second.call('POST', '/internal/ha/events/ingest', event, to)
+    assert.deepEqual([reply.status, reply.body.code], [403, 'FORBIDDEN'], JSON.stringify(reply.body))
+    const says = `The cluster secret is taken from this machine alone, not from ${second.address}.`
+    assert.ok(reply.body.detail.startsWith(says), reply.body.detail)
+    assert.equal((await eventsOf(first, first)).length, before_both)
   })
 
   test('at no moment did both nodes have the address', () => {

@@ -30,8 +30,14 @@ export interface PairNode {
   startControl(): Promise<void>
   stopControl(): Promise<void>
   holdsVip(): Promise<boolean>
+  /** Of its own service by an admin, unless said otherwise. */
   // biome-ignore lint: answers are asserted field by field
-  call(method: string, path: string, body?: object): Promise<{ status: number; body: any }> // oxlint-disable-line typescript/no-explicit-any -- answers are asserted field by field
+  call(method: string, path: string, body?: object, to?: CallTo): Promise<{ status: number; body: any }> // oxlint-disable-line typescript/no-explicit-any -- answers are asserted field by field
+}
+
+export interface CallTo {
+  address?: string
+  token?: string
 }
 
 export interface Pair {
@@ -127,7 +133,8 @@ async function pairNode(site: Site, at: 0 | 1): Promise<PairNode> {
     stopControl: control.stop,
     holdsVip: async () =>
       (await run('ip', ['-n', namespace, '-o', 'address', 'show', 'dev', 'eth1'])).stdout.includes(`${VIP}/`),
-    call: (method, path, body) => callIn(namespace, data_dir, method, path, body),
+    call: (method, path, body, { address: to = '127.0.0.1', token = adminTokenOf(data_dir) } = {}) =>
+      callIn(namespace, token, method, `http://${to}:${PORT}${path}`, body),
   }
   return node
 }
@@ -162,6 +169,8 @@ function unitOf(
   }
 }
 
+export const PAIR_SECRET = 'pair-cluster-secret'
+
 interface ControlOptions {
   at: 0 | 1
   data_dir: string
@@ -177,10 +186,10 @@ function controlOf({ children, database, folder }: Site, namespace: string, opti
   writeFileSync(
     config_file,
     JSON.stringify({
-      listen: { port: PORT },
+      listen: { host: '0.0.0.0', port: PORT },
       data_dir,
       database: { url: `postgres://${user}@${encodeURIComponent(host)}:${port}/${name}` },
-      auth: { cluster_secret: 'pair-cluster-secret' },
+      auth: { cluster_secret: PAIR_SECRET },
       node: {
         settings: {
           net: { node_ip: address },
@@ -219,12 +228,13 @@ function controlOf({ children, database, folder }: Site, namespace: string, opti
   }
 }
 
-async function callIn(namespace: string, data_dir: string, method: string, path: string, body: object | undefined) {
-  const token = readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+const adminTokenOf = (data_dir: string): string => readFileSync(join(data_dir, 'admin-token'), 'utf8').trim()
+
+async function callIn(namespace: string, token: string, method: string, url: string, body: object | undefined) {
   const sent = body === undefined ? [] : ['-H', 'content-type: application/json', '--data', JSON.stringify(body)]
   const { stdout } = await run('ip', [
     'netns', 'exec', namespace, 'curl', '-s', '-m', '20', '-X', method, '-H', `authorization: Bearer ${token}`, ...sent,
-    '-w', '\n%{http_code}', `http://127.0.0.1:${PORT}${path}`,
+    '-w', '\n%{http_code}', url,
   ]) // biome-ignore format: one command
   const end = stdout.lastIndexOf('\n')
   return { status: Number(stdout.slice(end + 1)), body: JSON.parse(stdout.slice(0, end)) }
