@@ -358,6 +358,15 @@ suite('failover', () => {
     assert.deepEqual(report.body.unknown, ['of-somebody-else'])
     const second = (await reconcile()).body
     assert.deepEqual([second.ok.length, second.restored, second.checked, second.reloaded], [3, [], 3, false])
+    const quarantine = `${site.scripts_dir}.quarantine`
+    rmSync(quarantine, { recursive: true })
+    writeFileSync(quarantine, 'a file where the folder was')
+    writeFileSync(at('notify.sh'), 'tampered again')
+    const held = await reconcile()
+    assert.deepEqual([held.status, held.body.code], [500, 'HA_SCRIPTS_FAILED'], held.text)
+    assert.match(held.body.detail, /^Not all scripts could be restored\. notify\.sh: EEXIST/)
+    rmSync(quarantine)
+    assert.equal((await reconcile()).status, 200)
     const saved = site.scripts_dir.concat('.saved')
     renameSync(site.scripts_dir, saved)
     writeFileSync(site.scripts_dir, 'a file where the folder was')

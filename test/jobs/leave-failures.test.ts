@@ -11,7 +11,7 @@ import { createRedfish } from '#src/drivers/redfish/connections.ts'
 import { bindJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { readJobFacts } from '#src/jobs/view.ts'
-import { checkConfig } from '#src/kernel/config.ts'
+import { checkConfig, type Config } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
 import { decommissionStartJob } from '#src/modules/lifecycle/decommission/decommission.job.ts'
 import type { LeaveDeps, LeaveInput } from '#src/modules/lifecycle/leave/run.ts'
@@ -204,11 +204,32 @@ suite('leaving that cannot go on', () => {
     const iso_dir = join(tempFolder('gp-wipe-'), 'images')
     mkdirSync(iso_dir)
     writeFileSync(join(iso_dir, 'plain.iso'), 'no place holder')
-    const wipe = async (settings: object, disks = ['S1']): Promise<JobRow & { left: string[] }> => {
-      const fixture = await site.addNode('decommissioning')
-      const bmc = { iso_dir, image_addresses: ['127.0.0.1'], ...settings }
-      return leave(fixture, { steps: ['wipe-boot'], input: { wipe: 'full', disks }, deps: { config: checkConfig({ bmc }) } }) // biome-ignore format: one call
+    interface Wiping {
+      disks?: string[]
+      folder?: string | undefined
+      configured?: (bmc: Config['bmc']) => void
     }
+    const wipe = async (settings: object, more: Wiping = {}): Promise<JobRow & { left: string[] }> => {
+      const { disks = ['S1'], folder, configured = () => {} } = { folder: iso_dir, ...more }
+      const fixture = await site.addNode('decommissioning')
+      const bmc = { ...(folder === undefined ? {} : { iso_dir: folder }), image_addresses: ['127.0.0.1'], ...settings }
+      const config = checkConfig({ bmc })
+      configured(config.bmc)
+      return leave(fixture, { steps: ['wipe-boot'], input: { wipe: 'full', disks }, deps: { config } })
+    }
+    const homeless = await wipe({ wipe_image: 'plain.iso' }, { folder: undefined })
+    assert.match(homeless.left.join(), /^Disk S1 .* not wiped: bmc\.wipe_image needs bmc\.iso_dir\. Wipe it by hand/)
+    const forgotten = await wipe(
+      { wipe_image: 'plain.iso' },
+      {
+        // As by a restart after it was decided to start the image.
+        configured(bmc) {
+          let reads = 0
+          Object.defineProperty(bmc, 'wipe_image', { get: () => ((reads += 1) <= 2 ? 'plain.iso' : undefined) })
+        },
+      },
+    )
+    assert.deepEqual(says(forgotten), ['wipe-boot', 'BMC_NOT_CONFIGURED', 'No wipe image is configured any more (bmc.wipe_image).']) // biome-ignore format: one row
     const absent = await wipe({ wipe_image: 'absent.iso' })
     assert.match(absent.left.join(), /^Disk S1 .* not wiped: absent\.iso is not in bmc\.iso_dir\. Wipe it by hand/)
     const other = await wipe({ wipe_image: 'plain.iso', wipe_image_sha256: 'a'.repeat(64) })
@@ -219,7 +240,7 @@ suite('leaving that cannot go on', () => {
     const plain = await wipe({ wipe_image: 'plain.iso' })
     assert.deepEqual(says(plain), ['wipe-boot', 'BMC_NOT_CONFIGURED', 'plain.iso is no wipe image: it has no place for answers; see bmc.wipe_image.']) // biome-ignore format: one row
     const serials = Array.from({ length: 1000 }, (_, at) => `serial-number-${at}`)
-    const many = await wipe({ wipe_image: 'plain.iso' }, serials)
+    const many = await wipe({ wipe_image: 'plain.iso' }, { disks: serials })
     assert.deepEqual(says(many), ['wipe-boot', 'BMC_NOT_CONFIGURED', '1000 disks are more than the wipe image has room for; wipe them by hand.']) // biome-ignore format: one row
   })
 })

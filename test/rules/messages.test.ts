@@ -35,7 +35,7 @@ const NAMELESS: readonly { why: string; sentences: readonly string[] }[] = [
     why: 'There is one of it, or none.',
     sentences: [
       'The NVR runs in safe mode', 'The NVR was deleted meanwhile.', 'The NVR has no camera', 'The virtual machine of the NVR has no address',
-      'The platform has no zone.', 'No management node answers.',
+      'The platform has no zone.',
     ],
   },
   {

@@ -118,7 +118,8 @@ export async function switchOver(run: ClusterRun, { from, to, others }: Switchov
 async function databaseOf({ deps, job_id, epoch, step }: ClusterRun, { bmc_ip }: HaMemberRow) {
   const { version, cluster } = serversOf({ deps }).settings
   const row = await findNode(deps.database.db, bmc_ip)
-  if (row === undefined) throw new ApiError('NODE_NOT_FOUND', `Member ${bmc_ip} is not registered any more.`)
+  // It is the node that leaves, and no node is deleted while a job of it runs.
+  if (row === undefined) throw new Error(`member ${bmc_ip} is not registered`)
   const client = deps.agents.client(row, agentFailover.routes, { timeout_ms: RUN_MS, job: { job_id, epoch, step } })
   return (running: boolean) => client.agentDatabaseRun({ body: { version, cluster, running } })
 }

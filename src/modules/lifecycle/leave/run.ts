@@ -131,7 +131,8 @@ function skippable(step: LeaveStep): LeaveStep {
 
 export async function nodeOf({ deps, input }: Pick<LeaveRun, 'deps' | 'input'>): Promise<NodeRow> {
   const node = await findNode(deps.database.db, input.bmc_ip)
-  if (node === undefined) throw new ApiError('NODE_NOT_FOUND', `Node ${input.bmc_ip} is not registered any more.`)
+  // No node is deleted while a job of it runs.
+  if (node === undefined) throw new Error(`node ${input.bmc_ip} is not registered`)
   return node
 }
 

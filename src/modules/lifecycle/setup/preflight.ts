@@ -7,7 +7,6 @@ import type { NodeNic } from '#src/contract/nodes/nics.ts'
 import type { Input } from '#src/contract/route.ts'
 import { type Raw, textOf } from '#src/drivers/cloudstack/fields.ts'
 import { WHOLE_SCOPE } from '#src/drivers/cloudstack/lists.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { addressOf } from '#src/kernel/ip-address.ts'
 import { guestNetworkSites } from '#src/store/guest-networks.ts'
@@ -68,23 +67,22 @@ async function readControlNode(
   // biome-ignore format: one line
   const rows = await allNodes(database.db)
   const row = rows.find((one) => one.role === 'management' && isOnline(one, offline_after_ms))
-  const own = await own_node.handlers().catch((error: unknown) => {
-    if (row !== undefined) return undefined
-    throw error
-  })
-  if (own !== undefined) {
-    const [{ nics }, { bonds }, { bridges }] = await Promise.all([
-      own.agentNicsList({ params: undefined, query: {}, body: undefined }, ctx),
-      own.agentBondList({ params: undefined, query: undefined, body: undefined }, ctx),
-      own.agentMtuRead({ params: undefined, query: undefined, body: undefined }, ctx),
-    ])
-    return { nics, bonds, bridges }
-  }
-  return readAgent(agents, row ?? noNode(), ctx)
+  return own_node.handlers().then(
+    (own) => readOwn(own, ctx),
+    (error: unknown) => {
+      if (row === undefined) throw error
+      return readAgent(agents, row, ctx)
+    },
+  )
 }
 
-function noNode(): never {
-  throw new ApiError('AGENT_NOT_CONFIGURED', 'No management node answers.')
+async function readOwn(own: Awaited<ReturnType<OwnNode['handlers']>>, ctx: RequestContext): Promise<ControlNode> {
+  const [{ nics }, { bonds }, { bridges }] = await Promise.all([
+    own.agentNicsList({ params: undefined, query: {}, body: undefined }, ctx),
+    own.agentBondList({ params: undefined, query: undefined, body: undefined }, ctx),
+    own.agentMtuRead({ params: undefined, query: undefined, body: undefined }, ctx),
+  ])
+  return { nics, bonds, bridges }
 }
 
 async function readAgent(
