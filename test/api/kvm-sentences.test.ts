@@ -192,8 +192,8 @@ test('a machine that cannot report its hardware ends the reveal with its own rea
   kvm.state.habits.outcome = 'hang'
   const started = await reveal({}, {})
   assert.equal(started.status, 200, started.text)
-  const told = await reports(await imageToken(), 'failed', { code: 'no-disks', detail: 'lsblk shows none' })
-  assert.equal(told.status, 200, told.text)
+  const reply = await reports(await imageToken(), 'failed', { code: 'no-disks', detail: 'lsblk shows none' })
+  assert.equal(reply.status, 200, reply.text)
   const job = await jobEnds(started.body.job_id)
   assert.equal(job.failure_code, 'INSTALL_FAILED')
   assert.match(job.status, /The machine reports no hardware: no-disks: lsblk shows none/)

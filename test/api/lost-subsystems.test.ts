@@ -24,7 +24,7 @@ const PLATFORM_AREAS = new Set([
 
 /** Of those areas, what is answered from our own records. */
 const OWN_RECORDS = new Set([
-  'tenantList', 'tenantIsMulti', 'tenantStats', 'tenantGet', 'tenantAccountModeSet', 'tenantAuthSourceSet',
+  'tenantList', 'tenantIsMulti', 'tenantStats', 'tenantGet', 'tenantAccountModeSet',
   'gpuDeviceRepinInflight',
   // Says first that there is no DNS to write to.
   'publicIpDnsSet',

@@ -35,7 +35,7 @@ export interface Walk<Fixture> {
   points?: RegExp
   /** Steps that are worth failing, where another walk fails the rest. All of them when left out. */
   steps?: readonly string[]
-  /** Why the job may fail though no step is made to fail. Left out: it must complete, for a kill is no reason to undo. */
+  /** Why a job whose process was killed may fail. Left out: it must complete, for a kill is no reason to undo anything. */
   may_fail?: string
 }
 
@@ -220,7 +220,7 @@ export async function repeatEverywhere<Fixture>(walk: Walk<Fixture>): Promise<vo
     }))
   }
   const job = await runOnce({ ...made, bound: twice }, database)
-  await check(walk, fixture, job, 'every step twice')
+  await walk.completed(fixture, job, `every step twice, ${job.job_status}: ${job.failure_reason ?? job.status}`)
 }
 
 function withStep(

@@ -97,9 +97,5 @@ export const UNSEEN_CODES: readonly UnseenCodes[] = [
     why: 'The job of a setup ends with it, long after its request was answered: test/jobs/node-setup.test.ts.',
     codes: ['NODE_IDENTITY', 'COMPUTE_NOT_CONFIGURED'],
   },
-  {
-    why: 'Says after half a minute without light that a machine did not obey the buttons of its KVM.',
-    codes: ['KVM_CHANGE_FAILED'],
-  },
   { why: 'Ends what is under way when the process stops: nobody is there to read it.', codes: ['SHUTTING_DOWN'] },
 ]
