@@ -138,9 +138,19 @@ test('a provisioning without a template says so, and goes on when the template i
   assert.match(failed?.error_message ?? '', /no template groundplane-nvr/)
   assert.match(failed?.next_action ?? '', /POST \/cam\/template/)
   assert.equal((await lab.call('POST', '/cam/initialize', order())).body.code, 'CAM_ALREADY_INITIALIZED')
+  const { tables } = lab.platform.state
+  for (const [kind, says] of [
+    ['zones', 'The platform has no zone.'],
+    ['ostypes', 'The platform knows no operating system Debian GNU/Linux 12 (64-bit) (cam.template_os).'],
+  ] as const) {
+    const rows = [...tables[kind].values()]
+    for (const { id } of rows) tables[kind].remove(id)
+    const refused = await lab.call('POST', '/cam/template')
+    for (const row of rows) tables[kind].put(row as never)
+    assert.deepEqual([refused.body.code, refused.body.detail], ['RESOURCE_NOT_FOUND', says], refused.text)
+  }
   assert.equal((await template('POST')).state, 'downloading')
   const { template_id } = await template('POST')
-  const { tables } = lab.platform.state
   assert.equal(tables.templates.filter(({ name }) => name === 'groundplane-nvr').length, 1)
   const broken = tables.templates.get(template_id)
   if (broken !== null)
@@ -185,6 +195,10 @@ test('the passwords of camera and NVR are in the NVR alone, and shown to admins 
 test('a password that the NVR refuses changes nothing; a new one with all kinds of characters is stored and used', async () => {
   const rotate = (new_password: string) => lab.call('POST', '/cam/current/admin-password', { new_password })
   assert.deepEqual([(await rotate('short')).status, (await rotate('short')).body.code], [400, 'CAM_PASSWORD_INVALID'])
+  // Twelve for us and six for the NVR, which counts them in another way.
+  const refused = await rotate('\u{1F512}'.repeat(6))
+  const says = 'The NVR does not accept this password; choose another.'
+  assert.deepEqual([refused.status, refused.body.code, refused.body.detail], [400, 'CAM_PASSWORD_INVALID', says])
   const before = (await current())?.nvr_admin_password
   assert.equal((await lab.call('POST', '/cam/current/admin-password/ack')).status, 200)
   const rotated = await rotate(`${CAMERA_PASSWORD}-long`)

@@ -88,6 +88,48 @@ test('an NVR that does not answer within its time is a failure with its address,
   await goesOn(fixture, failed, 'an NVR that did not answer')
 })
 
+test('what is gone or not as ordered when its step begins is named by the failure', async () => {
+  const { machines, deps, platform, database } = await shared
+  const running = () => until('the machine to have its NVR', () => [...machines.running.values()][0])
+  const failing = async (step: string, happens: (id: string) => unknown): Promise<unknown[]> => {
+    const { fixture, bound, ...more } = await make()
+    const job = await run(
+      withBefore(bound, step, async () => void (await happens(fixture.id))),
+      fixture.id,
+      more,
+    )
+    return [job.failed_step, job.failure_code, job.failure_reason]
+  }
+  const machine = async () => (await deps.cam_store.instance()) ?? assert.fail('no NVR')
+  const forgotten = await failing('machine', () => database.db.deleteFrom('cam_camera').execute())
+  assert.deepEqual(forgotten, ['machine', 'CAM_CAMERA_NOT_FOUND', 'The NVR has no camera to begin with.'])
+  let name = ''
+  const lost = await failing('address', async () => {
+    const row = await machine()
+    name = row.name
+    platform.state.tables.vms.remove(row.vm_id ?? '')
+  })
+  assert.deepEqual(lost, ['address', 'VM_NOT_FOUND', `The virtual machine ${name} is gone.`])
+  let at = ''
+  const unset = await withBootTime(0.01, () =>
+    failing('login', async () => {
+      at = (await machine()).vm_ip_address ?? ''
+      const admin = (await running()).state.users.get('admin') ?? assert.fail('no admin')
+      admin.password = 'of somebody else'
+    }),
+  )
+  const says = `The NVR at ${at} runs, but its first boot did not set the admin password.`
+  assert.deepEqual(unset, ['login', 'CAM_AUTH_FAILED', says])
+  const blind = await failing('verify', async () => {
+    const { state } = await running()
+    state.file = state.file.replaceAll(/\bgate\b/g, 'barn')
+    state.boot()
+  })
+  assert.deepEqual(blind, ['verify', 'CAM_CONFIG_REJECTED', 'The NVR runs without camera gate.'])
+  const deleted = await failing('address', (id) => database.transact((trx) => deps.cam_store.delete(trx, id)))
+  assert.deepEqual(deleted, ['address', 'CAM_NOT_INITIALIZED', 'The NVR was deleted meanwhile.'])
+})
+
 /** Only where waiting in vain is what is tested: otherwise a busy machine would not be given its time. */
 async function withBootTime<T>(minutes: number, act: () => Promise<T>): Promise<T> {
   const { cam } = (await shared).deps.config

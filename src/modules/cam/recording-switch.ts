@@ -1,11 +1,11 @@
 // Turns recording on or off: the NVR reads that at its start only, so it restarts, which a job follows to its end.
 import type { CameraRecordingResult } from '#src/contract/cam/cameras.ts'
 import { throwIfFailed } from '#src/jobs/run.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { recordOperation } from '../operation.ts'
 import { configOf, switchesOf } from './camera-lookup.ts'
 import type { CamDeps } from './deps.ts'
+import { requireInstance } from './instance/lifecycle.ts'
 import { cameraRecordingSetJob } from './recording-set.job.ts'
 
 export async function setRecording(
@@ -29,12 +29,7 @@ export async function setRecording(
     }))
   }
   if (!ctx.resumed) {
-    const instance = await cam_store.instance()
-    if (instance === undefined)
-      throw new ApiError(
-        'CAM_NOT_INITIALIZED',
-        `There is no NVR that camera ${camera_id} could belong to: provision one with POST /cam/initialize.`,
-      )
+    const instance = await requireInstance(deps)
     await jobs.admit(cameraRecordingSetJob, {
       operation: ctx,
       input: { instance_id: instance.id, camera_id, enabled, before: record.enabled_in_config ?? record.enabled },

@@ -1,7 +1,6 @@
 // The member list: a change of it is passed on to the members, so that they exchange keys at once.
 import type { ha } from '#src/contract/ha/ha.ts'
 import type { Handlers } from '#src/contract/route.ts'
-import { ApiError } from '#src/kernel/errors.ts'
 import type { RequestContext } from '#src/kernel/http/context.ts'
 import { addressOf } from '#src/kernel/ip-address.ts'
 import { recordChange } from '#src/store/app-events.ts'
