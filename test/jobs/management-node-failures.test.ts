@@ -7,6 +7,7 @@ import type { BoundJob } from '#src/jobs/define.ts'
 import type { JobRow } from '#src/jobs/job-row.ts'
 import { checkConfig } from '#src/kernel/config.ts'
 import { createLog } from '#src/kernel/log.ts'
+import type { NodeAgents } from '#src/modules/node-agents.ts'
 import { rollbackAdmission } from '#src/modules/lifecycle/rollback/rollback.job.ts'
 import type { DatabaseCluster } from '#src/store/database-cluster.ts'
 import { type Database, openDatabase } from '#src/store/database.ts'
@@ -70,13 +71,13 @@ suite('a cluster that is not as a job needs it', () => {
   /** What the servers of the database do instead. */
   type Servers = Partial<DatabaseCluster>
 
-  function siteOf(cluster: SimulatedCluster, servers: Servers = {}) {
+  function siteOf(cluster: SimulatedCluster, servers: Servers = {}, agents = agentsOfCluster(cluster)) {
     const own = portsOf(cluster, database, TWO)
     assert.ok(own.servers !== undefined)
     return {
       database,
       cloudstack,
-      agents: agentsOfCluster(cluster),
+      agents,
       cluster: { ...own, servers: { ...own.servers, ...servers } },
     }
   }
@@ -95,9 +96,14 @@ suite('a cluster that is not as a job needs it', () => {
   }
 
   /** The first of three leaves; only this step, as the steps before it have a test of their own. */
-  async function leave({ cluster, first }: Awaited<ReturnType<typeof threeMembers>>, step: string, servers: Servers) {
+  async function leave(
+    { cluster, first }: Awaited<ReturnType<typeof threeMembers>>,
+    step: string,
+    servers: Servers,
+    agents?: NodeAgents,
+  ) {
     await moveTo(first, 'decommissioning')
-    const order = leavingJob(siteOf(cluster, servers), { ...first, address: ONE })
+    const order = leavingJob(siteOf(cluster, servers, agents), { ...first, address: ONE })
     return run(only(order.bound, step), order.input)
   }
   const only = (bound: BoundJob, step: string): BoundJob => ({
@@ -149,6 +155,25 @@ suite('a cluster that is not as a job needs it', () => {
     const job = await leave(made, 'db-switchover', { standbys })
     assert.deepEqual(says(job), ['db-switchover', 'NODE_STATE', `Member ${made.second.bmc_ip}, which the database moves to, is gone.`]) // biome-ignore format: one sentence
     assert.deepEqual([made.cluster.primary, made.cluster.promotions, [...made.cluster.stopped]], [ONE, [], []])
+  })
+
+  test('another member whose node is deleted while the others are configured is named', async () => {
+    const made = await threeMembers()
+    for (const { areas } of made.cluster.nodes.values()) areas.set('failover', { hash: 'h', document: { priority: 1 } })
+    const agents = agentsOfCluster(made.cluster)
+    /** Whoever asks the second member finds the third gone afterwards. */
+    const client = (...[row, routes, options]: Parameters<NodeAgents['client']>): object => {
+      const calls = agents.client(row, routes, options) as Record<string, (input: unknown) => Promise<unknown>>
+      if (row.bmc_ip !== made.second.bmc_ip) return calls
+      const last = async (name: string, input: unknown): Promise<unknown> => {
+        await database.db.deleteFrom('node').where('id', '=', made.third.id).execute()
+        return calls[name]?.(input)
+      }
+      return Object.fromEntries(Object.keys(calls).map((name) => [name, (input: unknown) => last(name, input)]))
+    }
+    const job = await leave(made, 'peer-config', {}, { ...agents, client: client as NodeAgents['client'] })
+    const sentence = `Member ${made.third.bmc_ip} is not registered any more.`
+    assert.deepEqual(says(job), ['peer-config', 'NODE_NOT_FOUND', sentence])
   })
 
   test('a half-joined node that got the primary database is named and not rolled back', async () => {
