@@ -66,8 +66,12 @@ async function lists(call: Caller, { dns, ask }: RealServers): Promise<BenchResu
   const [by_scope, of_zone] = [`scope_name=${SCOPE}`, `zone_name=${ZONE}`]
   return [
     await against('page of 20,000 reservations', () => ask('config-get'), () => anyPage(`/ddi/dhcp/reservations?${by_scope}`)),
+    await against('page of 20,000 reservations by host name', () => ask('config-get'), () =>
+      anyPage(`/ddi/dhcp/reservations?${by_scope}&sort_by=hostname&sort_order=desc`)),
     await against('page of 5,000 leases', leases, () => anyPage(`/ddi/dhcp/leases?${by_scope}&state=active`)),
     await against('page of 100,000 records', () => dns.raw(`/zones/${ZONE}.`), () => anyPage(`/ddi/dns/records?${of_zone}`)),
+    await against('page of 100,000 records by value', () => dns.raw(`/zones/${ZONE}.`), () =>
+      anyPage(`/ddi/dns/records?${of_zone}&sort_by=value`)),
   ] // biome-ignore format: one list a line
 }
 

@@ -54,10 +54,13 @@ export async function allReservations(
   const [on_server, orders] = await Promise.all([rows, reservationOrders(database.db, { ...of, enabled: false })])
   const there = orders.length === 0 ? undefined : new Set(on_server.map(reservationKey))
   const disabled = orders.filter((order) => there?.has(reservationKey(order)) !== true)
+  // Each address is read once: there may be tens of thousands.
   return [
-    ...on_server.map((row) => ({ ...row, order: undefined })),
-    ...disabled.map((order) => ({ ...order, order })),
-  ].sort((a, b) => (a.scope === b.scope ? numberOf(a.ip) - numberOf(b.ip) : a.scope.localeCompare(b.scope)))
+    ...on_server.map((row) => ({ row: { ...row, order: undefined }, number: numberOf(row.ip) })),
+    ...disabled.map((order) => ({ row: { ...order, order }, number: numberOf(order.ip) })),
+  ]
+    .sort((a, b) => (a.row.scope === b.row.scope ? a.number - b.number : a.row.scope.localeCompare(b.row.scope)))
+    .map(({ row }) => row)
 }
 
 export async function reservationViews(
