@@ -10,6 +10,7 @@ import type { SimulatedBmc } from '../../lab/redfish/server.ts'
 import { LOCKS } from '#src/store/locks.ts'
 import { BMC_CALLS, type BmcSite, codeOf, ISO_FILE, putRecord, startBmcSite } from '../support/bmc-site.ts'
 import { freeTcpPort } from '../support/free-port.ts'
+import { endWait } from '../support/lock-waits.ts'
 import { openStream, type SseReader } from '../support/sse-client.ts'
 import { until } from '../support/until.ts'
 
@@ -98,15 +99,7 @@ test('a change that another one to the same BMC holds up all the time is 409 wit
   try {
     await client.query('select pg_advisory_lock($1::int, hashtext($2))', [LOCKS.bmc_change, bmc.host])
     const asked = site.ask(bmc, 'poweraction', { reset_type: 'ForceOff' }, { headers: { prefer: 'wait=60' } })
-    // As the database ends a wait that takes too long.
-    await until('the wait for the lock is ended', async () => {
-      const { rowCount } = await client.query(
-        `select pg_cancel_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and not granted
-           and database = (select oid from pg_database where datname = current_database())`,
-        [LOCKS.bmc_change],
-      )
-      return rowCount === 1
-    })
+    await endWait(client, LOCKS.bmc_change)
     const reply = await asked
     assert.equal(codeOf(reply), '409 BMC_JOB_CONFLICT', reply.text)
     assert.match(reply.body.detail, new RegExp(`Another change is being sent to BMC ${bmc.host}; try again`))

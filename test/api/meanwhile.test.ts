@@ -8,6 +8,7 @@ import pg from 'pg'
 import WebSocket from 'ws'
 import { wellKnown } from '../../lab/site.ts'
 import { LOCKS } from '#src/store/locks.ts'
+import { endWait } from '../support/lock-waits.ts'
 import { type Fate, type PlatformProxy, startPlatformProxy } from '../support/platform-proxy.ts'
 import { type Lab, startLab } from '../support/start-lab.ts'
 import { until } from '../support/until.ts'
@@ -62,15 +63,7 @@ test('settings that somebody else changes all the time are 400 SETTINGS_BUSY wit
     await client.query('select pg_advisory_lock($1::int, hashtext($2))', [LOCKS.vm_settings, STOPPED])
     const order = { virtual_machine_id: STOPPED, details: { note: 'x' } }
     const updating = api.post('/compute/vms/settings/update', order)
-    // As the database ends a wait that takes too long.
-    await until('the wait for the lock is ended', async () => {
-      const { rowCount } = await client.query(
-        `select pg_cancel_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1 and not granted
-           and database = (select oid from pg_database where datname = current_database())`,
-        [LOCKS.vm_settings],
-      )
-      return rowCount === 1
-    })
+    await endWait(client, LOCKS.vm_settings)
     const says = new RegExp(`Another change of the settings of virtual machine ${STOPPED} is under way; try again`)
     api.refused(await updating, 'SETTINGS_BUSY', says)
     assert.equal((await api.calls('updateVirtualMachine')).length, 0)
